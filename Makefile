@@ -1,0 +1,41 @@
+# make demo   sets everything up and anonymizes a table of synthetic hospital discharges into demo/
+# make test   sets everything up and runs the whole test suite
+
+PYTHON ?= python3
+SHOAL_DATA ?= $(wildcard $(abspath ../shared/data))
+export SHOAL_DATA
+
+.PHONY: setup demo test lint bench lock clean
+.DEFAULT_GOAL := demo
+
+setup: .venv/ready
+
+# Debian's own python3 comes without venv: fetch it when it is missing and we may.
+.venv/ready: requirements.txt pyproject.toml
+	@$(PYTHON) -m venv .venv 2>/dev/null || { rm -rf .venv; \
+	  apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null && $(PYTHON) -m venv .venv; } || { \
+	  echo "Could not create .venv: install Python 3.11 or newer with its venv module (Debian: apt-get install python3-venv)." >&2; exit 1; }
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: setup
+	.venv/bin/shoal demo -o demo
+
+test: setup
+	.venv/bin/python -m pytest
+
+lint: setup
+	.venv/bin/ruff format --check .
+	.venv/bin/ruff check .
+	.venv/bin/mypy
+
+bench: setup
+	.venv/bin/python -m benchmarks
+
+lock:  # needs uv on the path
+	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --all-extras --group dev pyproject.toml -o requirements.txt
+
+clean:
+	rm -rf .venv demo dist build .pytest_cache .mypy_cache .ruff_cache

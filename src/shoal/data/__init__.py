@@ -1,0 +1,1 @@
+"""Tables as Shoal sees them: schema, encoded microdata, masked values, hierarchies, files."""

@@ -1,0 +1,82 @@
+"""What each attribute of a table is: its role in a release and the kind of its values.
+
+Roles follow the field's usage (SPEC of every paper): identifiers are never released, quasi-identifiers are what
+an intruder may know, confidential attributes are what must not be learnt, insensitive ones pass unchanged.
+An attribute may be confidential *and* quasi-identifying (paper 2).
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+from shoal.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from shoal.data.hierarchy import Hierarchy
+
+Scalar = int | float | str | dt.date | dt.datetime
+
+
+class Role(StrEnum):
+    IDENTIFIER = "identifier"
+    QUASI_IDENTIFIER = "quasi_identifier"
+    CONFIDENTIAL = "confidential"
+    INSENSITIVE = "insensitive"
+
+
+class Kind(StrEnum):
+    NUMERIC = "numeric"  # distances and ranges on the numbers themselves
+    ORDINAL = "ordinal"  # ordered categories: distances on ranks, published as ranges
+    NOMINAL = "nominal"  # unordered categories: equal or not, published as sets
+    DATE = "date"  # distances in days (or microseconds), published as ranges
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """One column: name, roles, kind, and what is publicly known of its values.
+
+    `domain` is (least, greatest) for numbers and dates, and all categories, in order for ordinals, otherwise.
+    Where it is not given, the table's own values stand in for it.
+    """
+
+    name: str
+    roles: frozenset[Role]
+    kind: Kind
+    domain: tuple[Scalar, ...] | None = None
+    hierarchy: Hierarchy | None = None
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The attributes of a table, in the table's order."""
+
+    attributes: tuple[Attribute, ...]
+
+    def __iter__(self) -> Iterator[Attribute]:
+        return iter(self.attributes)
+
+    def __getitem__(self, name: str) -> Attribute:
+        for attribute in self.attributes:
+            if attribute.name == name:
+                return attribute
+        raise InputError(f"There is no column {name!r}.{did_you_mean(name, self.names)}")
+
+    @property
+    def names(self) -> list[str]:
+        return [a.name for a in self.attributes]
+
+    def with_role(self, role: Role) -> list[str]:
+        return [a.name for a in self.attributes if role in a.roles]
+
+    @property
+    def quasi_identifiers(self) -> list[str]:
+        return self.with_role(Role.QUASI_IDENTIFIER)
+
+    @property
+    def confidential(self) -> list[str]:
+        return self.with_role(Role.CONFIDENTIAL)

@@ -1,0 +1,28 @@
+"""One small hierarchy of errors. Each message says what was wrong, where, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class ShoalError(Exception):
+    """Anything Shoal tells its user in one sentence; the command line exits with `exit_code`."""
+
+    exit_code = 2
+
+
+class InputError(ShoalError):
+    """The table, the policy or an option cannot be used as given."""
+
+
+class PromiseError(ShoalError):
+    """A privacy promise does not hold on the finished output, so nothing is released."""
+
+    exit_code = 1
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`" Did you mean 'age'?"` when a known word is close, otherwise nothing."""
+    close = get_close_matches(word, list(known), n=1)
+    return f" Did you mean {close[0]!r}?" if close else ""
