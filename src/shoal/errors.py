@@ -26,3 +26,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     """`" Did you mean 'age'?"` when a known word is close, otherwise nothing."""
     close = get_close_matches(word, list(known), n=1)
     return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def require(owner: str, parameter: str, value: object, kind: str, *, holds: bool) -> None:
+    """One form of sentence for every parameter: "The 'k' parameter of k-anonymity must be ... Got 1 instead." """
+    if not holds:
+        raise InputError(f"The {parameter!r} parameter of {owner} must be {kind}. Got {value!r} instead.")

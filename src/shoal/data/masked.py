@@ -1,11 +1,412 @@
-"""Masked values: what a released cell shows, and the set of original values it admits.
+r"""Masked values: what a released cell shows, and the set of original values it admits (SPEC 1.2; paper 1).
 
-| text        | admits                                  |
-|-------------|-----------------------------------------|
-| `26`        | that value                              |
+| text        | admits                                   |
+|-------------|------------------------------------------|
+| `26`        | that value                               |
 | `[24;28]`   | every value from 24 to 28, both included |
-| `{a;b}`     | the listed categories                   |
-| `937**`     | every code that begins with 937         |
-| `*`         | the whole domain                        |
-| (empty)     | missing, a value of its own             |
+| `{a;b}`     | the listed values                        |
+| `937**`     | every code of that length that begins so |
+| `85+`       | 85 and all above (numbers; else a label) |
+| node label  | the leaves below it in the hierarchy     |
+| `*`         | the whole domain                         |
+| (empty)     | missing, a value of its own              |
+
+One rule of escaping keeps reading back exact: in a text value each of `\ ; { } [ ] *` stands after a
+backslash, so that a value `a*b` is released as `a\*b` and never reads as a mask.
 """
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.schema import Attribute, Kind
+from shoal.errors import InputError
+
+WILDCARD = "*"
+_SPECIAL = r"([\\;{}\[\]*])"
+_ESCAPED = r"\\([\\;{}\[\]*])"
+_LABEL = r"((?:\\.|[^\\;])*)"  # up to the next semicolon that is not escaped
+
+Positions = npt.NDArray[np.int64] | npt.NDArray[np.uint64] | npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Exactly what each cell admits: stretches of positions, both ends included, ascending and apart.
+
+    Whole numbers keep their 64 bits. Where `discrete`, only whole positions exist (integers, days,
+    categories), so that [1;2] and [3;5] leave no gap; otherwise the line is continuous (decimals, times).
+    """
+
+    starts: npt.NDArray[np.int64]  # cell -> its first run, one more entry at the end; missing has no runs
+    low: Positions  # run -> least position
+    high: Positions  # run -> greatest position
+    whole: npt.NDArray[np.bool_]  # cell -> is it the wildcard
+    discrete: bool
+
+
+@dataclass(frozen=True)
+class MaskedColumn:
+    """A released attribute, dictionary-encoded: each record points to a cell, each cell to what it admits.
+
+    A position is the number itself for numeric attributes, the physical value (days, microseconds) for dates,
+    and the index in the ordered list of categories for ordinal and nominal ones.
+    """
+
+    attribute: Attribute
+    index: npt.NDArray[np.int32]  # record -> cell
+    text: pl.Series  # cell -> what the release shows; null is missing
+    low: npt.NDArray[np.float64]  # cell -> least admitted position; NaN where missing
+    high: npt.NDArray[np.float64]  # cell -> greatest admitted position; NaN where missing
+    size: npt.NDArray[np.float64]  # cell -> how many categories it admits (nominal), else NaN
+    runs: Runs | None = None  # the same exactly; without it every cell is all that lies from low to high
+
+    def values(self) -> pl.Series:
+        """The column as released, one text a record."""
+        return self.text.gather(self.index).alias(self.attribute.name)
+
+
+# ---- printing
+
+
+def plain_text(values: pl.Series) -> pl.Series:
+    """Each value as a released cell shows it; only text that could read as a mask is changed."""
+    may_need_escapes = not (
+        values.dtype.is_numeric() or values.dtype.is_temporal() or values.dtype == pl.Boolean
+    )
+    text = values if values.dtype == pl.String else values.cast(pl.String)
+    if may_need_escapes and text.str.contains(_SPECIAL).any():
+        return text.str.replace_all(_SPECIAL, r"\$1")
+    return text
+
+
+def interval_text(low: pl.Series, high: pl.Series) -> pl.Series:
+    """`[low;high]`, or the value itself where both ends are the same."""
+    ends = pl.DataFrame({"low": plain_text(low), "high": plain_text(high)})
+    same = (low == high).alias("same")
+    interval = pl.concat_str(pl.lit("["), pl.col("low"), pl.lit(";"), pl.col("high"), pl.lit("]"))
+    return ends.select(pl.when(same).then("low").otherwise(interval).alias(low.name)).to_series()
+
+
+def set_text(values: pl.Series, offsets: npt.NDArray[np.int64], codes: npt.NDArray[np.int32]) -> pl.Series:
+    """`{a;b}` in the order of the codes, or the value itself where there is only one."""
+    import pyarrow as pa
+
+    listed = plain_text(values).gather(codes).to_arrow()
+    lists = pl.Series(values.name, pa.LargeListArray.from_arrays(pa.array(offsets), listed))
+    joined, count = pl.col("joined"), pl.col("count")
+    frame = pl.DataFrame({"joined": lists.list.join(";"), "count": lists.list.len()})
+    braced = pl.concat_str(pl.lit("{"), joined, pl.lit("}"))
+    shown = pl.when(count > 1).then(braced).when(count == 1).then(joined)
+    return frame.select(shown.alias(values.name)).to_series()
+
+
+# ---- reading
+
+
+def read_cells(column: pl.Series, attribute: Attribute, values: pl.Series | None = None) -> MaskedColumn:
+    """A released column as cells: plain values of any type, or text with masks.
+
+    `values` are the attribute's distinct values in order; positions of categories are indices into them.
+    Without them the hierarchy or declared domain stands in, and without these what the column itself shows.
+    """
+    index, shown = _dictionary(column)
+    if attribute.kind in (Kind.NUMERIC, Kind.DATE):
+        runs = _line_runs(shown, attribute, values)
+    else:
+        runs = _category_runs(shown, attribute, values)
+    low, high, size = _summary(runs, attribute.kind)
+    return MaskedColumn(attribute, index, shown.cast(pl.String), low, high, size, runs)
+
+
+def _dictionary(column: pl.Series) -> tuple[npt.NDArray[np.int32], pl.Series]:
+    """Record -> cell and the distinct cells; missing, where it occurs, is the last cell."""
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    if isinstance(column.dtype, pl.Categorical | pl.Enum | pl.Null):
+        column = column.cast(pl.String)
+    encoded = column.rechunk().to_arrow().dictionary_encode()
+    shown = pl.Series(column.name, pl.from_arrow(encoded.dictionary), dtype=column.dtype)
+    if column.null_count():
+        index = encoded.indices.fill_null(len(shown))
+        return index.to_numpy(), shown.extend_constant(None, 1)
+    return encoded.indices.to_numpy(), shown
+
+
+def _summary(
+    runs: Runs, kind: Kind
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Least and greatest position of each cell, and for nominal ones how many categories it admits."""
+    low, high, size = np.full((3, len(runs.starts) - 1), np.nan)
+    some = np.diff(runs.starts) > 0
+    low[some] = runs.low[runs.starts[:-1][some]]
+    high[some] = runs.high[runs.starts[1:][some] - 1]
+    if kind is Kind.NOMINAL and some.any():
+        size[some] = np.add.reduceat(runs.high - runs.low + 1, runs.starts[:-1][some])
+    return low, high, size
+
+
+# Every kind is read through rows (cell, first, last): one row a stretch, its two ends still text.
+
+
+def _node_rows(text: pl.Series, attribute: Attribute) -> pl.DataFrame:
+    """The cells that show an inner node of the attribute's hierarchy, one row a leaf."""
+    cells: list[int] = []
+    names = [pl.Series(dtype=pl.String)]
+    if attribute.hierarchy is not None:
+        leaf_names = attribute.hierarchy.leaf_values.cast(pl.String)
+        for cell, label in enumerate(_unescape(text).to_list()):
+            leaves = attribute.hierarchy.leaves(label) if label not in (None, WILDCARD) else None
+            if leaves is not None and len(leaves) > 1:
+                cells += [cell] * len(leaves)
+                names.append(leaf_names.gather(leaves))
+    leaf = pl.concat(names)
+    return pl.DataFrame({"cell": pl.Series(cells, dtype=pl.UInt32), "first": leaf, "last": leaf})
+
+
+def _cells_left(text: pl.Series, nodes: pl.DataFrame) -> pl.DataFrame:
+    """The cells (cell, text) that are neither missing nor read already."""
+    cells = pl.DataFrame({"text": text}).with_row_index("cell").drop_nulls()
+    return cells.join(nodes, on="cell", how="anti") if nodes.height else cells
+
+
+def _merge(rows: pl.DataFrame, text: pl.Series, discrete: bool) -> Runs:
+    """Rows (cell, low, high) as ascending runs; stretches that touch become one."""
+    rows = rows.sort("cell", "low")
+    cell, low, high = (rows[name].to_numpy() for name in ("cell", "low", "high"))
+    opens = np.ones(len(cell), np.bool_)
+    apart = low[1:] > high[:-1]
+    if discrete:
+        apart &= low[1:] - apart.astype(low.dtype) > high[:-1]  # a step back from low never leaves 64 bits
+    opens[1:] = (cell[1:] != cell[:-1]) | apart
+    closes = np.append(opens[1:], True)[: len(cell)]
+    starts = np.searchsorted(cell[opens], np.arange(len(text) + 1)).astype(np.int64)
+    whole = (text == WILDCARD).fill_null(False).to_numpy()
+    return Runs(starts, low[opens], high[closes], whole, discrete)
+
+
+def _unescape(text: pl.Series) -> pl.Series:
+    if text.str.contains("\\", literal=True).any():
+        return text.str.replace_all(_ESCAPED, "$1")
+    return text
+
+
+# ---- numbers and dates
+
+
+def _line_runs(shown: pl.Series, attribute: Attribute, values: pl.Series | None) -> Runs:
+    """Cells on a line: ends as exact 64-bit numbers, open ends filled by the domain's."""
+    text = shown.cast(pl.String)
+    if shown.dtype == pl.String:
+        nodes = _node_rows(text, attribute)
+        rows = pl.concat([_line_rows(_cells_left(text, nodes)), nodes])
+        ends = _parse(pl.concat([rows["first"], rows["last"]]), attribute, values)
+        _check_parsed(rows, ends, text, attribute)
+    else:
+        rows = _cells_left(text, pl.DataFrame())
+        point = _typed_points(shown.drop_nulls(), attribute, values)
+        ends = pl.concat([point, point])
+    whole_steps = ends.dtype.is_integer() or ends.dtype == pl.Date
+    discrete = whole_steps and (values is None or values.dtype.is_integer() or values.dtype == pl.Date)
+    least, greatest = _domain_ends(ends, attribute, values)
+    ends = ends.to_physical()
+    ends = ends.cast(pl.Int64) if ends.dtype == pl.Int32 else ends  # days
+    low, high = ends[: rows.height].fill_null(least), ends[rows.height :].fill_null(greatest)
+    if (low > high).any():
+        raise _unreadable(text[rows["cell"].filter(low > high)[0]], attribute, "put the lesser end first")
+    return _merge(pl.DataFrame({"cell": rows["cell"], "low": low, "high": high}), text, discrete)
+
+
+def _line_rows(cells: pl.DataFrame) -> pl.DataFrame:
+    """Rows (cell, first, last); a null end stands for the domain's."""
+    text = pl.col("text")
+    is_set = text.str.contains(r"^\{.*\}$")
+    listed = cells.filter(is_set).with_columns(text.str.strip_chars("{}").str.split(";")).explode("text")
+    cells = pl.concat([cells.filter(~is_set), listed]) if listed.height else cells
+    ends = text.str.extract_groups(r"^\[([^;]*);([^;]*)\]$").struct
+    whole, prefix, above = text == WILDCARD, text.str.contains(r"^\d+\*+$"), text.str.contains(r"^[^\[].*\+$")
+    zeros, nines = (text.str.replace_all(WILDCARD, digit, literal=True) for digit in "09")
+    least = (
+        pl.when(whole).then(None).when(prefix).then(zeros).when(above).then(text.str.head(-1)).otherwise(text)
+    )
+    most = pl.when(whole | above).then(None).when(prefix).then(nines).otherwise(text)
+    return cells.select(
+        "cell",
+        first=pl.coalesce(ends["1"], least).str.strip_chars(),
+        last=pl.coalesce(ends["2"], most).str.strip_chars(),
+    )
+
+
+def _parse(text: pl.Series, attribute: Attribute, values: pl.Series | None) -> pl.Series:
+    """Numbers, days or times; null where the text is none."""
+    dtype = None if values is None else values.dtype
+    if attribute.kind is Kind.DATE:
+        return _parse_times(text, dtype)
+    if dtype is None or dtype.is_integer():
+        for exact in (pl.Int64, pl.UInt64):
+            number = text.cast(exact, strict=False)
+            if number.null_count() == text.null_count():
+                return number
+        if text.str.contains(r"^[+-]?\d+$").all():
+            raise InputError(
+                f"Column {attribute.name!r} holds whole numbers of more than 64 bits: declare it nominal."
+            )
+    number = text.cast(pl.Float32 if dtype == pl.Float32 else pl.Float64, strict=False).cast(pl.Float64)
+    return number.set(~number.is_finite(), None)
+
+
+def _parse_times(text: pl.Series, dtype: pl.DataType | None) -> pl.Series:
+    if dtype == pl.Time:
+        return text.str.to_time(strict=False)
+    day = text.str.to_date("%Y-%m-%d", strict=False)
+    if day.null_count() == text.null_count() and not isinstance(dtype, pl.Datetime):
+        return day
+    unit = dtype.time_unit if isinstance(dtype, pl.Datetime) else "us"
+    try:
+        return text.str.to_datetime(time_unit=unit, strict=False)
+    except pl.exceptions.PolarsError:  # no value looks like a time at all
+        return pl.Series([None] * len(text), dtype=pl.Datetime(unit))
+
+
+def _typed_points(point: pl.Series, attribute: Attribute, values: pl.Series | None) -> pl.Series:
+    """Values that the file gave as numbers or times already."""
+    if point.dtype.is_temporal():
+        return point.cast(values.dtype) if values is not None and values.dtype.is_temporal() else point
+    if not point.dtype.is_numeric():
+        raise InputError(
+            f"Column {attribute.name!r} is declared {attribute.kind} but holds {point.dtype}: "
+            "correct the column, or declare it nominal or ordinal."
+        )
+    if point.dtype.is_integer():
+        return point if point.dtype == pl.UInt64 else point.cast(pl.Int64)
+    return point.cast(pl.Float64)
+
+
+def _domain_ends(ends: pl.Series, attribute: Attribute, values: pl.Series | None) -> tuple[float, float]:
+    """The physical ends of all that is known of the domain: declared, in the original, or shown here."""
+    known = [ends]
+    if values is not None:
+        known.append(values)
+    if attribute.domain:
+        declared = pl.Series(list(attribute.domain), strict=False)
+        known.append(_parse(declared, attribute, values) if declared.dtype == pl.String else declared)
+    line = pl.concat([k.cast(ends.dtype, strict=False).to_physical() for k in known]).drop_nulls()
+    return (line.min(), line.max()) if len(line) else (0, 0)  # type: ignore[return-value]
+
+
+def _check_parsed(rows: pl.DataFrame, ends: pl.Series, text: pl.Series, attribute: Attribute) -> None:
+    asked = pl.concat([rows["first"], rows["last"]])
+    failed = (asked.is_not_null() & ends.is_null()).arg_true()
+    if len(failed):
+        cell = rows["cell"][int(failed[0]) % rows.height]
+        raise _unreadable(text[cell], attribute, "correct it, or declare the column nominal")
+
+
+def _unreadable(value: str, attribute: Attribute, remedy: str) -> InputError:
+    return InputError(
+        f"Column {attribute.name!r} holds {value!r}, which is neither a {attribute.kind} value nor a mask of "
+        f"such values: {remedy}."
+    )
+
+
+# ---- categories
+
+
+def _category_runs(shown: pl.Series, attribute: Attribute, values: pl.Series | None) -> Runs:
+    """Cells as indices into the ordered categories."""
+    text = shown if shown.dtype == pl.String else plain_text(shown)
+    nodes = _node_rows(text, attribute)
+    rows = _label_rows(_cells_left(text, nodes).filter(pl.col("text") != WILDCARD))
+    declared = _declared_labels(attribute, values)
+    labels = _shown_labels(rows) if declared is None else declared
+    rows = pl.concat(
+        [rows.filter(pl.col("stars") == 0).drop("stars", "text"), nodes, _expand_prefixes(rows, labels)]
+    )
+    labels = _with_unknown(labels, rows, attribute)
+    low, high = (rows[end].cast(pl.Enum(labels)).to_physical().cast(pl.Int64) for end in ("first", "last"))
+    if (low > high).any():
+        raise _unreadable(text[rows["cell"].filter(low > high)[0]], attribute, "put the lesser end first")
+    rows = pl.DataFrame({"cell": rows["cell"], "low": low, "high": high})
+    whole = (text == WILDCARD).arg_true()
+    everything = pl.DataFrame({"cell": whole, "low": 0, "high": max(len(labels) - 1, 0)}, schema=rows.schema)
+    return _merge(pl.concat([rows, everything]), text, discrete=True)
+
+
+def _label_rows(cells: pl.DataFrame) -> pl.DataFrame:
+    """Rows (cell, text, first, last, stars): labels unescaped; with stars, `first` is only a beginning."""
+    text = pl.col("text")
+    is_set = text.str.contains(r"(?s)^\{(?:\\.|[^\\])*\}$")
+    ends = text.str.extract_groups(rf"(?s)^\[{_LABEL};{_LABEL}\]$").struct
+    prefix = text.str.extract_groups(r"(?s)^((?:\\.|[^\\*;{}\[\]])+)(\*+)$").struct
+    single = cells.filter(~is_set).select(
+        "cell",
+        "text",
+        first=pl.coalesce(ends["1"], prefix["1"], text),
+        last=pl.coalesce(ends["2"], prefix["1"], text),
+        stars=prefix["2"].str.len_chars().fill_null(0),
+    )
+    listed = cells.filter(is_set)
+    inside = _split_set(listed["text"].str.slice(1).str.head(-1))
+    sets = (
+        listed.with_columns(first=inside)
+        .explode("first")
+        .with_columns(last="first", stars=pl.lit(0, pl.UInt32))
+    )
+    rows = pl.concat([single, sets])
+    return rows.with_columns(_unescape(rows["first"]), _unescape(rows["last"]))
+
+
+def _split_set(inside: pl.Series) -> pl.Series:
+    """The labels between semicolons that are not escaped."""
+    if not inside.str.contains("\\", literal=True).any():
+        return inside.str.split(";")
+    label = re.compile(rf"(?s)(?:^|;){_LABEL}")
+    return pl.Series([label.findall(one) for one in inside], dtype=pl.List(pl.String))
+
+
+def _declared_labels(attribute: Attribute, values: pl.Series | None) -> pl.Series | None:
+    if values is None and attribute.hierarchy is not None:
+        values = attribute.hierarchy.leaf_values
+    if values is not None:
+        return values.cast(pl.String)
+    return pl.Series([str(v) for v in attribute.domain]) if attribute.domain else None
+
+
+def _shown_labels(rows: pl.DataFrame) -> pl.Series:
+    """All labels of the column, as numbers where all are numbers, otherwise alphabetically."""
+    whole = rows.filter(pl.col("stars") == 0)
+    labels = pl.concat([whole["first"], whole["last"]]).unique()
+    number = labels.cast(pl.Float64, strict=False)
+    return labels.sort() if number.null_count() else labels.gather(number.arg_sort())
+
+
+def _expand_prefixes(rows: pl.DataFrame, labels: pl.Series) -> pl.DataFrame:
+    """One row a label that begins so and is as long; a beginning of none stays as a label of its own."""
+    asked = rows.filter(pl.col("stars") > 0).with_columns(length=pl.col("first").str.len_chars())
+    known = pl.DataFrame({"label": labels, "size": labels.str.len_chars()})
+    found = [asked.select("cell", "first", "last").clear()]
+    for (length, stars), same in asked.group_by("length", "stars"):
+        long = known.filter(pl.col("size") == length + stars).with_columns(
+            first=pl.col("label").str.head(length)
+        )
+        match = same.join(long, on="first", how="left")
+        label = pl.coalesce("label", _unescape(match["text"]).alias("own"))
+        found.append(match.select("cell", first=label, last=label))
+    return pl.concat(found)
+
+
+def _with_unknown(labels: pl.Series, rows: pl.DataFrame, attribute: Attribute) -> pl.Series:
+    """A label that the domain does not list comes after it; among ordered categories it has no place."""
+    asked = pl.concat([rows["first"], rows["last"]])
+    unknown = asked.filter(~asked.is_in(labels.implode())).unique().sort()
+    if len(unknown) and attribute.kind is Kind.ORDINAL:
+        raise InputError(
+            f"Column {attribute.name!r} holds {unknown[0]!r}, which is not among its ordered categories: "
+            "add it to the attribute's domain, or declare the column nominal."
+        )
+    return pl.concat([labels, unknown]) if len(unknown) else labels

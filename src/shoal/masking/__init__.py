@@ -1,0 +1,1 @@
+"""Masking: grouping x publishing, recoding, perturbing."""

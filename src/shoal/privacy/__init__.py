@@ -1,0 +1,8 @@
+"""Privacy models: what is promised of a release, one file a model."""
+
+from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.l_diversity import LDiversity
+from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
+from shoal.privacy.t_closeness import TCloseness
+
+__all__ = ["EquivalenceClasses", "KAnonymity", "LDiversity", "PrivacyModel", "TCloseness", "Verdict"]

@@ -1,0 +1,50 @@
+"""l-diversity of each class from the codes of its confidential values (SPEC 7.3)."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def diversity(codes, order, starts, variant, c):  # type: ignore[no-untyped-def]
+    """variant 0: distinct values; 1: exp of the entropy; 2: the largest l for which (c, l) holds."""
+    level = np.empty(starts.size - 1, np.float64)
+    for g in range(level.size):
+        counts = _counts(codes[order[starts[g] : starts[g + 1]]])
+        n = starts[g + 1] - starts[g]
+        if variant == 0:
+            level[g] = counts.size
+        elif variant == 1:
+            entropy = 0.0
+            for count in counts:
+                entropy -= count / n * np.log(count / n)
+            level[g] = np.exp(entropy)
+        else:
+            level[g] = _recursive(np.sort(counts), c)
+    return level
+
+
+@njit(cache=True, nogil=True)
+def _counts(values):  # type: ignore[no-untyped-def]
+    values = np.sort(values)
+    counts = np.zeros(values.size, np.int64)
+    place = -1
+    for i in range(values.size):
+        if i == 0 or values[i] != values[i - 1]:
+            place += 1
+        counts[place] += 1
+    return counts[: place + 1]
+
+
+@njit(cache=True, nogil=True)
+def _recursive(ascending, c):  # type: ignore[no-untyped-def]
+    """How many tails, from the longest on, outweigh the most frequent value: r1 < c (r_l + ... + r_v)."""
+    largest = ascending[-1]
+    tail = 0
+    holds = 0
+    for i in range(ascending.size):  # the tail from rank size - i on
+        tail += ascending[i]
+        if largest < c * tail:
+            holds += 1
+    return holds

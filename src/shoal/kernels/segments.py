@@ -1,0 +1,58 @@
+"""Reductions over the classes of a partition."""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True)
+def extremes(codes, order, starts):  # type: ignore[no-untyped-def]
+    """Least and greatest code of each class."""
+    classes = starts.size - 1
+    low = np.empty(classes, np.int32)
+    high = np.empty(classes, np.int32)
+    for c in range(classes):
+        least = codes[order[starts[c]]]
+        greatest = least
+        for i in range(starts[c] + 1, starts[c + 1]):
+            x = codes[order[i]]
+            least = min(least, x)
+            greatest = max(greatest, x)
+        low[c] = least
+        high[c] = greatest
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def distinct(codes, order, starts):  # type: ignore[no-untyped-def]
+    """The distinct codes of each class, ascending: those of class c are found[offsets[c]:offsets[c + 1]]."""
+    classes = starts.size - 1
+    offsets = np.zeros(classes + 1, np.int64)
+    found = np.empty(order.size, np.int32)
+    place = 0
+    for c in range(classes):
+        members = np.sort(codes[order[starts[c] : starts[c + 1]]])
+        for i in range(members.size):
+            if i == 0 or members[i] != members[i - 1]:
+                found[place] = members[i]
+                place += 1
+        offsets[c + 1] = place
+    return offsets, found[:place]
+
+
+@njit(cache=True, nogil=True)
+def add_squares(squares, codes, positions, index, low, high, scale, missing):  # type: ignore[no-untyped-def]
+    """Adds each record's squared standardised distance to the farther end of its cell (Eq. 4).
+
+    `missing` is the distance of a missing value to a cell that admits any value.
+    """
+    for i in range(codes.size):
+        cell = index[i]
+        if codes[i] < 0:
+            d = 0.0 if np.isnan(low[cell]) else missing
+        else:
+            x = positions[codes[i]]
+            d = max(x - low[cell], high[cell] - x) * scale
+        squares[i] += d * d
+

@@ -1,0 +1,20 @@
+"""Runs a compiled kernel over consecutive blocks on all cores (the kernels release the interpreter's lock)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+
+def blocks(n: int, size: int) -> list[tuple[int, int]]:
+    """[0, n) in blocks of `size`; the last takes the remainder, so that no block but an only one is shorter."""
+    edges = [*range(0, max(n - size, 0) + 1, size), n]
+    return list(zip(edges[:-1], edges[1:], strict=True))
+
+
+def in_blocks(n: int, size: int, work: Callable[[int, int], None]) -> None:
+    """work(start, stop) for every block, side by side."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for done in [pool.submit(work, start, stop) for start, stop in blocks(n, size)]:
+            done.result()

@@ -1,0 +1,34 @@
+"""A partition: who stands together. Nothing else; everything per class is a segmented reduction over it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class Partition:
+    """`order` lists the records, class after class; class c is order[starts[c]:starts[c + 1]].
+
+    Neighbouring classes are near each other in the grouping's own sense, so merging neighbours is always a
+    sensible repair. A record that `order` does not list is suppressed.
+    """
+
+    order: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]  # one more than there are classes; the last is len(order)
+
+    @property
+    def classes(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        return np.diff(self.starts)
+
+    def class_of(self, records: int) -> npt.NDArray[np.int32]:
+        """record -> class, -1 where suppressed."""
+        label = np.full(records, -1, np.int32)
+        label[self.order] = np.repeat(np.arange(self.classes, dtype=np.int32), self.sizes)
+        return label

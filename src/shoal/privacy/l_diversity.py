@@ -1,0 +1,72 @@
+"""l-diversity: every class holds l well-represented confidential values (Machanavajjhala et al., 2007; SPEC 7.3).
+
+`distinct`: l different values. `entropy`: exp of the entropy of the values is at least l. `recursive` (c, l): the most
+frequent value occurs less than c times as often as the l-th to last together. Missing counts as a value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.microdata import Coded
+from shoal.errors import require
+from shoal.privacy.model import EquivalenceClasses, Verdict
+
+
+@dataclass(frozen=True)
+class LDiversity:
+    l: float  # noqa: E741 (the field's own letter)
+    attribute: str | None = None  # None: every confidential attribute
+    variant: Literal["distinct", "entropy", "recursive"] = "distinct"
+    c: float = 3.0  # of the recursive variant
+
+    name: ClassVar[str] = "l-diversity"
+
+    def __post_init__(self) -> None:
+        require(self.name, "l", self.l, "a number of at least 1", holds=isinstance(self.l, int | float) and self.l >= 1)
+        known = ("distinct", "entropy", "recursive")
+        require(self.name, "variant", self.variant, f"one of {', '.join(known)}", holds=self.variant in known)
+        require(self.name, "c", self.c, "a number above 0", holds=isinstance(self.c, int | float) and self.c > 0)
+
+    @property
+    def asked(self) -> float:
+        return self.l
+
+    def levels(
+        self, coded: Coded | None, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.float64]:
+        from shoal.kernels.diversity import diversity
+
+        assert coded is not None
+        variant = ("distinct", "entropy", "recursive").index(self.variant)
+        return np.asarray(diversity(coded.codes, order, starts, variant, float(self.c)))
+
+    def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        return levels >= self.l - 1e-9
+
+    def verdict(self, classes: EquivalenceClasses) -> Verdict:
+        assert self.attribute is not None
+        values = (
+            classes.frame.lazy().group_by([*classes.quasi, pl.col(self.attribute).alias("@value")]).agg(pl.len())
+        )
+        per_class = values.group_by(classes.quasi) if classes.quasi else values.group_by(pl.lit(0).alias("@all"))
+        level = per_class.agg(self._level(pl.col("len")).alias("@level")).collect()["@level"]
+        achieved = float(level.min() or 0.0)  # type: ignore[arg-type]
+        return Verdict(self.name, self.l, achieved, achieved >= self.l - 1e-9, self.attribute)
+
+    def _level(self, count: pl.Expr) -> pl.Expr:
+        """From how often each value of a class occurs."""
+        if self.variant == "distinct":
+            return count.len().cast(pl.Float64)
+        if self.variant == "entropy":
+            share = count / count.sum()
+            return (-(share * share.log()).sum()).exp()
+        # The largest l whose tail of rarer values outweighs the most frequent one.
+        frequent_first = count.sort(descending=True)
+        tail = frequent_first.reverse().cum_sum().reverse()
+        return (frequent_first.max() < self.c * tail).sum().cast(pl.Float64)

@@ -1,0 +1,89 @@
+"""What every privacy model answers, and the classes it is judged on.
+
+A model is asked twice, by code that shares nothing: while a method works, `levels` gives each class's level from the
+encoded arrays; on the finished output, `verdict` judges the classes found by comparing what is released, text by text.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.microdata import Coded
+from shoal.data.schema import Kind
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a model says of a finished release."""
+
+    model: str
+    asked: float
+    achieved: float
+    holds: bool
+    attribute: str | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        about = {"attribute": self.attribute} if self.attribute else {}
+        return {"name": self.model, **about, "asked": self.asked, "achieved": self.achieved, "holds": self.holds}
+
+
+@dataclass(frozen=True)
+class EquivalenceClasses:
+    """Records that show the same in every quasi-identifier (class equality, SPEC 1.4); missing equals missing."""
+
+    frame: pl.DataFrame
+    quasi: tuple[str, ...]
+    kinds: dict[str, Kind]
+
+    @cached_property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        if self.frame.height == 0:
+            return np.zeros(0, np.int64)
+        if not self.quasi:
+            return np.array([self.frame.height])
+        return self.frame.lazy().group_by(self.quasi).agg(pl.len()).select("len").collect()["len"].to_numpy().astype(np.int64)
+
+    @cached_property
+    def members(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Records class after class, and where each class starts."""
+        if not self.quasi:
+            return np.arange(self.frame.height), np.array([0, self.frame.height])
+        lists = (
+            self.frame.select(self.quasi).with_row_index("@row").group_by(self.quasi).agg("@row")["@row"]
+        )
+        starts = np.append(0, np.cumsum(lists.list.len().to_numpy().astype(np.int64)))
+        return lists.explode(empty_as_null=False).to_numpy().astype(np.int64), starts
+
+
+class PrivacyModel(Protocol):
+    """A promise about every class of a release."""
+
+    name: ClassVar[str]
+
+    @property
+    def asked(self) -> float: ...
+
+    @property
+    def attribute(self) -> str | None:
+        """The confidential attribute it protects, None where it is about the quasi-identifiers."""
+        ...
+
+    def levels(
+        self, coded: Coded | None, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.float64]:
+        """The level each class reaches; `coded` is the attribute that the model protects."""
+        ...
+
+    def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Whether each level is good enough."""
+        ...
+
+    def verdict(self, classes: EquivalenceClasses) -> Verdict:
+        """Judges the finished output."""
+        ...
