@@ -216,7 +216,7 @@ SIGNS = (
             (nach|vor|familien)name nom(-de-famille)? prenom nombres? apellidos? cognome initials
             next-of-kin""",
         shape=r"\p{Lu}[\p{L}'’.-]*(,? \p{L}[\p{L}'’.-]*){0,4}", check=_given_name,
-        fits=r"\p{L}[\p{L}'’., -]*", share=0.25,
+        fits=r"\p{L}[\p{L}'’., -]*", share=0.3,
     ),
     Sign(
         "street addresses", _ID, "B",
@@ -248,10 +248,12 @@ SIGNS = (
         shape=_DATE, fits=r"\d{1,2}[-/.]\d{1,2}[-/.]?|\d{1,2}[-/.]\d{4}|\d{4}[-/.]\d{1,2}",
     ),
     Sign(
-        "ages, some over 89", _QI, "C",
+        "age, some over 89", _QI, "C",
         name="i?age(-(yrs?|years?|in-years))? alter edad years-old",
         fits=r"(9\d|1[0-2]\d)([.,]\d+)?\+?", share=1e-9,  # one is enough
     ),
+    # stands before phone numbers, which look alike but for the check digit
+    Sign("medical record numbers (NHS)", _ID, "H", shape=r"\d{3}[ -]\d{3}[ -]\d{4}", check=_nhs),
     Sign(
         "phone numbers", _ID, "D",
         name=rf"""(tele|cell|mobile|home|work|day)?_phones?(_{_NUMBER})? tel telefon(nummer)? telefono handy
@@ -277,10 +279,10 @@ SIGNS = (
     Sign(
         "medical record numbers", _ID, "H",
         name=rf"""mrn medical_record(_{_NUMBER})? med_rec(_{_NUMBER})? nhs(_{_NUMBER})? fallnummer
-            patientennummer ipp (chart|encounter|visit|admission|case|record)_{_NUMBER} historia-clinica""",
+            (chart|encounter|case|record)_{_NUMBER} (visit|admission)_id patientennummer ipp
+            historia-clinica""",
         shape=r"(?i)(mrn|mr|med|chart)[-#: ]{0,2}\d{4,12}", fits=_DIGITS,
     ),
-    Sign("medical record numbers (NHS)", _ID, "H", shape=r"\d{3}[ -]\d{3}[ -]\d{4}", check=_nhs),
     Sign(
         "health plan numbers", _ID, "I",
         name=rf"""(medicare|medicaid|beneficiary|subscriber|policy|insurance|insured|health_plan|plan|member)_{_NUMBER}
@@ -322,7 +324,7 @@ SIGNS = (
     Sign(
         "device numbers", _ID, "M",
         name=rf"""(device|serial|implant|pacemaker|equipment|android|advertising)(-serial)?_{_NUMBER} imei
-            imsi meid udi idfa mac(_addr(ess)?)? device seriennummer geratenummer numero-de-serie""",
+            imsi meid udi idfa mac(_addr(ess)?)? seriennummer geratenummer numero-de-serie""",
         shape=r"(?i)([\da-f]{2}[:-]){5}[\da-f]{2}|([\da-f]{4}\.){2}[\da-f]{4}|\(01\)\d{14}.*", fits=_DIGITS,
     ),
     Sign("device numbers (IMEI)", _ID, "M", shape=r"(01|35|86|98|99)\d{13}", check=_luhn),
@@ -350,7 +352,7 @@ SIGNS = (
         shape=r"(?i).*\.(jpe?g|png|gif|bmp|tiff?|heic|webp|dcm)|data:image/.*", fits=r".*[./\\].*",
     ),
     Sign(
-        "other numbers of persons", _ID, "R",
+        "other numbers of a person", _ID, "R",
         name=rf"""{_PERSON}(-s)?_{_NUMBER} ^{_PERSON}$
             ^(id|key|uid|uuid|guid|pid|index|row|record|nr|no|number)$
             (row|national|personal|identity|tax|voter|household|family|study|screening|loyalty)_{_NUMBER}
@@ -366,26 +368,27 @@ SIGNS = (
         shape=r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]",
     ),
     Sign(
-        "free text, which may hold names and all else", _ID,
+        "free text, which may hold names", _ID,
         name="""notes? comments? remarks? narrative free_text memo bemerkung(en)? kommentar observaciones
             remarques?""",
-        shape=r"(?s).{100,}|(\S+\s+){9,}.*", fits=r"(?s).{40,}", share=0.3,
+        fits=r"(?s).{40,}", share=0.3,
     ),
+    Sign("free text, which may hold names", _ID, shape=r"(?s).{100,}|(\S+\s+){9,}.*", share=0.3, hint=True),
     # What others may know of a person.
-    Sign("ages", _QI, name="i?age alter edad years-old altersgruppe"),
-    Sign("sexes", _QI, name="i?sex gender geschlecht sexe sexo genre genero sesso"),
+    Sign("age", _QI, name="i?age alter edad years-old altersgruppe"),
+    Sign("sex or gender", _QI, name="i?sex gender geschlecht sexe sexo genre genero sesso"),
     Sign(
-        "races or ethnic groups", _QI,
+        "race or ethnic group", _QI,
         name="i?race ethnic(ity)? ethncty i?hispanic latino ancestry tribe raza etnia skin-colou?r",
     ),
     Sign(
-        "origins or languages", _QI,
+        "origin or language", _QI,
         name=r"""nationality citizen(ship)? country(-of-\w+)? immigra\w+ place-of-birth birth_place language
             tongue nationalitat staatsangehorigkeit nationalite nacionalidad geburtsort lieu-de-naissance
             land pays pais sprache langue idioma""",
     ),
     Sign(
-        "family circumstances", _QI,
+        "family", _QI,
         name="""marital(-status)? married relationship (household|family|hh)(-(size|type|status))? children
             dependents widowed tenure housing familienstand kinder etat-civil enfants estado-civil hijos""",
     ),
@@ -400,20 +403,20 @@ SIGNS = (
             beruf arbeitgeber emploi metier employeur ocupacion profesion empleo""",
     ),
     Sign(
-        "regions", _QI,
+        "region", _QI,
         name="""region i?state(_(code|num))? province territory location residence urban rural area bundesland
             kreis estado""",
     ),
     Sign(
-        "places of care or service", _QI,
+        "place of care or service", _QI,
         name="""hospital(-(id|name))? hosp facility clinic provider oshpd(-id)? ward practice branch store
             site (n-)?beds physician doctor surgeon krankenhaus klinik hopital arzt medecin medico""",
     ),
     Sign(
-        "times of events", _QI,
+        "time or circumstance of an event", _QI,
         name="""years? yr months? mon quarter qtr weeks? weekday day-of-week hour time season los
             length-of-stay (care|hospital)-days same-day newborn adm(ission)?-(type|origin|source)
-            birth-(year|order|weight) jahr jahrgang monat liegezeit annee mois ano mes""",
+            birth-(year|order|weight) jahr jahrgang geburtsjahr yob monat liegezeit annee mois ano mes""",
     ),
     Sign(
         "looks of the body", _QI,
@@ -464,20 +467,15 @@ SIGNS = (
 # A column named for a property of an identifier, such as `phone type` or `email verified`, is not it.
 _ABOUT = re.compile(
     r"\b(types?|kind|class|category|status|flag|counts?|balance|provided|known|verified|valid|consent|opt|preferred"
-    r"|available|has|is|days|age|score|length|issued|changed|level|source)\b"
+    r"|available|has|is|days|age|score|length|issued|changed|level)\b"
 )
 _YES_NO = {"y", "n", "yes", "no", "true", "false", "t", "f", "0", "1", "j", "ja", "nein", "oui", "non", "si"}
 _NAME_AND_VALUES, _VALUES, _NAME, _HINT, _SILENT = 4, 3, 2, 1, 0
 _EVIDENCE = {
     _NAME_AND_VALUES: "by name and values",
-    _VALUES: "by their values",
-    _NAME: "by the column's name",
-    _HINT: "by their values",
-}
-_BECAUSE = {
-    Role.IDENTIFIER: "they point to the person",
-    Role.QUASI_IDENTIFIER: "others may know them",
-    Role.CONFIDENTIAL: "nobody should learn them",
+    _VALUES: "by values",
+    _NAME: "by name",
+    _HINT: "by values",
 }
 
 
@@ -497,7 +495,10 @@ def suggest_role(values: pl.Series, *, present: int, distinct: int, uniques: int
     its counts suggest: records with a value `present`, `distinct` values with missing as one of them, and
     `uniques`, the records alone with their value.
     """
-    return _by_signs(_column(values)) or _by_counts(values, present, distinct, uniques)
+    suggestion = _by_signs(_column(values)) or _by_counts(values, present, uniques)
+    if distinct <= 1 and suggestion.role is Role.QUASI_IDENTIFIER:
+        return Suggestion(Role.INSENSITIVE, "One value only: it tells nobody apart.")
+    return suggestion
 
 
 def spelled(name: str) -> str:
@@ -527,11 +528,9 @@ def _by_signs(column: _Column) -> Suggestion | None:
     if strongest[0] == _SILENT:
         return None
     sign = SIGNS[evidence.index(strongest)]
-    what = sign.what[0].upper() + sign.what[1:]
     item = f" (HIPAA item {sign.hipaa})" if sign.hipaa else ""
-    return Suggestion(
-        sign.role, f"{what}, {_EVIDENCE[strongest[0]]}{item}: {_BECAUSE[sign.role]}.", sign.hipaa
-    )
+    reason = f"{sign.what[0].upper()}{sign.what[1:]}, {_EVIDENCE[strongest[0]]}{item}."
+    return Suggestion(sign.role, reason, sign.hipaa)
 
 
 def _evidence(sign: Sign, column: _Column) -> tuple[int, int, int]:
@@ -571,18 +570,15 @@ def _most(texts: pl.Series, pattern: str, share: float, check: Callable[[str], b
     return sum(map(check, matching)) >= least
 
 
-def _by_counts(values: pl.Series, present: int, distinct: int, uniques: int) -> Suggestion:
-    if distinct <= 1:
-        return Suggestion(Role.INSENSITIVE, "One value only: it tells nobody apart.")
+def _by_counts(values: pl.Series, present: int, uniques: int) -> Suggestion:
     if present >= FEW_RECORDS and uniques >= ALMOST_ALL * present and _numbered(values, present):
-        return Suggestion(
-            Role.IDENTIFIER,
-            "A value of its own for almost every record, like a record number (HIPAA item R).",
-            "R",
-        )
+        reason = "Each record has a value of its own, like a record number (HIPAA item R)."
+        return Suggestion(Role.IDENTIFIER, reason, "R")
     if uniques:
-        alone = "1 record is" if uniques == 1 else f"{uniques:,} records are"
-        return Suggestion(Role.QUASI_IDENTIFIER, f"{alone} alone with their value: who knows it finds them.")
+        some = "Most" if 2 * uniques > present else "Some"
+        return Suggestion(
+            Role.QUASI_IDENTIFIER, f"{some} records have a value of their own: it singles them out."
+        )
     return Suggestion(Role.QUASI_IDENTIFIER, "No sign of what it is: held to be known to others, to be safe.")
 
 
@@ -592,4 +588,4 @@ def _numbered(values: pl.Series, present: int) -> bool:
         return isinstance(values.dtype, (pl.String, pl.Categorical, pl.Enum))
     lengths = values.cast(pl.String).str.len_chars()
     width = int(values.max()) - int(values.min())  # type: ignore[arg-type]
-    return lengths.n_unique() == 1 or width < 10 * present
+    return lengths.n_unique() == 1 or width < 2 * present
