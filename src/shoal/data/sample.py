@@ -52,7 +52,7 @@ AREAS = """
 ZIP_END = 96_163
 RESIDENTS_A_ZIP = 32  # thousands, on average
 RESIDENTS_A_HOSPITAL = 95
-REFERRED = 0.13  # share of patients treated far from home, mostly in the few largest hospitals
+REFERRED = 0.10  # share of patients sent to the state's largest hospitals, wherever they live
 
 
 @dataclass(frozen=True)
@@ -89,35 +89,21 @@ class Service:
 SERVICES = (
     # the newborn, the newborn in intensive care, mothers, children
     Service(12.5, (0, 1, 0, 0), 0.49, (2.3, 0.35), -1.4, "V30 V31 V39"),
-    Service(1.1, (0, 1, 0, 0), 0.46, (9.0, 0.90), +0.1, "765 769 774 770 779 760-764 766-768 771-773"),
+    Service(1.1, (0, 1, 0, 0), 0.46, (9.0, 0.95), +0.1, "765 769 774 770 779 760-764 766-768 771-773"),
     Service(13.0, (28, 6, 13, 49), 1.0, (2.6, 0.35), -0.2, "664 654 663 650 659 648 644 645 642 640-669"),
-    Service(4.5, (0, 8, 0, 17), 0.45, (2.6, 0.65), -0.2, "466 493 486 540 276 780 008 079 787 745-759"),
+    Service(4.5, (0, 8, 0, 17), 0.45, (2.6, 0.60), -0.2, "466 493 486 540 276 780 008 079 787 745-759"),
     # mind; heart and vessels; infections and lungs; other medicine
-    Service(6.5, (40, 17, 6, 110), 0.49, (5.0, 0.80), -0.9, "296 295 298 303 291 292 311 304 309 290-319"),
-    Service(
-        15.5, (73, 14, 18, 110), 0.50, (3.4, 0.65), +0.4, "428 414 427 410 434 433 401-405 420-438 451-459"
-    ),
-    Service(
-        13.7, (72, 19, 1, 110), 0.54, (4.2, 0.65), +0.0, "486 038 491 599 682 518 493 480-485 500-508 590-598"
-    ),
-    Service(
-        12.0, (64, 20, 18, 110), 0.54, (3.3, 0.65), +0.0, "276 786 250 584 780 578 270-289 580-589 780-799"
-    ),
+    Service(6.5, (40, 17, 6, 110), 0.49, (4.5, 1.00), -0.9, "296 295 298 303 291 292 311 304 309 290-319"),
+    Service(15.5, (73, 14, 18, 110), 0.50, (3.4, 0.60), +0.4, "428 414 427 410 401-405 420-438 451-459"),
+    Service(13.7, (72, 19, 1, 110), 0.54, (4.2, 0.60), +0.0, "486 038 491 599 682 518 480-485 590-598"),
+    Service(12.0, (64, 20, 18, 110), 0.54, (3.3, 0.60), +0.0, "276 786 250 584 780 270-289 580-589 780-799"),
     # surgery; cancer; injuries; convalescence
-    Service(
-        12.0, (61, 17, 18, 110), 0.60, (3.2, 0.60), +0.6, "715 574 722 540 560 562 564-579 614-629 710-739"
-    ),
-    Service(
-        4.0, (65, 15, 18, 110), 0.53, (4.4, 0.70), +0.5, "162 174 153 185 197 198 140-165 170-176 179-208"
-    ),
-    Service(
-        7.0, (60, 25, 2, 110), 0.53, (3.8, 0.70), +0.5, "820 996 998 808 824 823 813 997 800-848 850-854"
-    ),
-    Service(2.5, (76, 12, 18, 110), 0.56, (12.0, 0.85), -0.6, "V57 V58 V54 438 344 707"),
+    Service(12.0, (61, 17, 18, 110), 0.60, (3.2, 0.55), +0.6, "715 574 722 540 564-579 614-629 710-739"),
+    Service(4.0, (65, 15, 18, 110), 0.53, (4.4, 0.70), +0.5, "162 174 153 185 140-165 170-176 179-208"),
+    Service(7.0, (60, 25, 2, 110), 0.53, (3.8, 0.70), +0.5, "820 996 998 808 824 823 800-848 850-854"),
+    Service(2.5, (76, 12, 18, 110), 0.56, (13.0, 0.95), -0.6, "V57 V58 V54 438 344 707"),
 )
-PRICE = (
-    9.25  # logarithm of an ordinary charge for less than a day; it puts a tenth of all charges above 100,000
-)
+PRICE = 9.08  # logarithm of an ordinary charge for less than a day: a tenth of all charges exceed 100,000
 QUARTERS = (0.256, 0.250, 0.247, 0.247)
 OLDEST = 85  # years, and older
 DECADES = OLDEST // 10 + 1
@@ -188,17 +174,18 @@ class World:
 
 @cache
 def world() -> World:
-    rng = np.random.default_rng(WORLD_SEED)
-    zips = _zips(rng)
-    hospitals = _hospitals(zips, rng)
-    conditions = _conditions(rng)
+    """The one world of all tables, drawn on first use."""
+    land, care, people, medicine = np.random.default_rng(WORLD_SEED).spawn(4)
+    zips = _zips(land)
+    hospitals = _hospitals(zips, care)
+    conditions = _conditions(medicine)
     return World(
         zips,
         hospitals,
         conditions,
         home=Conditional.of(zips.residents),
         hospital=Conditional.of(_attraction(zips, hospitals)),
-        origin=Conditional.of(_neighbourhoods(zips, rng)),
+        origin=Conditional.of(_neighbourhoods(zips, people)),
         reported=Conditional.of([np.outer(o.ethnicity, o.race).ravel() for o in ORIGINS]),
         condition=Conditional.of(conditions.weight),
         age=Conditional.of([_ages(*s.age) for s in SERVICES]),
@@ -209,18 +196,17 @@ def world() -> World:
 
 def _zips(rng: np.random.Generator) -> Zips:
     """ZIP codes scattered over each area, of very unequal sizes; county codes follow the alphabet."""
-    areas = [
-        (int(first), " ".join(name), float(size)) for first, *name, size in map(str.split, AREAS.split(","))
-    ]
-    counties = sorted({name for _, name, _ in areas})
-    ends = [first for first, *_ in areas[1:]] + [ZIP_END]
+    areas = [area.split() for area in AREAS.split(",")]
+    firsts = [int(area[0]) for area in areas]
+    names = [" ".join(area[1:-1]) for area in areas]
+    counties = sorted(set(names))
     codes, county, residents = [], [], []
-    for (first, name, size), end in zip(areas, ends, strict=True):
-        n = min(1 + int(size / RESIDENTS_A_ZIP), end - first)
+    for area, first, end, name in zip(areas, firsts, [*firsts[1:], ZIP_END], names, strict=True):
+        n = min(1 + int(area[-1]) // RESIDENTS_A_ZIP, end - first)
         sizes = rng.lognormal(0, 1, n)
         codes.append(np.sort(rng.choice(np.arange(first, end), n, replace=False)))
         county.append(np.full(n, counties.index(name) + 1))
-        residents.append(size * sizes / sizes.sum())
+        residents.append(int(area[-1]) * sizes / sizes.sum())
     return Zips(np.concatenate(codes), np.concatenate(county), np.concatenate(residents))
 
 
@@ -239,12 +225,10 @@ def _hospitals(zips: Zips, rng: np.random.Generator) -> Hospitals:
 
 
 def _attraction(zips: Zips, hospitals: Hospitals) -> Floats:
-    """Share of each ZIP code's patients that each hospital treats: most go to a near one, in their county."""
+    """Share of each ZIP code's patients that each hospital treats: most go to a near one, some far away."""
     distance = np.abs(zips.code[:, None] - hospitals.near)
-    same_county = zips.county[:, None] == hospitals.county
-    local = hospitals.beds / (1 + distance / 6) ** 3 * np.where(same_county, 3, 1)
-    large = hospitals.beds**3
-    shares: Floats = (1 - REFERRED) * local / local.sum(axis=1, keepdims=True) + REFERRED * large / large.sum()
+    near, large = hospitals.beds / (1 + distance / 6) ** 3, hospitals.beds**4
+    shares: Floats = (1 - REFERRED) * near / near.sum(axis=1, keepdims=True) + REFERRED * large / large.sum()
     return shares
 
 
@@ -252,7 +236,7 @@ def _neighbourhoods(zips: Zips, rng: np.random.Generator) -> Floats:
     """Weights of the origins in each ZIP code and decade of age; there are more Hispanics in the south."""
     shares = np.log([o.share for o in ORIGINS])
     by_decade = np.outer(np.arange(DECADES) - DECADES // 2, [o.ageing for o in ORIGINS])
-    by_zip = rng.normal(0, 1.2, (zips.code.size, 1, len(ORIGINS)))
+    by_zip = rng.normal(0, 1.4, (zips.code.size, 1, len(ORIGINS)))
     by_zip[:, 0, 0] -= 0.45 * (zips.code - zips.code.mean()) / zips.code.std()
     weights: Floats = np.exp(shares + by_zip + by_decade)
     return weights.reshape(-1, len(ORIGINS))
@@ -265,7 +249,7 @@ def _conditions(rng: np.random.Generator) -> Conditions:
     zipf = [1 / np.arange(1, len(codes) + 1) for codes in lists]
     weight = np.concatenate([s.weight * z / z.sum() for s, z in zip(SERVICES, zipf, strict=True)])
     stay = np.log([s.stay[0] for s in SERVICES])[service] + rng.normal(0, 0.2, service.size)
-    price = np.array([s.price for s in SERVICES])[service] + rng.normal(0, 0.3, service.size)
+    price = np.array([s.price for s in SERVICES])[service] + rng.normal(0, 0.2, service.size)
     return Conditions(pl.Series([code for codes in lists for code in codes]), service, weight, stay, price)
 
 
@@ -283,8 +267,9 @@ def _categories(text: str) -> list[str]:
 def _ages(mean: float, deviation: float, least: int, greatest: int) -> Floats:
     """Weights of the ages: a normal curve between the least and the greatest age, top-coded."""
     ages = np.arange(least, greatest + 1)
-    curve = np.exp(-(((ages - mean) / deviation) ** 2) / 2)
-    return np.bincount(np.minimum(ages, OLDEST), curve, minlength=OLDEST + 1)
+    weights = np.zeros(OLDEST + 1)
+    np.add.at(weights, np.minimum(ages, OLDEST), np.exp(-(((ages - mean) / deviation) ** 2) / 2))
+    return weights
 
 
 def discharges(rows: int, seed: int | None = None) -> pl.DataFrame:
@@ -356,7 +341,7 @@ def _stay(condition: Ints, rng: np.random.Generator) -> tuple[Ints, Ints]:
 
 
 def _charge(hospital: Ints, condition: Ints, days: Ints, rng: np.random.Generator) -> Ints:
-    """Dollars: they grow with the stay, a little less than in proportion."""
+    """Dollars: they grow with the stay, nearly in proportion."""
     w = world()
-    expected = PRICE + w.hospitals.price[hospital] + w.conditions.price[condition] + 0.85 * np.log1p(days)
-    return np.exp(rng.normal(expected, 0.4)).astype(np.int64)
+    expected = PRICE + w.hospitals.price[hospital] + w.conditions.price[condition] + 0.95 * np.log1p(days)
+    return np.exp(rng.normal(expected, 0.35)).astype(np.int64)
