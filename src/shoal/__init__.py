@@ -1,1 +1,79 @@
+"""Shoal turns personal data into data that is safe to release, and proves it.
+
+import shoal
+
+policy = shoal.Policy(quasi_identifiers=["age", "sex", "zip"], confidential=["charge"], models=[shoal.KAnonymity(5)])
+release = shoal.anonymize(frame, policy)
+release.write("release.csv")
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from shoal.assess import risk, utility
+    from shoal.errors import InputError, PromiseError, ShoalError
+    from shoal.masking.grouped import Grouped
+    from shoal.masking.recoding.coarsening import Coarsened
+    from shoal.masking.recoding.safe_harbor import SafeHarbor
+    from shoal.policy import Policy
+    from shoal.privacy import KAnonymity, LDiversity, TCloseness, Verdict
+    from shoal.profile import Profile, profile
+    from shoal.release import Release, anonymize, check
+
 __version__ = "0.1.0"
+
+# Loaded on first use, so that importing shoal costs next to nothing.
+_HOME = {
+    "Coarsened": "shoal.masking.recoding.coarsening",
+    "Grouped": "shoal.masking.grouped",
+    "InputError": "shoal.errors",
+    "KAnonymity": "shoal.privacy",
+    "LDiversity": "shoal.privacy",
+    "Policy": "shoal.policy",
+    "Profile": "shoal.profile",
+    "PromiseError": "shoal.errors",
+    "Release": "shoal.release",
+    "SafeHarbor": "shoal.masking.recoding.safe_harbor",
+    "ShoalError": "shoal.errors",
+    "TCloseness": "shoal.privacy",
+    "Verdict": "shoal.privacy",
+    "anonymize": "shoal.release",
+    "check": "shoal.release",
+    "profile": "shoal.profile",
+    "risk": "shoal.assess",
+    "utility": "shoal.assess",
+}
+
+__all__ = [
+    "Coarsened",
+    "Grouped",
+    "InputError",
+    "KAnonymity",
+    "LDiversity",
+    "Policy",
+    "Profile",
+    "PromiseError",
+    "Release",
+    "SafeHarbor",
+    "ShoalError",
+    "TCloseness",
+    "Verdict",
+    "anonymize",
+    "check",
+    "profile",
+    "risk",
+    "utility",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module 'shoal' has no attribute {name!r}")
+    return getattr(import_module(_HOME[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

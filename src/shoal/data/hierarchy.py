@@ -40,7 +40,9 @@ class Hierarchy:
     @cached_property
     def _leaves(self) -> dict[str, npt.NDArray[np.int32]]:
         found: dict[str, npt.NDArray[np.int32]] = {}
-        for labels in self.nodes:  # a label that recurs higher up, alone below itself, keeps its widest meaning
+        for (
+            labels
+        ) in self.nodes:  # a label that recurs higher up, alone below itself, keeps its widest meaning
             for label in dict.fromkeys(labels):
                 found[label] = np.flatnonzero([other == label for other in labels]).astype(np.int32)
         return found
@@ -79,8 +81,13 @@ def hierarchy_of(rows: Sequence[Sequence[str]], attribute: str) -> Hierarchy:
                 )
     if len({row[-1] for row in rows}) > 1:
         rows = [[*row, "*"] for row in rows]
-    first = [{label: i for i, label in reversed(list(enumerate(r[level] for r in rows)))} for level in range(len(rows[0]))]
-    in_tree_order = sorted(rows, key=lambda row: tuple(first[level][row[level]] for level in range(len(row) - 1, -1, -1)))
+    first = [
+        {label: i for i, label in reversed(list(enumerate(r[level] for r in rows)))}
+        for level in range(len(rows[0]))
+    ]
+    in_tree_order = sorted(
+        rows, key=lambda row: tuple(first[level][row[level]] for level in range(len(row) - 1, -1, -1))
+    )
     return Hierarchy(tuple(zip(*in_tree_order, strict=True)))
 
 
@@ -92,5 +99,7 @@ def read_hierarchy(path: str | Path, attribute: str) -> Hierarchy:
         with Path(path).open(encoding="utf-8-sig", newline="") as file:
             rows = [[cell.strip() for cell in row] for row in csv.reader(file, delimiter=";") if row]
     except OSError as error:
-        raise InputError(f"The hierarchy of {attribute!r} cannot be read from {str(path)!r}: {error.strerror}.") from None
+        raise InputError(
+            f"The hierarchy of {attribute!r} cannot be read from {str(path)!r}: {error.strerror}."
+        ) from None
     return hierarchy_of(rows, attribute)

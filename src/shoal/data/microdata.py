@@ -173,7 +173,9 @@ def _code_categories(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArr
     text = column.cast(pl.String) if column.dtype != pl.String else column
     if order is None:
         found = column.unique().drop_nulls().sort()
-        values = found if not isinstance(column.dtype, pl.Categorical | pl.Enum) else found.cast(pl.String).sort()
+        values = (
+            found if not isinstance(column.dtype, pl.Categorical | pl.Enum) else found.cast(pl.String).sort()
+        )
     else:
         values = order
     labels = values.cast(pl.String)

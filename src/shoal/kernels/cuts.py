@@ -28,7 +28,9 @@ def optimal_cuts(line, k):  # type: ignore[no-untyped-def]
             # No record is nearer to its box's farther corner than half the diagonal.
             if s < k or best[i] + 0.5 * s * np.sqrt(square) >= best[j]:
                 continue
-            loss = best[i] + box_loss(line[i:j], low, high)
+            loss = best[i]
+            for r in range(i, j):
+                loss += corner_distance(line[r], low, high)
             if loss < best[j]:
                 best[j] = loss
                 size[j] = s
@@ -62,13 +64,10 @@ def widen(low, high, row):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def box_loss(rows, low, high):  # type: ignore[no-untyped-def]
-    """Sum over the rows of the distance to the farthest corner of the box (Eq. 3 and 4)."""
-    total = 0.0
-    for i in range(rows.shape[0]):
-        square = 0.0
-        for a in range(rows.shape[1]):
-            d = max(rows[i, a] - low[a], high[a] - rows[i, a])
-            square += d * d
-        total += np.sqrt(square)
-    return total
+def corner_distance(row, low, high):  # type: ignore[no-untyped-def]
+    """Distance of the row to the farthest corner of the box (Eq. 4)."""
+    square = 0.0
+    for a in range(row.size):
+        d = max(row[a] - low[a], high[a] - row[a])
+        square += d * d
+    return np.sqrt(square)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from shoal.kernels.cuts import box_loss, widen
+from shoal.kernels.cuts import corner_distance, widen
 
 _PARTNERS = 2
 
@@ -25,6 +25,7 @@ def resplit(line, starts, k, passes):  # type: ignore[no-untyped-def]
         sizes[c] = starts[c + 1] - starts[c]
         for t in range(sizes[c]):
             members[c, t] = starts[c] + t
+    scratch = np.empty((4 * k - 2, line.shape[1] + 1), line.dtype)
     changed = np.ones(classes, np.bool_)
     for _ in range(passes):
         partners = _nearest(line, members, sizes, changed)
@@ -32,7 +33,8 @@ def resplit(line, starts, k, passes):  # type: ignore[no-untyped-def]
         for c in range(classes):
             for t in range(_PARTNERS):
                 d = partners[c, t]
-                if d >= 0 and _divide_anew(line, members, sizes, c, d, k):
+                met = d < c and (partners[d, 0] == c or partners[d, 1] == c)
+                if d >= 0 and not met and _divide_anew(line, members, sizes, c, d, k, scratch):
                     now[c] = True
                     now[d] = True
         changed = now
@@ -71,57 +73,66 @@ def _nearest(line, members, sizes, changed):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _divide_anew(line, members, sizes, c, d, k):  # type: ignore[no-untyped-def]
+def _divide_anew(line, members, sizes, c, d, k, scratch):  # type: ignore[no-untyped-def]
     """Divides the records of classes c and d anew if that loses less; says whether it did."""
-    m = line.shape[1]
     first = sizes[c]
     n = first + sizes[d]
     pool = np.empty(n, np.int64)
-    rows = np.empty((n, m), line.dtype)
     for t in range(n):
         pool[t] = members[c, t] if t < first else members[d, t - first]
-        for a in range(m):
-            rows[t, a] = line[pool[t], a]
+    rows = _spread(line, pool, scratch)
+    m = rows.shape[1]
     low = np.empty(m, line.dtype)
     high = np.empty(m, line.dtype)
-    best = _loss(rows[:first], low, high) + _loss(rows[first:], low, high)
-    if best == 0.0:
-        return False
-    best *= 1.0 - 1e-6  # a rounding error is no gain
-    found = False
     along = np.empty(n, np.float64)
     order = np.empty(n, np.int64)
-    ordered = np.empty_like(rows)
     bound = np.empty(n + 1, np.float64)
-    for axis in range(m + 1):
+    best_order = np.empty(n, np.int64)
+    best_cut = 0
+    least = np.inf
+    for axis in range(m + (m > 1)):
         if axis < m:
             for t in range(n):
                 along[t] = rows[t, axis]
         else:
             _between_centres(rows, first, along)
-        if not _sort(along, order):
-            continue
-        for t in range(n):
-            for a in range(m):
-                ordered[t, a] = rows[order[t], a]
-        cut = _best_cut(ordered, k, low, high, bound)
-        loss = _loss(ordered[:cut], low, high) + _loss(ordered[cut:], low, high)
-        if loss < best:
-            best = loss
-            found = True
-            sizes[c] = cut
-            sizes[d] = n - cut
-            for t in range(n):
-                if t < cut:
-                    members[c, t] = pool[order[t]]
-                else:
-                    members[d, t - cut] = pool[order[t]]
-    return found
+        _sort(along, order)
+        cut, total = _best_cut(rows, order, k, low, high, bound)
+        if total < least:
+            least = total
+            best_cut = cut
+            best_order[:] = order
+    now = _loss(rows, np.arange(first), low, high) + _loss(rows, np.arange(first, n), low, high)
+    new = _loss(rows, best_order[:best_cut], low, high) + _loss(rows, best_order[best_cut:], low, high)
+    if new >= now * (1.0 - 1e-6):  # a rounding error is no gain
+        return False
+    sizes[c] = best_cut
+    sizes[d] = n - best_cut
+    for t in range(n):
+        if t < best_cut:
+            members[c, t] = pool[best_order[t]]
+        else:
+            members[d, t - best_cut] = pool[best_order[t]]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _spread(line, pool, scratch):  # type: ignore[no-untyped-def]
+    """The pool's rows in those attributes in which they differ at all."""
+    m = 0
+    for a in range(line.shape[1]):
+        differ = False
+        x = line[pool[0], a]
+        for t in range(pool.size):
+            scratch[t, m] = line[pool[t], a]
+            differ |= scratch[t, m] != x
+        m += differ
+    return scratch[: pool.size, :m]
 
 
 @njit(cache=True, nogil=True)
 def _sort(along, order):  # type: ignore[no-untyped-def]
-    """Insertion sort of a small pool, in place; False where all values are equal."""
+    """Insertion sort of a small pool, in place; `order` says where each value stood."""
     for t in range(along.size):
         value = along[t]
         u = t
@@ -131,7 +142,6 @@ def _sort(along, order):  # type: ignore[no-untyped-def]
             u -= 1
         along[u] = value
         order[u] = t
-    return along[0] < along[along.size - 1]
 
 
 @njit(cache=True, nogil=True)
@@ -148,33 +158,38 @@ def _between_centres(rows, first, along):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _best_cut(ordered, k, low, high, bound):  # type: ignore[no-untyped-def]
+def _best_cut(rows, order, k, low, high, bound):  # type: ignore[no-untyped-def]
     """The cut with the least sum of size times diagonal, an upper bound of the loss that needs one sweep each way."""
-    n = ordered.shape[0]
-    low[:] = ordered[0]
-    high[:] = ordered[0]
-    for t in range(n):
-        bound[t + 1] = (t + 1) * np.sqrt(widen(low, high, ordered[t]))
-    low[:] = ordered[n - 1]
-    high[:] = ordered[n - 1]
+    n = order.size
+    low[:] = rows[order[0]]
+    high[:] = rows[order[0]]
+    for t in range(n - k):
+        bound[t + 1] = (t + 1) * np.sqrt(widen(low, high, rows[order[t]]))
+    low[:] = rows[order[n - 1]]
+    high[:] = rows[order[n - 1]]
     lowest, highest = max(k, n - 2 * k + 1), min(n - k, 2 * k - 1)
     cut = lowest
     least = np.inf
     for t in range(n - 1, lowest - 1, -1):
-        total = bound[t] + (n - t) * np.sqrt(widen(low, high, ordered[t]))
-        if t <= highest and total < least:
-            least = total
-            cut = t
-    return cut
+        square = widen(low, high, rows[order[t]])
+        if t <= highest:
+            total = bound[t] + (n - t) * np.sqrt(square)
+            if total < least:
+                least = total
+                cut = t
+    return cut, least
 
 
 @njit(cache=True, nogil=True)
-def _loss(rows, low, high):  # type: ignore[no-untyped-def]
-    low[:] = rows[0]
-    high[:] = rows[0]
-    for i in range(1, rows.shape[0]):
+def _loss(rows, members, low, high):  # type: ignore[no-untyped-def]
+    low[:] = rows[members[0]]
+    high[:] = rows[members[0]]
+    for i in members:
         widen(low, high, rows[i])
-    return box_loss(rows, low, high)
+    total = 0.0
+    for i in members:
+        total += corner_distance(rows[i], low, high)
+    return total
 
 
 @njit(cache=True, nogil=True)

@@ -55,4 +55,3 @@ def add_squares(squares, codes, positions, index, low, high, scale, missing):  #
             x = positions[codes[i]]
             d = max(x - low[cell], high[cell] - x) * scale
         squares[i] += d * d
-

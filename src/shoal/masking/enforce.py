@@ -17,7 +17,9 @@ from shoal.masking.partition import Partition
 from shoal.privacy.model import PrivacyModel
 
 
-def failing(microdata: Microdata, partition: Partition, models: Sequence[PrivacyModel]) -> npt.NDArray[np.bool_]:
+def failing(
+    microdata: Microdata, partition: Partition, models: Sequence[PrivacyModel]
+) -> npt.NDArray[np.bool_]:
     """Which classes miss a model."""
     bad = np.zeros(partition.classes, np.bool_)
     for model in models:
@@ -51,7 +53,9 @@ def _merge_failing(
 ) -> Partition:
     while bad.any():
         if partition.classes == 1:
-            raise InputError("The records left after suppression cannot keep the models asked for: suppress fewer.")
+            raise InputError(
+                "The records left after suppression cannot keep the models asked for: suppress fewer."
+            )
         partition, grown = _merge(partition, bad)
         bad = np.zeros(partition.classes, np.bool_)
         bad[grown] = failing(microdata, _only(partition, grown), models)

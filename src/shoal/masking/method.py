@@ -29,5 +29,10 @@ class Method(Protocol):
     name: ClassVar[str]
 
     def mask(
-        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
+        self,
+        microdata: Microdata,
+        models: Sequence[PrivacyModel],
+        *,
+        suppression: float = 0.0,
+        seed: int | None = None,
     ) -> Masked: ...

@@ -28,10 +28,18 @@ class LDiversity:
     name: ClassVar[str] = "l-diversity"
 
     def __post_init__(self) -> None:
-        require(self.name, "l", self.l, "a number of at least 1", holds=isinstance(self.l, int | float) and self.l >= 1)
+        require(
+            self.name,
+            "l",
+            self.l,
+            "a number of at least 1",
+            holds=isinstance(self.l, int | float) and self.l >= 1,
+        )
         known = ("distinct", "entropy", "recursive")
         require(self.name, "variant", self.variant, f"one of {', '.join(known)}", holds=self.variant in known)
-        require(self.name, "c", self.c, "a number above 0", holds=isinstance(self.c, int | float) and self.c > 0)
+        require(
+            self.name, "c", self.c, "a number above 0", holds=isinstance(self.c, int | float) and self.c > 0
+        )
 
     @property
     def asked(self) -> float:
@@ -52,9 +60,13 @@ class LDiversity:
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
         assert self.attribute is not None
         values = (
-            classes.frame.lazy().group_by([*classes.quasi, pl.col(self.attribute).alias("@value")]).agg(pl.len())
+            classes.frame.lazy()
+            .group_by([*classes.quasi, pl.col(self.attribute).alias("@value")])
+            .agg(pl.len())
         )
-        per_class = values.group_by(classes.quasi) if classes.quasi else values.group_by(pl.lit(0).alias("@all"))
+        per_class = (
+            values.group_by(classes.quasi) if classes.quasi else values.group_by(pl.lit(0).alias("@all"))
+        )
         level = per_class.agg(self._level(pl.col("len")).alias("@level")).collect()["@level"]
         achieved = float(level.min() or 0.0)  # type: ignore[arg-type]
         return Verdict(self.name, self.l, achieved, achieved >= self.l - 1e-9, self.attribute)

@@ -30,7 +30,13 @@ class Verdict:
 
     def to_dict(self) -> dict[str, object]:
         about = {"attribute": self.attribute} if self.attribute else {}
-        return {"name": self.model, **about, "asked": self.asked, "achieved": self.achieved, "holds": self.holds}
+        return {
+            "name": self.model,
+            **about,
+            "asked": self.asked,
+            "achieved": self.achieved,
+            "holds": self.holds,
+        }
 
 
 @dataclass(frozen=True)
@@ -47,16 +53,22 @@ class EquivalenceClasses:
             return np.zeros(0, np.int64)
         if not self.quasi:
             return np.array([self.frame.height])
-        return self.frame.lazy().group_by(self.quasi).agg(pl.len()).select("len").collect()["len"].to_numpy().astype(np.int64)
+        return (
+            self.frame.lazy()
+            .group_by(self.quasi)
+            .agg(pl.len())
+            .select("len")
+            .collect()["len"]
+            .to_numpy()
+            .astype(np.int64)
+        )
 
     @cached_property
     def members(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Records class after class, and where each class starts."""
         if not self.quasi:
             return np.arange(self.frame.height), np.array([0, self.frame.height])
-        lists = (
-            self.frame.select(self.quasi).with_row_index("@row").group_by(self.quasi).agg("@row")["@row"]
-        )
+        lists = self.frame.select(self.quasi).with_row_index("@row").group_by(self.quasi).agg("@row")["@row"]
         starts = np.append(0, np.cumsum(lists.list.len().to_numpy().astype(np.int64)))
         return lists.explode(empty_as_null=False).to_numpy().astype(np.int64), starts
 

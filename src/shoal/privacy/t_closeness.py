@@ -37,7 +37,9 @@ def k_of_t(n: int, k: int, t: float) -> int:
 class TCloseness:
     t: float
     attribute: str | None = None  # None: every confidential attribute
-    distance: Literal["auto", "ordered", "equal"] = "auto"  # auto: equal for nominal attributes, otherwise ordered
+    distance: Literal["auto", "ordered", "equal"] = (
+        "auto"  # auto: equal for nominal attributes, otherwise ordered
+    )
 
     name: ClassVar[str] = "t-closeness"
 
@@ -45,7 +47,9 @@ class TCloseness:
         good = isinstance(self.t, int | float) and not isinstance(self.t, bool) and 0 <= self.t <= 1
         require(self.name, "t", self.t, "a number from 0 to 1", holds=good)
         known = ("auto", "ordered", "equal")
-        require(self.name, "distance", self.distance, f"one of {', '.join(known)}", holds=self.distance in known)
+        require(
+            self.name, "distance", self.distance, f"one of {', '.join(known)}", holds=self.distance in known
+        )
 
     @property
     def asked(self) -> float:
@@ -74,17 +78,25 @@ class TCloseness:
         assert self.attribute is not None
         column = classes.frame[self.attribute]
         ordered = self.ordered(classes.kinds[self.attribute])
-        achieved = _farthest_ordered(column, *classes.members) if ordered else _farthest_equal(column, classes)
+        achieved = (
+            _farthest_ordered(column, *classes.members) if ordered else _farthest_equal(column, classes)
+        )
         return Verdict(self.name, self.t, achieved, achieved <= self.t + 1e-9, self.attribute)
 
 
-def _farthest_ordered(column: pl.Series, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]) -> float:
+def _farthest_ordered(
+    column: pl.Series, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
+) -> float:
     """Largest ordered EMD of any class.
 
     Between two of its members, F_class is constant; there the sum of |F_class - F| splits where F crosses it, and
     sums of F over a stretch are differences of its running sum. One pass over all members, no loop over classes.
     """
-    rank = column.rank("dense").cast(pl.Int64).to_numpy(writable=False) if not column.null_count() else _rank_with_null(column)
+    rank = (
+        column.rank("dense").cast(pl.Int64).to_numpy(writable=False)
+        if not column.null_count()
+        else _rank_with_null(column)
+    )
     rank = rank - 1
     v = int(rank.max(initial=0)) + 1
     if v < 2:
@@ -116,9 +128,13 @@ def _rank_with_null(column: pl.Series) -> npt.NDArray[np.int64]:
 
 def _farthest_equal(column: pl.Series, classes: EquivalenceClasses) -> float:
     """Largest total variation distance of any class: sum over its values of max(0, p_class - p)."""
-    whole = column.alias("@value").to_frame().lazy().group_by("@value").agg((pl.len() / len(column)).alias("@p"))
+    whole = (
+        column.alias("@value").to_frame().lazy().group_by("@value").agg((pl.len() / len(column)).alias("@p"))
+    )
     by = list(classes.quasi) or [pl.lit(0).alias("@all")]
-    counts = classes.frame.lazy().group_by([*by, pl.col(column.name).alias("@value")]).agg(pl.len().alias("@n"))
+    counts = (
+        classes.frame.lazy().group_by([*by, pl.col(column.name).alias("@value")]).agg(pl.len().alias("@n"))
+    )
     key = list(classes.quasi) or ["@all"]
     excess = (
         counts.join(whole, on="@value", nulls_equal=True)

@@ -1,0 +1,51 @@
+"""How the command line speaks: tables for people, JSON for machines, one sentence for errors."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+
+out = Console()
+err = Console(stderr=True)
+
+
+def show(result: Any, as_json: bool) -> None:
+    """A result as JSON on standard output, or as a table."""
+    if as_json:
+        content = result if isinstance(result, dict) else result.to_dict()
+        print(json.dumps(content, ensure_ascii=False, default=float))
+    else:
+        out.print(result)
+
+
+def say(sentence: str) -> None:
+    """Something the user should know beside the result."""
+    err.print(sentence, style="dim", highlight=False, markup=False, soft_wrap=True)
+
+
+@contextmanager
+def stages(title: str, total: int) -> Iterator[Callable[[str], None]]:
+    """A bar that moves with each named stage of long work; silent when not on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda stage: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("{task.fields[title]}"),
+        BarColumn(30),
+        TimeElapsedColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=err, transient=True) as progress:
+        task = progress.add_task("starting", total=total, title=title)
+
+        def step(stage: str) -> None:
+            progress.update(task, advance=1, description=stage)
+
+        yield step

@@ -1,0 +1,73 @@
+"""The command line: `shoal --help`."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import typer
+
+from shoal.cli import anonymize, measure, profile, sample, study
+
+app = typer.Typer(
+    name="shoal",
+    help="Turns personal data into data that is safe to release, and proves it.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="Exit code 0: the promise holds. 1: it does not. 2: the input cannot be used.",
+)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from shoal import __version__
+
+        typer.echo(f"shoal {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: bool = typer.Option(
+        False, "--version", callback=_version, is_eager=True, help="Show the version."
+    ),
+) -> None:
+    pass
+
+
+for group in (sample, profile, anonymize, measure, study):
+    group.register(app)
+
+
+def run() -> None:
+    """The entry point: whatever goes wrong ends in one sentence and an exit code."""
+    from shoal.errors import ShoalError
+
+    try:
+        app(standalone_mode=False)
+    except typer.Exit as stop:
+        sys.exit(stop.exit_code)
+    except ShoalError as error:
+        _stop(str(error), error.exit_code)
+    except (KeyboardInterrupt, typer.Abort):
+        _stop("Interrupted. Nothing was written.", 130)
+    except MemoryError:
+        _stop("There is not enough memory for this table: use a machine with more, or fewer columns.", 2)
+    except Exception as error:
+        if hasattr(error, "format_message"):  # a wrong option, as Click words it
+            _stop(error.format_message(), 2)
+        if os.environ.get("SHOAL_DEBUG"):
+            raise
+        _stop(
+            f"Something went wrong inside Shoal ({type(error).__name__}: {error}). Nothing was released. "
+            "Set SHOAL_DEBUG=1 to see where, and please report it.",
+            2,
+        )
+
+
+def _stop(sentence: str, code: int) -> None:
+    print(f"shoal: {sentence}", file=sys.stderr)
+    sys.exit(code)

@@ -1,0 +1,106 @@
+"""`shoal risk` and `shoal utility`: what an intruder could do, what an analyst still can."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from shoal.cli import options as opt
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=_RISK_EXAMPLES)(risk)
+    app.command(epilog=_UTILITY_EXAMPLES)(utility)
+
+
+_RISK_EXAMPLES = """Examples:
+
+shoal risk d.csv --quasi age,sex,zip
+
+shoal risk r.csv --quasi age,sex,zip --confidential charge --when "charge > 100000" --json"""
+
+
+def risk(
+    source: Annotated[str, typer.Argument(metavar="FILE", help="An original or a released table.")],
+    policy: opt.PolicyFile = None,
+    quasi: opt.Quasi = None,
+    confidential: opt.Confidential = None,
+    when: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CONDITION", help='What must not be learnt, as "charge > 100000". May be repeated.'
+        ),
+    ] = None,
+    group: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=A,B", help="Attributes an intruder knows together. May be repeated."),
+    ] = None,
+    kind: opt.Kinds = None,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    decimal: opt.Decimal = None,
+    text: opt.Text = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Measure how exposed the people in a table are."""
+    from shoal.assess import risk as assess
+    from shoal.cli.console import show, stages
+
+    groups = _groups(group)
+    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, groups=groups or None)
+    with stages("risk", 3) as step:
+        step("reading")
+        table = opt.read(source, delimiter, encoding, decimal, text)
+        step("measuring")
+        result = assess(table, chosen, when=when or ())
+        step("done")
+    show(result, as_json)
+
+
+def _groups(choices: list[str] | None) -> dict[str, list[str]]:
+    from shoal.errors import InputError
+
+    found: dict[str, list[str]] = {}
+    for choice in choices or []:
+        name, _, columns = choice.partition("=")
+        if not columns:
+            raise InputError(f"--group {choice!r} is not NAME=COLUMN,COLUMN.")
+        found[name] = opt.split([columns])
+    return found
+
+
+_UTILITY_EXAMPLES = """Examples:
+
+shoal utility d.csv r.csv --quasi age,sex,zip
+
+shoal utility d.csv r.csv --policy shoal.toml --json"""
+
+
+def utility(
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL")],
+    masked: Annotated[str, typer.Argument(metavar="MASKED")],
+    policy: opt.PolicyFile = None,
+    quasi: opt.Quasi = None,
+    confidential: opt.Confidential = None,
+    kind: opt.Kinds = None,
+    hierarchies: opt.Hierarchies = None,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    decimal: opt.Decimal = None,
+    text: opt.Text = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Measure what a masked table kept of the original."""
+    from shoal.assess import utility as assess
+    from shoal.cli.console import show, stages
+
+    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, hierarchies=hierarchies)
+    with stages("utility", 3) as step:
+        step("reading")
+        before = opt.read(original, delimiter, encoding, decimal, text)
+        after = opt.read(masked, delimiter, encoding, decimal, text)
+        step("measuring")
+        result = assess(before, after, chosen)
+        step("done")
+    show(result, as_json)

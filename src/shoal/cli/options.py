@@ -1,0 +1,163 @@
+"""Options that several commands share, and the policy they make."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.policy import Policy
+
+_ROLES, _MODELS, _FILES = "Roles", "Promise and method", "Files"
+
+
+def _names(what: str, *flags: str) -> Any:
+    return typer.Option(*flags, metavar="A,B", help=f"{what}, separated by commas.", rich_help_panel=_ROLES)
+
+
+PolicyFile = Annotated[
+    Path | None,
+    typer.Option("--policy", metavar="FILE", help="All choices as a file; options given beside it win."),
+]
+Quasi = Annotated[list[str] | None, _names("Columns an intruder may know (quasi-identifiers)", "--quasi")]
+Confidential = Annotated[list[str] | None, _names("Columns that must not be learnt", "--confidential")]
+Identifiers = Annotated[list[str] | None, _names("Columns never released", "--identifiers")]
+Insensitive = Annotated[list[str] | None, _names("Columns released as they are", "--insensitive")]
+Kinds = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kind",
+        metavar="COLUMN=KIND",
+        help="numeric, ordinal, nominal or date; otherwise inferred.",
+        rich_help_panel=_ROLES,
+    ),
+]
+Hierarchies = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR", help="Folder of COLUMN.csv files: value;level 1;level 2;...", rich_help_panel=_ROLES
+    ),
+]
+K = Annotated[int | None, typer.Option("--k", help="k-anonymity: least class size.", rich_help_panel=_MODELS)]
+T = Annotated[
+    float | None,
+    typer.Option("--t", help="t-closeness of every confidential column.", rich_help_panel=_MODELS),
+]
+L = Annotated[
+    float | None,
+    typer.Option("--l", help="l-diversity of every confidential column.", rich_help_panel=_MODELS),
+]
+LVariant = Annotated[
+    str, typer.Option("--l-variant", help="distinct, entropy or recursive.", rich_help_panel=_MODELS)
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+Delimiter = Annotated[
+    str | None,
+    typer.Option(metavar="CHAR", help="Of a text file; otherwise detected.", rich_help_panel=_FILES),
+]
+Encoding = Annotated[
+    str | None, typer.Option(help="Of a text file; otherwise UTF-8.", rich_help_panel=_FILES)
+]
+Decimal = Annotated[
+    str | None, typer.Option(metavar="CHAR", help="Decimal mark; otherwise detected.", rich_help_panel=_FILES)
+]
+Text = Annotated[
+    list[str] | None,
+    typer.Option("--text", metavar="A,B", help="Columns to read as text.", rich_help_panel=_FILES),
+]
+
+
+def split(values: list[str] | None) -> list[str]:
+    """`--quasi a,b --quasi c` gives a, b and c."""
+    return [name.strip() for value in values or [] for name in value.split(",") if name.strip()]
+
+
+def read(
+    path: str, delimiter: str | None, encoding: str | None, decimal: str | None, text: list[str] | None
+) -> pl.DataFrame:
+    from shoal.data.files import read_table
+
+    return read_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=split(text))
+
+
+def make_policy(
+    file: Path | None,
+    quasi: list[str] | None = None,
+    confidential: list[str] | None = None,
+    identifiers: list[str] | None = None,
+    insensitive: list[str] | None = None,
+    kinds: list[str] | None = None,
+    hierarchies: Path | None = None,
+    k: int | None = None,
+    t: float | None = None,
+    l: float | None = None,  # noqa: E741
+    l_variant: str = "distinct",
+    **others: Any,
+) -> Policy:
+    """The policy of a file, with what the options say put in its place."""
+    from shoal.policy import Policy
+
+    base = Policy.read(file) if file else None
+    choices: dict[str, Any] = {name: getattr(base, name) for name in Policy.model_fields} if base else {}
+    roles = {
+        "quasi_identifiers": quasi,
+        "confidential": confidential,
+        "identifiers": identifiers,
+        "insensitive": insensitive,
+    }
+    choices |= {name: tuple(split(values)) for name, values in roles.items() if values}
+    choices |= {name: value for name, value in others.items() if value is not None}
+    models = _models(k, t, l, l_variant)
+    if models:
+        replaced = {type(model) for model in models}
+        choices["models"] = [m for m in choices.get("models", ()) if type(m) not in replaced] + models
+    attributes = dict(choices.get("attributes", {}))
+    described = _kinds(kinds) | _hierarchies(hierarchies, choices.get("quasi_identifiers", ()))
+    for name, choice in described.items():
+        known = attributes.get(name)
+        attributes[name] = (known.model_dump() if known is not None else {}) | choice
+    return Policy(**(choices | {"attributes": attributes}))
+
+
+def _models(k: int | None, t: float | None, l: float | None, l_variant: str) -> list[Any]:  # noqa: E741
+    from shoal.privacy import KAnonymity, LDiversity, TCloseness
+
+    models: list[Any] = []
+    if k is not None:
+        models.append(KAnonymity(k))
+    if t is not None:
+        models.append(TCloseness(t))
+    if l is not None:
+        models.append(LDiversity(l, variant=l_variant))  # type: ignore[arg-type]
+    return models
+
+
+def _kinds(pairs: list[str] | None) -> dict[str, dict[str, Any]]:
+    from shoal.data.schema import Kind
+    from shoal.errors import InputError
+
+    found: dict[str, dict[str, Any]] = {}
+    for pair in split(pairs):
+        name, _, kind = pair.rpartition("=")
+        if not name or kind not in list(Kind):
+            raise InputError(f"--kind {pair!r} is not COLUMN=KIND with a kind of {', '.join(Kind)}.")
+        found[name] = {"kind": kind}
+    return found
+
+
+def _hierarchies(folder: Path | None, quasi: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    from shoal.errors import InputError
+
+    if folder is None:
+        return {}
+    if not folder.is_dir():
+        raise InputError(f"--hierarchies {str(folder)!r} is not a folder.")
+    return {
+        name: {"hierarchy": str(folder / f"{name}.csv")}
+        for name in quasi
+        if (folder / f"{name}.csv").exists()
+    }

@@ -1,0 +1,50 @@
+"""`shoal profile`: what the columns are, and how identifying."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli import options as opt
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=_EXAMPLES)(profile)
+
+
+_EXAMPLES = """Examples:
+
+shoal profile d.csv
+
+shoal profile d.csv --write-policy shoal.toml"""
+
+
+def profile(
+    source: Annotated[str, typer.Argument(metavar="FILE")],
+    write_policy: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a starting policy, to be looked through.")
+    ] = None,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    decimal: opt.Decimal = None,
+    text: opt.Text = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Show each column's kind, suggested role and how identifying it is."""
+    from shoal.cli.console import say, show, stages
+    from shoal.data.files import atomic_write
+    from shoal.profile import profile as examine
+
+    with stages("profile", 3) as step:
+        step("reading")
+        table = opt.read(source, delimiter, encoding, decimal, text)
+        step("examining")
+        found = examine(table)
+        step("done")
+    if write_policy is not None:
+        with atomic_write(write_policy) as temporary:
+            Path(temporary).write_text(found.policy_toml(), encoding="utf-8")
+        say(f"A starting policy was written to {write_policy}: look it through before using it.")
+    show(found, as_json)

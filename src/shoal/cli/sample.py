@@ -1,0 +1,100 @@
+"""`shoal sample`, `shoal regenerate` and `shoal demo`: tables to try things on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli import options as opt
+
+_sample = typer.Typer(no_args_is_help=True, help="Generate tables to try things on.")
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(_sample, name="sample")
+    app.command(epilog=_REGENERATE_EXAMPLES)(regenerate)
+    app.command(epilog=_DEMO_EXAMPLES)(demo)
+
+
+@_sample.command(
+    epilog="""Examples:
+
+shoal sample discharges --rows 200000 --seed 7 -o d.csv
+
+shoal sample discharges --rows 4000000 -o d.parquet"""
+)
+def discharges(
+    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE")],
+    rows: Annotated[int, typer.Option(help="How many discharges.")] = 100_000,
+    seed: Annotated[int | None, typer.Option(help="Makes the table repeatable.")] = None,
+) -> None:
+    """Synthetic hospital discharges: nine quasi-identifiers, charge and diagnosis."""
+    from shoal.cli.console import say, stages
+    from shoal.data.files import write_table
+    from shoal.data.sample import discharges as generate
+
+    with stages("sample", 3) as step:
+        step("generating")
+        table = generate(rows, seed)
+        step("writing")
+        write_table(table, output)
+        step("done")
+    say(f"{rows:,} discharges written to {output}.")
+
+
+_REGENERATE_EXAMPLES = """Examples:
+
+shoal regenerate masked.csv -o plain.csv --counts counts.csv
+
+shoal regenerate masked.csv -o plain.csv --counts counts.json --rescale --seed 1"""
+
+
+def regenerate(
+    source: Annotated[str, typer.Argument(metavar="MASKED")],
+    output: Annotated[str, typer.Option("-o", "--output", metavar="OUT")],
+    counts: Annotated[
+        Path, typer.Option(metavar="FILE", help="Published counts of masked values: attribute,value,count.")
+    ],
+    rescale: Annotated[bool, typer.Option("--rescale", help="Fit counts that do not add up.")] = False,
+    seed: Annotated[int | None, typer.Option()] = None,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    decimal: opt.Decimal = None,
+    text: opt.Text = None,
+) -> None:
+    """Put plausible values in the place of masked ones, from published counts (Algorithm S1)."""
+    from shoal.cli.console import say
+    from shoal.data.files import same_file, write_table
+    from shoal.errors import InputError
+    from shoal.masking.regenerate import read_counts
+    from shoal.masking.regenerate import regenerate as fill
+
+    if same_file(source, output):
+        raise InputError(
+            f"The output {output!r} is the input: choose another name, the input is never changed."
+        )
+    table = opt.read(source, delimiter, encoding, decimal, text)
+    write_table(fill(table, read_counts(counts), seed=seed, rescale=rescale), output)
+    say(f"Written to {output}.")
+
+
+_DEMO_EXAMPLES = """Examples:
+
+shoal demo
+
+shoal demo -o try --rows 200000"""
+
+
+def demo(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")] = Path("demo"),
+    rows: Annotated[int, typer.Option(help="How many synthetic discharges.")] = 50_000,
+) -> None:
+    """Generate discharges, anonymize them, and show risk before and after."""
+    from shoal.cli.console import out, stages
+    from shoal.demo import run
+
+    with stages("demo", 6) as step:
+        table = run(output, rows, step)
+    out.print(table)

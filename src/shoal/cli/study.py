@@ -1,0 +1,40 @@
+"""`shoal study`: each paper's experiments, the paper's statement beside ours."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli import options as opt
+
+_study = typer.Typer(no_args_is_help=True, help="Repeat the papers' experiments.")
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(_study, name="study")
+
+
+@_study.command(
+    name="proper-anonymization",
+    epilog="""Examples:
+
+shoal study proper-anonymization -o study
+
+shoal study proper-anonymization --rows 3985166 -o study""",
+)
+def proper_anonymization(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")],
+    data: Annotated[str | None, typer.Option(metavar="FILE", help="A table of paper 1's attributes.")] = None,
+    rows: Annotated[int, typer.Option(help="Size of the generated table.")] = 400_000,
+    seed: Annotated[int, typer.Option()] = 1,
+    as_json: opt.Json = False,
+) -> None:
+    """Paper 1: Figures S3 to S7 and Tables S4, S5, S9."""
+    from shoal.cli.console import show, stages
+    from shoal.studies.proper_anonymization import STAGES, run
+
+    with stages("study", STAGES) as step:
+        result = run(output, data=data, rows=rows, seed=seed, progress=step)
+    show(result, as_json)

@@ -1,0 +1,111 @@
+"""Grouped masking: a grouping says who stands together, publishing how each class is shown; the two are independent.
+
+| method       | grouping                                            | what it is                       |
+|--------------|-----------------------------------------------------|----------------------------------|
+| `hilbert`    | Hilbert order, optimal cuts, pairs divided anew     | the default                      |
+| `sorted`     | distance to zero, runs of k                         | paper 1, Algorithm S2            |
+| `stratified` | one record from each stratum, in order of distance  | paper 1, Algorithm S4            |
+| `kd`         | space divided at the middle of the widest attribute | Mondrian                         |
+| `kd-median`  | space divided at medians                            | Mondrian as first published      |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from shoal.data.masked import MaskedColumn
+from shoal.data.microdata import Microdata
+from shoal.errors import InputError, require
+from shoal.masking.enforce import enforce
+from shoal.masking.grouping.kd import kd
+from shoal.masking.grouping.ordered import hilbert, zero_distance
+from shoal.masking.grouping.stratified import stratified
+from shoal.masking.method import Masked
+from shoal.masking.partition import Partition
+from shoal.masking.publishing.ancestor import publish_ancestor
+from shoal.masking.publishing.range import publish_range
+from shoal.privacy import KAnonymity, PrivacyModel, TCloseness
+
+Grouping = Literal["hilbert", "sorted", "stratified", "kd", "kd-median"]
+
+
+@dataclass(frozen=True)
+class Grouped:
+    grouping: Grouping = "hilbert"
+    publish: Literal["range"] = "range"
+    remainder: Literal["central", "last"] = "central"  # of `stratified`: `last` is Algorithm S4 as printed
+
+    name: ClassVar[str] = "grouped"
+
+    def __post_init__(self) -> None:
+        known = get_args(Grouping)
+        require(
+            "grouped", "grouping", self.grouping, f"one of {', '.join(known)}", holds=self.grouping in known
+        )
+        require("grouped", "publish", self.publish, "'range'", holds=self.publish == "range")
+        good = self.remainder in ("central", "last")
+        require("grouped", "remainder", self.remainder, "'central' or 'last'", holds=good)
+
+    def mask(
+        self,
+        microdata: Microdata,
+        models: Sequence[PrivacyModel],
+        *,
+        suppression: float = 0.0,
+        seed: int | None = None,
+    ) -> Masked:
+        k = class_size(microdata, models)
+        others = [model for model in models if not isinstance(model, KAnonymity)]
+        partition = enforce(microdata, self.group(microdata, k, others), others, suppression)
+        return publish(microdata, partition)
+
+    def group(self, microdata: Microdata, k: int, models: Sequence[PrivacyModel]) -> Partition:
+        if self.grouping == "sorted":
+            return zero_distance(microdata, k)
+        if self.grouping == "stratified":
+            return self._stratify(microdata, k, models)
+        if self.grouping in ("kd", "kd-median"):
+            return kd(microdata, k, by="median" if self.grouping == "kd-median" else "space")
+        return hilbert(microdata, k)
+
+    def _stratify(self, microdata: Microdata, k: int, models: Sequence[PrivacyModel]) -> Partition:
+        if not microdata.schema.confidential:
+            raise InputError("Method 'stratified' needs a confidential attribute to stratify by: name one.")
+        close = [model for model in models if isinstance(model, TCloseness)]
+        attribute = close[0].attribute if close else microdata.schema.confidential[0]
+        assert attribute is not None
+        t = min((model.t for model in close if model.attribute == attribute), default=None)
+        return stratified(microdata, k, t, attribute, remainder=self.remainder)
+
+
+def class_size(microdata: Microdata, models: Sequence[PrivacyModel]) -> int:
+    """The k asked for; a table that cannot give one class of k is refused."""
+    k = max((model.k for model in models if isinstance(model, KAnonymity)), default=2)
+    if k > len(microdata):
+        raise InputError(
+            f"k = {k} is larger than the table's {len(microdata)} records: ask for a smaller k or give more records."
+        )
+    return k
+
+
+def publish(microdata: Microdata, partition: Partition) -> Masked:
+    """Shows every class of the partition alike in every quasi-identifier."""
+    label = partition.class_of(len(microdata))
+    kept = None if len(partition.order) == len(microdata) else np.flatnonzero(label >= 0)
+    index = label if kept is None else label[kept]
+
+    def show(name: str) -> MaskedColumn:
+        coded = microdata[name]
+        by_tree = coded.attribute.hierarchy is not None
+        return (
+            publish_ancestor(coded, partition, index) if by_tree else publish_range(coded, partition, index)
+        )
+
+    names = microdata.schema.quasi_identifiers
+    with ThreadPoolExecutor() as pool:
+        return Masked(dict(zip(names, pool.map(show, names), strict=True)), kept)

@@ -1,0 +1,220 @@
+"""A policy: all choices of one release as one validated object that round-trips with `shoal.toml`."""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import polars as pl
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator
+
+from shoal.data.hierarchy import hierarchy_of, read_hierarchy
+from shoal.data.inference import infer_kind
+from shoal.data.schema import Attribute, Kind, Role, Schema
+from shoal.errors import InputError, did_you_mean
+from shoal.masking.grouped import Grouped
+from shoal.masking.method import Method
+from shoal.masking.recoding.coarsening import Coarsened
+from shoal.masking.recoding.safe_harbor import SafeHarbor
+from shoal.privacy import KAnonymity, LDiversity, PrivacyModel, TCloseness
+
+MODELS: dict[str, type[Any]] = {model.name: model for model in (KAnonymity, LDiversity, TCloseness)}
+METHODS: dict[str, type[Any]] = {method.name: method for method in (Grouped, Coarsened, SafeHarbor)}
+
+
+class AttributeChoice(BaseModel):
+    """What the custodian states of one attribute; the rest is inferred."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    kind: Kind | None = None
+    domain: tuple[Any, ...] | None = None
+    hierarchy: str | tuple[tuple[str, ...], ...] | None = Field(
+        None, description="a file of lines value;level 1;..., or the lines themselves"
+    )
+    weight: float = Field(1.0, gt=0)
+
+
+class Policy(BaseModel):
+    """All choices of one release."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+
+    identifiers: tuple[str, ...] = Field((), description="never released")
+    quasi_identifiers: tuple[str, ...] = Field((), description="what an intruder may know")
+    confidential: tuple[str, ...] = Field((), description="what must not be learnt")
+    insensitive: tuple[str, ...] = Field((), description="released as they are")
+    rest: Literal["drop", "insensitive"] = Field(
+        "drop", description="what becomes of columns that no role names"
+    )
+    models: tuple[Any, ...] = Field((KAnonymity(5),), description="what is promised")
+    method: Any = Field(default_factory=Grouped, description="how it is brought about")
+    suppression: float = Field(
+        0.0, ge=0, le=1, description="the largest share of records that may be left out"
+    )
+    groups: dict[str, tuple[str, ...]] = Field(
+        {}, description="named groups of attributes an intruder may know"
+    )
+    attributes: dict[str, AttributeChoice] = {}
+
+    def __init__(self, **choices: Any) -> None:
+        try:
+            super().__init__(**choices)
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = ".".join(str(part) for part in first["loc"]) or "policy"
+            hint = did_you_mean(where, type(self).model_fields) if first["type"] == "extra_forbidden" else ""
+            raise InputError(f"The policy's {where!r} is not right: {first['msg']}.{hint}") from None
+
+    @field_validator("models", mode="before")
+    @classmethod
+    def _models(cls, models: Any) -> tuple[PrivacyModel, ...]:
+        if not isinstance(models, list | tuple):
+            models = (models,)
+        return tuple(_build(model, MODELS, "model") for model in models)
+
+    @field_validator("method", mode="before")
+    @classmethod
+    def _method(cls, method: Any) -> Method:
+        built: Method = _build(method, METHODS, "method")
+        return built
+
+    @field_serializer("models")
+    def _dump_models(self, models: tuple[Any, ...]) -> list[dict[str, Any]]:
+        return [_as_table(model) for model in models]
+
+    @field_serializer("method")
+    def _dump_method(self, method: Any) -> dict[str, Any]:
+        return _as_table(method)
+
+    @classmethod
+    def read(cls, path: str | Path) -> Self:
+        """From a TOML file; hierarchy files are looked for beside it."""
+        path = Path(path)
+        try:
+            choices = tomllib.loads(path.read_text(encoding="utf-8"))
+        except OSError as error:
+            raise InputError(f"The policy {str(path)!r} cannot be read: {error.strerror}.") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InputError(f"The policy {str(path)!r} is not valid TOML: {error}.") from None
+        for choice in choices.get("attributes", {}).values():
+            if isinstance(choice, dict) and isinstance(choice.get("hierarchy"), str):
+                choice["hierarchy"] = str(path.parent / choice["hierarchy"])
+        return cls(**choices)
+
+    def to_toml(self) -> str:
+        import tomli_w
+
+        return tomli_w.dumps(self.model_dump(mode="json", exclude_defaults=True, exclude_none=True))
+
+    def promises(self, schema: Schema) -> tuple[PrivacyModel, ...]:
+        """The models, each about one confidential attribute: one that names none is about all of them."""
+        found: list[PrivacyModel] = []
+        for model in self.models:
+            if isinstance(model, KAnonymity) or model.attribute is not None:
+                found.append(model)
+                continue
+            if not schema.confidential:
+                raise InputError(
+                    f"{model.name} protects a confidential attribute, but none is named: name one."
+                )
+            found += [dataclasses.replace(model, attribute=name) for name in schema.confidential]
+        for model in found:
+            if model.attribute is not None and model.attribute not in schema.confidential:
+                hint = did_you_mean(model.attribute, schema.confidential)
+                raise InputError(
+                    f"{model.name} is asked of {model.attribute!r}, which is not confidential.{hint}"
+                )
+            if model.attribute is not None and model.attribute in schema.quasi_identifiers:
+                raise InputError(
+                    f"{model.name} is asked of {model.attribute!r}, which is a quasi-identifier too and will be shown "
+                    "alike in each class: drop the model, or the quasi-identifier."
+                )
+        return tuple(found)
+
+    def schema(self, frame: pl.DataFrame) -> Schema:
+        """Roles as chosen and kinds as chosen or inferred, for the columns of this table that have a role."""
+        roles = self._roles(frame)
+        return Schema(
+            tuple(self._attribute(frame[name], roles[name]) for name in frame.columns if name in roles)
+        )
+
+    def _roles(self, frame: pl.DataFrame) -> dict[str, frozenset[Role]]:
+        lists = {
+            Role.IDENTIFIER: self.identifiers,
+            Role.QUASI_IDENTIFIER: self.quasi_identifiers,
+            Role.CONFIDENTIAL: self.confidential,
+            Role.INSENSITIVE: self.insensitive,
+        }
+        roles: dict[str, frozenset[Role]] = {}
+        for role, names in lists.items():
+            for name in names:
+                if name not in frame.columns:
+                    hint = (
+                        did_you_mean(name, frame.columns)
+                        or f" It has {', '.join(map(repr, frame.columns[:20]))}."
+                    )
+                    raise InputError(
+                        f"The table has no column {name!r}, named as {role.replace('_', '-')}.{hint}"
+                    )
+                if role in roles.get(name, frozenset()):
+                    raise InputError(
+                        f"Column {name!r} is named twice as {role.replace('_', '-')}: name it once."
+                    )
+                roles[name] = roles.get(name, frozenset()) | {role}
+        allowed = ({Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL},)
+        for name, found in roles.items():
+            if len(found) > 1 and found not in allowed:
+                raise InputError(
+                    f"Column {name!r} is named as {' and '.join(sorted(found))}: choose one role."
+                )
+        for name in self.attributes:
+            if name not in frame.columns:
+                raise InputError(
+                    f"The policy describes {name!r}, but the table has no such column.{did_you_mean(name, frame.columns)}"
+                )
+        if self.rest == "insensitive":
+            roles |= {name: frozenset({Role.INSENSITIVE}) for name in frame.columns if name not in roles}
+        return roles
+
+    def _attribute(self, column: pl.Series, roles: frozenset[Role]) -> Attribute:
+        choice = self.attributes.get(column.name, AttributeChoice())
+        hierarchy = None
+        if isinstance(choice.hierarchy, str):
+            hierarchy = read_hierarchy(choice.hierarchy, column.name)
+        elif choice.hierarchy is not None:
+            hierarchy = hierarchy_of(choice.hierarchy, column.name)
+        kind = choice.kind or (Kind.NOMINAL if hierarchy else infer_kind(column))
+        return Attribute(column.name, roles, kind, choice.domain, hierarchy, choice.weight)
+
+
+def _build(choice: Any, known: dict[str, type[Any]], what: str) -> Any:
+    """A model or method from its table in a policy file; objects pass as they are."""
+    if not isinstance(choice, dict):
+        return choice
+    parameters = dict(choice)
+    name = parameters.pop("name", None)
+    if name not in known:
+        hint = did_you_mean(str(name), known) or f" Known are {', '.join(known)}."
+        raise InputError(f"The policy asks for an unknown {what} {name!r}.{hint}")
+    fields = [field.name for field in dataclasses.fields(known[name])]
+    for parameter in parameters:
+        if parameter not in fields:
+            hint = did_you_mean(parameter, fields) or f" It takes {', '.join(fields)}."
+            raise InputError(f"The {what} {name!r} has no parameter {parameter!r}.{hint}")
+    try:
+        return known[name](**parameters)
+    except TypeError as error:
+        raise InputError(f"The {what} {name!r} is incomplete: {error}.") from None
+
+
+def _as_table(part: Any) -> dict[str, Any]:
+    """A model or method as a table of its name and the parameters that are not left as they are by default."""
+    chosen = {
+        field.name: getattr(part, field.name)
+        for field in dataclasses.fields(part)
+        if getattr(part, field.name) is not None and getattr(part, field.name) != field.default
+    }
+    return {"name": part.name, **chosen}

@@ -1,0 +1,33 @@
+"""The independent check: judges a finished release by nothing but what it shows.
+
+Classes are found by comparing released texts, column by column, in Polars; nothing of any method is used here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from shoal.data.schema import Kind
+from shoal.errors import PromiseError
+from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
+
+
+def classes_of(frame: pl.DataFrame, quasi: Sequence[str], kinds: Mapping[str, Kind]) -> EquivalenceClasses:
+    return EquivalenceClasses(frame, tuple(quasi), dict(kinds))
+
+
+def judge(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) -> tuple[Verdict, ...]:
+    return tuple(model.verdict(classes) for model in models)
+
+
+def refuse_broken(verdicts: Sequence[Verdict]) -> None:
+    """Raises unless every promise holds."""
+    for verdict in verdicts:
+        if not verdict.holds:
+            of = f" of {verdict.attribute!r}" if verdict.attribute else ""
+            raise PromiseError(
+                f"The result does not keep {verdict.model}{of}: {verdict.asked:g} was asked for, {verdict.achieved:.4g} "
+                "is reached. Nothing was released. Choose a method that groups records, or allow more suppression."
+            )

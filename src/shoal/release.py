@@ -1,0 +1,226 @@
+"""The story of a release: read, de-identify, mask, judge, write; or refuse.
+
+A release is handed out only after an independent check of the finished output; it is written to a temporary file, the
+check is made again on what stands there, and only then does the file get its name.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.microdata import Microdata
+from shoal.data.schema import Role, Schema
+from shoal.errors import InputError
+from shoal.masking.method import Masked
+from shoal.policy import Policy
+from shoal.privacy.check import classes_of, judge, refuse_broken
+from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
+
+if TYPE_CHECKING:
+    from shoal.risk.measure import Risk
+
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Release:
+    """A masked table that keeps its promises, and how it was made. Only `table` is for the public."""
+
+    table: pl.DataFrame  # what is released, in the order of the input
+    schema: Schema
+    policy: Policy
+    promises: tuple[PrivacyModel, ...]
+    verdicts: tuple[Verdict, ...]
+    original: Microdata = field(repr=False)
+    masked: Masked = field(repr=False)
+    notes: tuple[str, ...] = ()
+    restore: Callable[..., Any] = field(default=lambda table, rows=None: table, repr=False)
+
+    @cached_property
+    def frame(self) -> Any:
+        """The released table, as the kind of frame that came in and in the same order."""
+        return self.restore(self.table, self.masked.kept)
+
+    @property
+    def suppressed(self) -> int:
+        return len(self.original) - self.table.height
+
+    @cached_property
+    def classes(self) -> EquivalenceClasses:
+        return _classes(self.table, self.schema)
+
+    @cached_property
+    def information_loss(self) -> float:
+        """Paper 1, Eq. 3; suppressed records count as wildcards."""
+        from shoal.utility.information_loss import information_loss
+
+        return information_loss(self.original, self.masked.columns, self.masked.kept)
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """What the public may know: nothing that the release does not show by itself."""
+        from shoal.report.certificate import certificate
+
+        return certificate(self.table, self.schema, self.classes, self.verdicts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the custodian."""
+        sizes = self.classes.sizes
+        return {
+            "records": self.table.height,
+            "suppressed": self.suppressed,
+            "classes": len(sizes),
+            "smallest_class": int(sizes.min()),
+            "models": [verdict.to_dict() for verdict in self.verdicts],
+            "information_loss": self.information_loss,
+            "notes": list(self.notes),
+        }
+
+    def write(
+        self,
+        path: str | Path,
+        *,
+        keep_order: bool = False,
+        certificate: str | Path | None = None,
+        seed: int | None = None,
+    ) -> Release:
+        """Writes the release, shuffled unless told otherwise; the promise is judged again on the written file."""
+        from shoal.data.files import write_table
+        from shoal.report.certificate import write_certificate
+
+        table = self.table if keep_order else _shuffled(self.table, seed)
+
+        def judge_file(written: Path) -> None:
+            classes = _classes(_read_back(written, table), self.schema)
+            verdicts = judge(classes, self.promises)
+            refuse_broken(verdicts)
+            if certificate is not None:
+                digest = _digest(written)
+                write_certificate(
+                    certificate, table, self.schema, classes, verdicts, digest, shuffled=not keep_order
+                )
+
+        write_table(table, path, before_commit=judge_file)
+        return self
+
+    def report(self, path: str | Path) -> None:
+        """Writes the custodian's report, one self-contained page."""
+        from shoal.report.page import write_report
+
+        write_report(self, path)
+
+    def risk(self, *, when: Sequence[str] = ()) -> Risk:
+        from shoal.risk.measure import assess_risk
+
+        return assess_risk(self.table, self.schema, when=when, groups=self.policy.groups)
+
+
+def anonymize(
+    frame: Any, policy: Policy, *, seed: int | None = None, progress: Progress | None = None
+) -> Release:
+    """Masks the frame as the policy says, and hands out the release only if every promise holds."""
+    from shoal.data.frames import to_polars
+
+    say = progress or (lambda stage: None)
+    table, restore = to_polars(frame)
+    say("checking the table")
+    original, notes = prepare(table, policy)
+    promises = policy.promises(original.schema)
+    say("masking")
+    masked = policy.method.mask(original, promises, suppression=policy.suppression, seed=seed)
+    say("publishing")
+    released = assemble(original, masked)
+    say("judging the result")
+    classes = _classes(released, original.schema)
+    verdicts = judge(classes, promises)
+    refuse_broken(verdicts)
+    return Release(
+        released, original.schema, policy, promises, verdicts, original, masked, notes + masked.notes, restore
+    )
+
+
+def prepare(table: pl.DataFrame, policy: Policy) -> tuple[Microdata, tuple[str, ...]]:
+    """The table with its schema, refused where it cannot be worked on; and what will be left out."""
+    if table.width == 0 or table.height == 0:
+        raise InputError("The table has no records: nothing can be released.")
+    schema = policy.schema(table)
+    if not schema.quasi_identifiers:
+        raise InputError("No quasi-identifier is named: name the columns an intruder may know (--quasi a,b).")
+    for name in schema.confidential:
+        if table[name].null_count() == table.height:
+            raise InputError(f"The confidential column {name!r} is missing in every record: leave it out.")
+    unnamed = [name for name in table.columns if name not in schema.names]
+    notes = (
+        (
+            f"No role names {_listed(unnamed)}: left out of the release "
+            "(--insensitive releases columns as they are, --rest insensitive all that are left).",
+        )
+        if unnamed
+        else ()
+    )
+    return Microdata(table, schema), notes
+
+
+def assemble(original: Microdata, masked: Masked) -> pl.DataFrame:
+    """The released table: masked quasi-identifiers, other columns as they are, identifiers left out."""
+    kept = original.frame if masked.kept is None else original.frame[masked.kept]
+    columns = []
+    for attribute in original.schema:
+        if attribute.name in masked.columns:
+            columns.append(masked.columns[attribute.name].values())
+        elif Role.IDENTIFIER not in attribute.roles:
+            columns.append(kept[attribute.name])
+    return pl.DataFrame(columns)
+
+
+def check(frame: Any, policy: Policy) -> tuple[Verdict, ...]:
+    """Judges a table, released by whomever, against a policy's models."""
+    from shoal.data.frames import to_polars
+
+    table, _ = to_polars(frame)
+    schema = policy.schema(table)
+    if not schema.quasi_identifiers:
+        raise InputError("No quasi-identifier is named: name the columns an intruder may know (--quasi a,b).")
+    for name in schema.with_role(Role.IDENTIFIER):
+        raise InputError(
+            f"The table shows {name!r}, which the policy names as an identifier: it must not be released."
+        )
+    return judge(_classes(table, schema), policy.promises(schema))
+
+
+def _classes(table: pl.DataFrame, schema: Schema) -> EquivalenceClasses:
+    return classes_of(table, schema.quasi_identifiers, {a.name: a.kind for a in schema})
+
+
+def _shuffled(table: pl.DataFrame, seed: int | None) -> pl.DataFrame:
+    """Position alone can re-identify: records leave in random order."""
+    order: npt.NDArray[np.int64] = np.random.default_rng(seed).permutation(table.height)
+    return table[order]
+
+
+def _read_back(path: Path, table: pl.DataFrame) -> pl.DataFrame:
+    """What stands in the written file."""
+    from shoal.data.files import read_table
+
+    if path.suffix == ".csv":  # the types are known: no need to guess them again
+        return pl.read_csv(path, schema=table.schema)
+    return read_table(path)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:8])
+    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")
