@@ -1,0 +1,238 @@
+"""Attribute disclosure: who stands in a class where everybody has the value that must not be learnt.
+
+(Paper 1, Eq. 5; SPEC 2.9.) For a condition z on what is released, the risk is the share of the records with z
+that lie in a class all of whose records satisfy z: whoever is known to be in such a class is known to satisfy
+z. Classes are those of equal released quasi-identifiers (SPEC 1.4); on unmasked data a unique record is one.
+
+A missing value satisfies no condition but `... is null`. Conditions of which no record satisfies two, such as
+the values of one attribute, form a family, and a class is non-diverse exactly where the least and the
+greatest condition of its records are the same: one pass over the table answers any number of families.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.microdata import encode
+from shoal.data.schema import Attribute, Kind
+from shoal.errors import InputError, did_you_mean, require
+
+NONE = -1  # satisfies no condition of the family
+BANDS = 10
+
+
+@dataclass(frozen=True)
+class Disclosure:
+    """Eq. 5 for one condition: `exposed` of the `records` that satisfy it can be known to do so."""
+
+    condition: str
+    records: int
+    exposed: int
+
+    @property
+    def risk(self) -> float:
+        return self.exposed / self.records if self.records else 0.0
+
+    @property
+    def nobody(self) -> bool:
+        """No record satisfies the condition: the risk of 0 says nothing about the masking."""
+        return self.records == 0
+
+
+@dataclass(frozen=True)
+class DisclosureByValue:
+    """Eq. 5 for each value, or band of values, of one attribute: (condition, records, exposed, risk)."""
+
+    attribute: str
+    family: pl.DataFrame
+
+    @property
+    def worst(self) -> Disclosure | None:
+        """The condition of highest risk, the one with most records among equals; None without any value."""
+        if self.family.height == 0:
+            return None
+        top = self.family.sort("risk", "records", descending=True, maintain_order=True).row(0, named=True)
+        return Disclosure(top["condition"], top["records"], top["exposed"])
+
+    @property
+    def maximum(self) -> float:
+        return self.worst.risk if self.worst else 0.0
+
+
+def attribute_disclosure(frame: pl.DataFrame, quasi: Sequence[str], condition: str) -> Disclosure:
+    """Eq. 5 for a condition such as `charge > 100000` or `diag_p in ('V3000', '4280')`."""
+    return single(expose(frame, quasi, [condition_family(frame, condition)]).families[0])
+
+
+def disclosure_by_value(
+    frame: pl.DataFrame, quasi: Sequence[str], attribute: Attribute, bands: int = BANDS
+) -> DisclosureByValue:
+    """Eq. 5 for each category, or each of `bands` quantile bands of numbers and dates."""
+    family = value_family(frame[attribute.name], attribute, bands)
+    return DisclosureByValue(attribute.name, expose(frame, quasi, [family]).families[0])
+
+
+# ---- families of conditions
+
+
+@dataclass(frozen=True)
+class Family:
+    """Conditions of which each record satisfies one or none."""
+
+    conditions: pl.Series
+    satisfied: npt.NDArray[np.int32]  # record -> condition, or NONE
+
+
+def condition_family(frame: pl.DataFrame, condition: str, hidden: Collection[str] = ()) -> Family:
+    """One condition, written as in SQL; it may not use the columns that are `hidden`."""
+    expression = _parsed(condition)
+    named = set(expression.meta.root_names())
+    for name in sorted(named):
+        _check_released(name, frame, hidden, condition)
+    used = [_without_nan(frame[name]) for name in sorted(named)]
+    try:
+        holds = pl.DataFrame(used).select(expression.alias("holds")).to_series()
+    except pl.exceptions.PolarsError as error:
+        raise _unusable(condition, _first_sentence(error)) from None
+    if holds.dtype != pl.Boolean or len(holds) != frame.height:
+        raise _unusable(condition, "it does not say of each record whether it holds")
+    return Family(
+        pl.Series([condition]), np.where(holds.fill_null(False).to_numpy(), 0, NONE).astype(np.int32)
+    )
+
+
+def value_family(column: pl.Series, attribute: Attribute, bands: int = BANDS) -> Family:
+    """One condition for each value; for numbers and dates, for each of `bands` bands of about equally many
+    records. Where bands suffice for all values, each has its own. Masked or free text counts as it stands.
+    """
+    require("disclosure by value", "bands", bands, "a whole number of at least 1", holds=bands >= 1)
+    on_a_line = attribute.kind in (Kind.NUMERIC, Kind.DATE) and not _is_text(column)
+    plain = replace(attribute, kind=Kind.NUMERIC if on_a_line else Kind.NOMINAL, domain=None, hierarchy=None)
+    coded = encode(column, plain)
+    band: npt.NDArray[np.int64] = np.arange(len(coded.values))
+    if on_a_line and len(band) > bands:
+        before = np.cumsum(coded.counts) - coded.counts
+        _, band = np.unique(before * bands // coded.counts.sum(), return_inverse=True)
+    first = np.flatnonzero(np.diff(band, prepend=-1))
+    last = np.append(first[1:], len(band)) - 1 if len(band) else first
+    conditions = _conditions(coded.values.gather(first), coded.values.gather(last))
+    return Family(conditions, np.append(band, NONE).astype(np.int32)[coded.codes])
+
+
+def _conditions(least: pl.Series, greatest: pl.Series) -> pl.Series:
+    """Each band as a condition that can be asked again: `charge = 5`, `charge between 5 and 9`."""
+    name = least.name if _needs_no_quotes(least.name) else '"' + least.name.replace('"', '""') + '"'
+    literal = pl.DataFrame({"least": _literals(least), "greatest": _literals(greatest)})
+    one = pl.format("{} = {}", pl.lit(name), "least")
+    several = pl.format("{} between {} and {}", pl.lit(name), "least", "greatest")
+    same = pl.col("least") == pl.col("greatest")
+    return literal.select(condition=pl.when(same).then(one).otherwise(several)).to_series()
+
+
+def _literals(values: pl.Series) -> pl.Series:
+    """The values as SQL writes them."""
+    text = values.cast(pl.String)
+    if values.dtype.is_numeric() or values.dtype == pl.Boolean:
+        return text
+    kind = {pl.Date: "DATE ", pl.Datetime: "TIMESTAMP ", pl.Time: "TIME "}.get(values.dtype.base_type(), "")
+    return kind + "'" + text.str.replace_all("'", "''", literal=True) + "'"
+
+
+def _needs_no_quotes(name: str) -> bool:
+    try:
+        return re.fullmatch(r"\w+", name) is not None and pl.sql_expr(name).meta.root_names() == [name]
+    except pl.exceptions.PolarsError:  # a word of SQL
+        return False
+
+
+def _is_text(column: pl.Series) -> bool:
+    return not (column.dtype.is_numeric() or column.dtype.is_temporal())
+
+
+# ---- the one pass
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """The size of every class, and Eq. 5 for each family: (condition, records, exposed, risk)."""
+
+    sizes: npt.NDArray[np.int64]
+    families: list[pl.DataFrame]
+
+
+def expose(frame: pl.DataFrame, quasi: Sequence[str], families: Sequence[Family] = ()) -> Exposure:
+    """Counts the classes, and for each family the records in classes where all satisfy the same condition."""
+    require("classes", "quasi", quasi, "at least one column of the table", holds=_are_columns(quasi, frame))
+    keys = {f"q{j}": _without_nan(frame[name]) for j, name in enumerate(quasi)}
+    satisfied = {f"c{i}": family.satisfied for i, family in enumerate(families)}
+    ends = [end for c in satisfied for end in (pl.min(c).alias(f"{c} least"), pl.max(c).alias(f"{c} most"))]
+    table = pl.DataFrame(keys | satisfied).lazy()
+    classes = table.group_by(list(keys)).agg(pl.len(), *ends).drop(list(keys)).collect()
+    sizes = classes["len"].cast(pl.Int64).to_numpy()
+    return Exposure(sizes, [_answers(f, c, classes) for f, c in zip(families, satisfied, strict=True)])
+
+
+def _are_columns(quasi: Sequence[str], frame: pl.DataFrame) -> bool:
+    return bool(quasi) and set(quasi) <= set(frame.columns)
+
+
+def _answers(family: Family, name: str, classes: pl.DataFrame) -> pl.DataFrame:
+    """Eq. 5: the sizes of the non-diverse classes, summed for each condition, over its records."""
+    least, most = classes[f"{name} least"].to_numpy(), classes[f"{name} most"].to_numpy()
+    alike = (least == most) & (least != NONE)
+    count = len(family.conditions)
+    records = np.bincount(family.satisfied[family.satisfied != NONE], minlength=count)
+    exposed = np.bincount(least[alike], classes["len"].to_numpy()[alike], minlength=count).astype(np.int64)
+    answers = pl.DataFrame({"condition": family.conditions, "records": records, "exposed": exposed})
+    share = pl.when(pl.col("records") > 0).then(pl.col("exposed") / pl.col("records")).otherwise(0.0)
+    return answers.with_columns(risk=share)
+
+
+def single(answers: pl.DataFrame) -> Disclosure:
+    """The answer to a family of one condition."""
+    condition, records, exposed, _ = answers.row(0)
+    return Disclosure(condition, records, exposed)
+
+
+# ---- reading a condition
+
+
+def _parsed(condition: str) -> pl.Expr:
+    try:
+        return pl.sql_expr(condition)
+    except pl.exceptions.PolarsError as error:
+        raise _unusable(condition, _first_sentence(error)) from None
+
+
+def _check_released(name: str, frame: pl.DataFrame, hidden: Collection[str], condition: str) -> None:
+    released = [column for column in frame.columns if column not in hidden]
+    if name in hidden:
+        raise InputError(
+            f"The condition {condition!r} uses {name!r}, an identifier, which is never released: "
+            "use released columns only."
+        )
+    if name not in released:
+        known = did_you_mean(name, released) or f" The columns are {', '.join(released)}."
+        raise InputError(f"The condition {condition!r} uses {name!r}, but there is no such column.{known}")
+
+
+def _unusable(condition: str, reason: str) -> InputError:
+    return InputError(
+        f"The condition {condition!r} cannot be used ({reason}): write it as in SQL, for example "
+        "charge > 100000, diag_p in ('V3000', '4280') or admitted >= DATE '2024-01-31'."
+    )
+
+
+def _first_sentence(error: Exception) -> str:
+    return str(error).split("\n")[0]
+
+
+def _without_nan(column: pl.Series) -> pl.Series:
+    """NaN is missing; Polars would count it as greater than any number."""
+    return column.fill_nan(None) if column.dtype.is_float() else column

@@ -1,0 +1,132 @@
+"""Pairwise correlations before and after masking, and their agreement as one number (paper 1, Tables S4, S5).
+
+A value counts by its position: the number, the day, the rank of an ordered category, the code of another. A
+released interval or set counts by the midpoint of what it admits. Missing values and wildcards say nothing:
+the pairs of a record that they touch are left out, as the paper does for Table S4. The agreement is the
+Pearson correlation of the two sets of pairwise correlations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.masked import WILDCARD, MaskedColumn
+from shoal.data.microdata import Coded
+
+Floats = npt.NDArray[np.float64]
+
+_BLOCK = 1 << 15  # records whose products are summed together: a block of a few attributes stays in cache
+
+
+@dataclass(frozen=True)
+class Placed:
+    """One attribute on a line: each record points to a place; NaN where nothing is known."""
+
+    name: str
+    index: npt.NDArray[np.int32]
+    place: Floats  # -1, the code of missing, points to the last
+
+    def moments(self) -> tuple[float, float]:
+        """Mean and standard deviation of what is known; NaN where nothing is."""
+        count = np.bincount(self.index + 1, minlength=len(self.place) + 1)[1:]
+        count[-1] += int((self.index == -1).sum())
+        known = ~np.isnan(self.place)
+        records, place = count[known], self.place[known]
+        if not records.sum():
+            return float("nan"), float("nan")
+        mean = np.average(place, weights=records)
+        return float(mean), float(np.sqrt(np.average((place - mean) ** 2, weights=records)))
+
+
+@dataclass(frozen=True)
+class Correlations:
+    """Tables S4 and S5: NaN where an attribute does not vary."""
+
+    names: tuple[str, ...]
+    before: Floats
+    after: Floats
+
+    @property
+    def agreement(self) -> float | None:
+        return agreement(self.before, self.after)
+
+    def pairs(self) -> pl.DataFrame:
+        """One row a pair of attributes: (attribute, other, before, after)."""
+        row, column = np.triu_indices(len(self.names), 1)
+        name = np.array(self.names, dtype=object)
+        return pl.DataFrame(
+            {
+                "attribute": pl.Series(name[row], dtype=pl.String),
+                "other": pl.Series(name[column], dtype=pl.String),
+                "before": pl.Series(self.before[row, column], nan_to_null=True),
+                "after": pl.Series(self.after[row, column], nan_to_null=True),
+            }
+        )
+
+
+def place_original(coded: Coded) -> Placed:
+    return Placed(coded.name, coded.codes, np.append(coded.positions, np.nan))
+
+
+def place_masked(column: MaskedColumn) -> Placed:
+    """Each cell at the midpoint of what it admits."""
+    middle = column.low + (column.high - column.low) / 2
+    middle[(column.text == WILDCARD).fill_null(False).to_numpy()] = np.nan
+    return Placed(column.attribute.name, column.index, middle)
+
+
+def correlations(before: Sequence[Placed], after: Sequence[Placed]) -> Correlations:
+    """Of the same attributes in the original and in the masked table; the records need not be paired."""
+    names = tuple(column.name for column in before)
+    return Correlations(names, correlation_table(before), correlation_table(after))
+
+
+def correlation_table(columns: Sequence[Placed]) -> Floats:
+    """Pearson's correlation of every two columns over the records where both are known."""
+    m = len(columns)
+    standard = [_standardised(column) for column in columns]
+    # of the records where both are known: how many, and the sums of x, x^2 and x y
+    count, total, squares, products = np.zeros((4, m, m))
+    for start in range(0, len(columns[0].index) if m else 0, _BLOCK):
+        z = np.array(
+            [place[c.index[start : start + _BLOCK]] for place, c in zip(standard, columns, strict=True)]
+        )
+        known = ~np.isnan(z)
+        z[~known] = 0.0
+        there = known.astype(np.float64)
+        count += there @ there.T
+        total += z @ there.T
+        squares += (z * z) @ there.T
+        products += z @ z.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        covariance = products - total * total.T / count
+        variance = squares - total**2 / count
+        variance[variance <= 1e-12 * squares] = np.nan  # rounding of a column that is constant here
+        table: Floats = covariance / np.sqrt(variance * variance.T)
+    return np.clip(table, -1.0, 1.0)
+
+
+def _standardised(column: Placed) -> Floats:
+    """Places around 0 and of the order of 1, so that sums of squares stay exact enough."""
+    mean, deviation = column.moments()
+    return (column.place - mean) / (deviation or 1.0)
+
+
+def agreement(before: Floats, after: Floats) -> float | None:
+    """The correlation of the two sets of pairwise correlations, the diagonal left out.
+
+    A pair that varied before and no longer does has lost its correlation: it counts as 0 after. None where
+    fewer than two pairs vary, or all correlate alike: then agreement has no meaning.
+    """
+    upper = np.triu_indices(len(before), 1)
+    old, new = before[upper], after[upper]
+    varied = ~np.isnan(old)
+    old, new = old[varied], np.nan_to_num(new[varied])
+    if len(old) < 2 or np.ptp(old) == 0.0 or np.ptp(new) == 0.0:
+        return None
+    return float(np.clip(np.corrcoef(old, new)[0, 1], -1.0, 1.0))

@@ -1,0 +1,252 @@
+"""What an analyst can still do with a masked table: information loss, discernibility, correlations, means.
+
+(Paper 1, Eqs. 3 and 4, Tables S4 and S5; SPEC 2.7 and 4.3.) Information loss compares each record with
+itself, so it needs to know which released record is which. A release is shuffled unless told otherwise, and
+then only the measures that need no pairing are given, and the one left out is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.masked import MaskedColumn, Runs, read_cells
+from shoal.data.microdata import MISSING, Coded, Microdata
+from shoal.data.schema import Kind, Schema
+from shoal.errors import InputError, did_you_mean
+from shoal.privacy.model import EquivalenceClasses
+from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.utility.correlations import Correlations, Placed, correlations, place_masked, place_original
+from shoal.utility.discernibility import average_class_size, discernibility
+from shoal.utility.information_loss import attribute_loss, information_loss
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+HIGHER_IS: dict[str, Literal["better", "worse"]] = {
+    "information_loss": "worse",
+    "discernibility": "worse",
+    "average_class_size": "worse",
+    "correlation_agreement": "better",
+    "mean_shift": "worse",
+}
+
+
+@dataclass(frozen=True)
+class Utility:
+    """What the masked table kept. A loss of None was left out, and `left_out` says why."""
+
+    records: int  # of the original table
+    suppressed: int
+    paired: bool
+    information_loss: float | None  # Eq. 3
+    attribute_loss: Mapping[str, float]  # the mean distance of each attribute, in its standard deviations
+    discernibility: int
+    average_class_size: float
+    mean_shift: Mapping[str, float | None]  # |mean after - mean before| in standard deviations
+    correlations: Correlations = field(compare=False)
+    left_out: Mapping[str, str]
+
+    @property
+    def information_loss_rms(self) -> float | None:
+        """Eq. 3 divided by the root of the number of attributes instead of the number: their typical loss."""
+        m = len(self.mean_shift)
+        return None if self.information_loss is None else float(self.information_loss * np.sqrt(m))
+
+    @property
+    def correlation_agreement(self) -> float | None:
+        return self.correlations.agreement
+
+    @property
+    def mean_shift_average(self) -> float | None:
+        shifts = [shift for shift in self.mean_shift.values() if shift is not None]
+        return sum(shifts) / len(shifts) if shifts else None
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "records": self.records,
+            "suppressed": self.suppressed,
+            "paired": self.paired,
+            "information_loss": self.information_loss,
+            "information_loss_rms": self.information_loss_rms,
+            "attribute_loss": dict(self.attribute_loss),
+            "discernibility": self.discernibility,
+            "average_class_size": self.average_class_size,
+            "correlation_agreement": self.correlation_agreement,
+            "correlations": self.correlations.pairs().to_dicts(),
+            "mean_shift": self.mean_shift_average,
+            "mean_shift_by_attribute": dict(self.mean_shift),
+            "left_out": dict(self.left_out),
+            "higher_is": dict(HIGHER_IS),
+        }
+
+    def __rich__(self) -> Group:
+        return for_terminal(_sheets(self))
+
+    def _repr_html_(self) -> str:
+        return for_notebook(_sheets(self))
+
+
+def assess_utility(
+    original: pl.DataFrame, masked: pl.DataFrame, schema: Schema, *, paired: bool | None = None
+) -> Utility:
+    """What `masked` kept of `original`, over the quasi-identifiers.
+
+    `paired` says whether row i of both is the same person. Left to us, they are paired if there are as many
+    rows and every masked cell admits the original value in its row.
+    """
+    quasi = _quasi_identifiers(original, masked, schema)
+    microdata = Microdata(original, schema)
+    cells = {name: read_cells(masked[name], schema[name], microdata[name].values) for name in quasi}
+    unpaired = _why_unpaired(microdata, cells, masked.height, paired)
+    loss = None if unpaired else information_loss(microdata, cells)
+    before = {name: place_original(microdata[name]) for name in quasi}
+    after = {name: place_masked(cells[name]) for name in quasi}
+    tables = correlations(list(before.values()), list(after.values()))
+    shown = pl.DataFrame({name: column.index for name, column in cells.items()})
+    sizes = EquivalenceClasses(shown, tuple(quasi), {}).sizes
+    suppressed = max(0, original.height - masked.height)
+    return Utility(
+        records=original.height,
+        suppressed=suppressed,
+        paired=not unpaired,
+        information_loss=loss,
+        attribute_loss={} if unpaired else {q: attribute_loss(microdata[q], cells[q]) for q in quasi},
+        discernibility=discernibility(sizes, suppressed),
+        average_class_size=average_class_size(sizes, suppressed),
+        mean_shift={name: _mean_shift(microdata[name], before[name], after[name]) for name in quasi},
+        correlations=tables,
+        left_out=_left_out(unpaired, tables),
+    )
+
+
+def _quasi_identifiers(original: pl.DataFrame, masked: pl.DataFrame, schema: Schema) -> list[str]:
+    if not schema.quasi_identifiers:
+        raise InputError("No quasi-identifier is named: name the columns that were masked.")
+    for table, frame in {"original": original, "masked": masked}.items():
+        for name in schema.quasi_identifiers:
+            if name not in frame.columns:
+                hint = did_you_mean(name, frame.columns)
+                raise InputError(
+                    f"The {table} table has no column {name!r}, named as quasi-identifier.{hint}"
+                )
+        if frame.height == 0:
+            raise InputError(f"The {table} table has no records: there is nothing to measure.")
+    return schema.quasi_identifiers
+
+
+def _mean_shift(coded: Coded, before: Placed, after: Placed) -> float | None:
+    """How far the mean of the midpoints lies from the mean, in sigmas; categories without order have none."""
+    if coded.is_nominal:
+        return None
+    shift = abs(after.moments()[0] - before.moments()[0])
+    if np.isnan(shift):
+        return None
+    return float(shift / coded.sigma) if coded.sigma else 0.0
+
+
+def _left_out(unpaired: str, tables: Correlations) -> dict[str, str]:
+    left_out = {"information_loss": unpaired} if unpaired else {}
+    if tables.agreement is None:
+        left_out["correlation_agreement"] = "it needs at least three attributes that vary in both tables"
+    return left_out
+
+
+# ---- which record is which
+
+
+def _why_unpaired(
+    microdata: Microdata, cells: Mapping[str, MaskedColumn], released: int, paired: bool | None
+) -> str:
+    """Why row i of both tables cannot be taken for the same person; nothing where it can."""
+    if released != len(microdata):
+        counts = f"the original has {len(microdata):,} records, the masked table {released:,}"
+        if paired:
+            raise InputError(f"The tables cannot be paired: {counts}.")
+        return f"the tables cannot be paired: {counts}"
+    if paired is not None:
+        return "" if paired else "the tables were declared not to be paired"
+    for name, column in cells.items():
+        fits = admits(column, microdata[name])
+        if not fits.all():
+            record = int(fits.argmin()) + 1
+            return (
+                f"the tables cannot be paired: record {record:,} of the masked table does not admit the "
+                f"original {name!r} of that row, so the records were shuffled or perturbed"
+            )
+    return ""
+
+
+def admits(column: MaskedColumn, coded: Coded) -> npt.NDArray[np.bool_]:
+    """Whether the cell of each record admits the record's original value.
+
+    Missing is admitted by missing and by the wildcard, which admits everything.
+    """
+    runs = column.runs
+    assert runs is not None, "cells are read from what is shown"
+    first, last = _codes_of_runs(runs, coded)
+    count = np.diff(runs.starts)
+    least, most = np.full((2, len(count)), MISSING)
+    least[count > 0], most[count > 0] = (
+        first[runs.starts[:-1][count > 0]],
+        last[runs.starts[1:][count > 0] - 1],
+    )
+    least[runs.whole], most[runs.whole] = MISSING, len(coded.values)
+    fits: npt.NDArray[np.bool_] = (least[column.index] <= coded.codes) & (coded.codes <= most[column.index])
+    gaps = np.flatnonzero(fits & ((count > 1) & ~runs.whole)[column.index])
+    fits[gaps] = _in_some_run(column.index[gaps], coded.codes[gaps], runs, first, last)
+    return fits
+
+
+def _codes_of_runs(runs: Runs, coded: Coded) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The first and the last code that each run admits, the last before the first where it admits none."""
+    if coded.attribute.kind in (Kind.NUMERIC, Kind.DATE):
+        line = coded.values.to_physical().to_numpy()
+        return np.searchsorted(line, runs.low, "left"), np.searchsorted(line, runs.high, "right") - 1
+    return runs.low.astype(np.int64), runs.high.astype(np.int64)
+
+
+def _in_some_run(
+    cell: npt.NDArray[np.int32],
+    code: npt.NDArray[np.int32],
+    runs: Runs,
+    first: npt.NDArray[np.int64],
+    last: npt.NDArray[np.int64],
+) -> npt.NDArray[np.bool_]:
+    """For codes between the ends of their cell: whether the run that begins next before them holds them."""
+    owner = np.repeat(np.arange(len(runs.starts) - 1), np.diff(runs.starts))
+    width = int(max(first.max(initial=0), code.max(initial=0))) + 1
+    run = np.searchsorted(owner * width + first, cell.astype(np.int64) * width + code, "right") - 1
+    return code <= last[run]
+
+
+# ---- showing
+
+
+def _sheets(utility: Utility) -> list[Sheet]:
+    kept = [
+        ("information loss", _number(utility.information_loss), "Eq. 3; lower is better"),
+        ("discernibility", f"{utility.discernibility:,}", "lower is better"),
+        ("average class size", _number(utility.average_class_size), "lower is better"),
+        ("correlation agreement", _number(utility.correlation_agreement), "1 is best"),
+        ("shift of means", _number(utility.mean_shift_average), "in standard deviations; 0 is best"),
+    ]
+    rows = [
+        (name, _number(utility.attribute_loss.get(name)), _number(shift))
+        for name, shift in utility.mean_shift.items()
+    ]
+    suppressed = f", {utility.suppressed:,} suppressed" if utility.suppressed else ""
+    return [
+        Sheet(f"Utility of {utility.records:,} records{suppressed}", ("", "value", "meaning"), kept),
+        Sheet("In standard deviations", ("attribute", "loss", "shift of mean"), rows, numbers=2),
+        Sheet("Left out", ("measure", "reason"), list(utility.left_out.items()), numbers=0),
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.4f}"
