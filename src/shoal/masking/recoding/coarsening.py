@@ -1,0 +1,201 @@
+"""Naive coarsening: each quasi-identifier by itself into a fixed number of intervals (paper 1, Algorithm S3).
+
+`labels` cuts the sorted distinct values v_0 < ... < v_(L-1) into r runs, the i-th of which ends at index
+floor(i L / r) - 1: this gives the intervals the paper prints (Tables S7 and S8). `width` cuts the domain into
+r intervals of the same length, as the paper's text has it. The attributes are not looked at together, so
+nothing is promised: what is unique may stay so, which is the paper's point against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.masked import MaskedColumn, interval_text, set_text
+from shoal.data.microdata import Coded, Microdata
+from shoal.data.schema import Kind
+from shoal.errors import InputError, did_you_mean, require
+from shoal.masking.enforce import failing
+from shoal.masking.method import Masked
+from shoal.masking.partition import Partition
+from shoal.privacy.model import PrivacyModel
+
+Mode = Literal["labels", "width"]
+
+
+@dataclass(frozen=True)
+class Coarsened:
+    """`resolution` is the number of intervals, one for all attributes or one for each that is named."""
+
+    resolution: int | dict[str, int] = 8
+    mode: Mode = "labels"
+
+    name: ClassVar[str] = "coarsen"
+
+    def __post_init__(self) -> None:
+        asked = self.resolution.values() if isinstance(self.resolution, Mapping) else [self.resolution]
+        for r in asked:
+            good = isinstance(r, int) and not isinstance(r, bool) and r >= 1
+            require(self.name, "resolution", r, "a whole number of at least 1", holds=good)
+        require(self.name, "mode", self.mode, "'labels' or 'width'", holds=self.mode in ("labels", "width"))
+
+    def mask(
+        self,
+        microdata: Microdata,
+        models: Sequence[PrivacyModel],
+        *,
+        suppression: float = 0.0,
+        seed: int | None = None,
+    ) -> Masked:
+        resolutions = self._resolutions(microdata)
+        columns = {
+            coded.name: coarsen(coded, resolutions[coded.name], self.mode)
+            if coded.name in resolutions
+            else unmasked(coded)
+            for coded in microdata.quasi
+        }
+        left = [name for name in columns if name not in resolutions]
+        notes = tuple(f"Column {name!r} has no resolution and is shown as it is." for name in left)
+        return suppress_failing(microdata, Masked(columns, notes=notes), models, suppression)
+
+    def _resolutions(self, microdata: Microdata) -> dict[str, int]:
+        quasi = microdata.schema.quasi_identifiers
+        if not isinstance(self.resolution, Mapping):
+            return dict.fromkeys(quasi, self.resolution)
+        for name in self.resolution:
+            if name not in quasi:
+                raise InputError(
+                    f"The 'resolution' parameter of {self.name} names {name!r}, which is no quasi-identifier "
+                    f"of the table.{did_you_mean(name, quasi)}"
+                )
+        return dict(self.resolution)
+
+
+def coarsen(coded: Coded, resolution: int, mode: Mode = "labels") -> MaskedColumn:
+    """One attribute at that resolution; values stay as they are where intervals are as many or more."""
+    distinct = len(coded.values)
+    if resolution >= distinct:
+        return unmasked(coded)
+    if mode == "width" and coded.attribute.kind in (Kind.NUMERIC, Kind.DATE):
+        return _equal_widths(coded, resolution)
+    i = np.arange(resolution + 1)
+    return _runs(coded, i * distinct // resolution if mode == "labels" else -(-i * distinct // resolution))
+
+
+def unmasked(coded: Coded) -> MaskedColumn:
+    """The attribute as it is, each value a cell."""
+    return _runs(coded, np.arange(len(coded.values) + 1))
+
+
+def _runs(coded: Coded, starts: npt.NDArray[np.int64]) -> MaskedColumn:
+    """Cell c admits the values from code starts[c] up to starts[c + 1], which it excludes."""
+    first, last, sizes = starts[:-1], starts[1:] - 1, np.diff(starts)
+    if coded.is_nominal:
+        text = set_text(coded.values, starts, np.arange(starts[-1], dtype=np.int32))
+        size = sizes.astype(np.float64)
+    else:
+        text = interval_text(coded.values.gather(first), coded.values.gather(last))
+        size = np.full(len(first), np.nan)
+    cell_of_code = np.repeat(np.arange(len(first)), sizes)
+    return _column(coded, cell_of_code, text, coded.positions[first], coded.positions[last], size)
+
+
+def _equal_widths(coded: Coded, parts: int) -> MaskedColumn:
+    """Cell c admits what lies from the c-th edge of the domain to the next; an interval holds its lower edge.
+
+    Of whole numbers and days there are greatest - least + 1, and an interval ends one before the next.
+    """
+    line = coded.values.to_physical()
+    least, greatest = _domain(coded)
+    if line.dtype.is_integer():
+        span = greatest - least + 1
+        edges = [least - (-i * span // parts) for i in range(parts + 1)]
+        upper = [edge - 1 for edge in edges[1:]]
+    else:
+        edges = np.linspace(least, greatest, parts + 1).tolist()
+        upper = edges[1:]
+    low, high = (pl.Series(coded.name, ends, dtype=line.dtype) for ends in (edges[:-1], upper))
+    cell_of_code = np.searchsorted(low.to_numpy(), line.to_numpy(), side="right") - 1
+    text = interval_text(low.cast(coded.values.dtype), high.cast(coded.values.dtype))
+    least_of, greatest_of = (end.cast(pl.Float64).to_numpy() for end in (low, high))
+    return _column(coded, cell_of_code, text, least_of, greatest_of, np.full(parts, np.nan))
+
+
+def _domain(coded: Coded) -> tuple[int, int]:
+    """Least and greatest value as declared or else as found, exact where 64-bit numbers are."""
+    known = coded.values
+    if coded.attribute.domain:
+        declared = pl.Series(coded.name, list(coded.attribute.domain), strict=False).cast(
+            known.dtype, strict=False
+        )
+        known = pl.concat([known, declared.drop_nulls()])
+    line = known.to_physical()
+    return line.min(), line.max()  # type: ignore[return-value]
+
+
+def _column(
+    coded: Coded,
+    cell_of_code: npt.NDArray[np.int64],
+    text: pl.Series,
+    low: npt.NDArray[np.float64],
+    high: npt.NDArray[np.float64],
+    size: npt.NDArray[np.float64],
+) -> MaskedColumn:
+    """Adds the cell of missing values, to which the code -1 leads as the last one."""
+    index = np.append(cell_of_code, len(text)).astype(np.int32)[coded.codes]
+    low, high, size = (np.append(ends, np.nan) for ends in (low, high, size))
+    return MaskedColumn(coded.attribute, index, text.extend_constant(None, 1), low, high, size)
+
+
+# ---- classes of a recoding
+
+
+def classes_of(columns: Sequence[tuple[npt.NDArray[np.int32], int]]) -> Partition:
+    """Records that have the same code in every column; a column is its codes and how many there are."""
+    from shoal.kernels.sorting import argsort_keys
+
+    key = np.zeros(len(columns[0][0]), np.uint64)
+    room = 1
+    for codes, count in columns:
+        if room * count >= 1 << 63:  # number the keys anew before 64 bits overflow
+            seen, inverse = np.unique(key, return_inverse=True)
+            key, room = inverse.astype(np.uint64), len(seen)
+        if count > 1:
+            key = key * np.uint64(count) + codes.astype(np.uint64)
+            room *= count
+    order = argsort_keys(key)
+    key = key[order]
+    return Partition(
+        order, np.append(np.flatnonzero(np.append(True, key[1:] != key[:-1])[: len(key)]), len(key))
+    )
+
+
+def suppress_failing(
+    microdata: Microdata, masked: Masked, models: Sequence[PrivacyModel], suppression: float
+) -> Masked:
+    """Leaves out the classes that miss a model where the limit covers all of them, and otherwise nothing.
+
+    A part would cost records and still leave a release that is refused.
+    """
+    limit = int(suppression * len(microdata))
+    if limit == 0 or not models or not masked.columns:
+        return masked
+    partition = classes_of([(column.index, len(column.text)) for column in masked.columns.values()])
+    bad = failing(microdata, partition, models)
+    lost = int(partition.sizes[bad].sum())
+    if lost == 0:
+        return masked
+    if lost > limit or lost == len(microdata):
+        note = (
+            f"{lost:,} records are in classes that miss a model, more than may be suppressed: all were kept."
+        )
+        return replace(masked, notes=(*masked.notes, note))
+    kept = np.sort(partition.order[np.repeat(~bad, partition.sizes)])
+    columns = {name: replace(column, index=column.index[kept]) for name, column in masked.columns.items()}
+    note = f"{lost:,} records in classes that miss a model were suppressed."
+    return Masked(columns, kept, (*masked.notes, note))

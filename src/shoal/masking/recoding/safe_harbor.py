@@ -1,0 +1,258 @@
+"""Safe-harbor masking: unique records are masked step by step, in a fixed order, until no longer unique.
+
+(Paper 1, Table S3.) The order is data, a ladder of steps. A record at level l has the first l steps applied;
+its level is the least at which k records look alike in the ladder's attributes when all records are masked to
+it. Each record is then shown at its own level, so that it can still be unique among records shown at others:
+nothing is promised, which is what the paper shows of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import pairwise
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.masked import WILDCARD, MaskedColumn, interval_text, plain_text, read_cells
+from shoal.data.microdata import Coded, Microdata
+from shoal.data.schema import Kind
+from shoal.errors import InputError, did_you_mean, require
+from shoal.masking.method import Masked
+from shoal.masking.recoding.coarsening import classes_of, suppress_failing, unmasked
+from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.model import PrivacyModel
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rung: what is done to an attribute's original values.
+
+    `bands` shows the band a number lies in; each of `cuts` is the least number of a band, and what lies below
+    the first is a band too. `prefix` shows the first `keep` characters of a code (`937**`), `suppress` a `*`.
+    """
+
+    attribute: str
+    action: Literal["bands", "prefix", "suppress"]
+    cuts: tuple[float, ...] = ()
+    keep: int = 0
+
+    def __post_init__(self) -> None:
+        owner = f"the step on {self.attribute!r}"
+        known = ("bands", "prefix", "suppress")
+        require(owner, "action", self.action, "'bands', 'prefix' or 'suppress'", holds=self.action in known)
+        if self.action == "bands":
+            numbers = len(self.cuts) > 0 and all(isinstance(cut, int | float) for cut in self.cuts)
+            rising = numbers and all(a < b for a, b in pairwise(self.cuts))
+            require(owner, "cuts", self.cuts, "one or more ascending numbers", holds=rising)
+        if self.action == "prefix":
+            good = isinstance(self.keep, int) and self.keep >= 1
+            require(owner, "keep", self.keep, "a whole number of at least 1", holds=good)
+
+    @classmethod
+    def of(cls, table: Mapping[str, Any]) -> Step:
+        """From a table of a policy file."""
+        known = [field.name for field in fields(cls)]
+        for word in table:
+            if word not in known:
+                hint = did_you_mean(word, known) or f" It takes {', '.join(known)}."
+                raise InputError(f"A step of the ladder has no parameter {word!r}.{hint}")
+        if not {"attribute", "action"} <= table.keys():
+            raise InputError(
+                f"Each step of the ladder needs 'attribute' and 'action', but one is {dict(table)!r}."
+            )
+        return cls(**{**table, "cuts": tuple(table.get("cuts", ()))})
+
+
+TABLE_S3 = (
+    Step("age_yrs", "bands", cuts=(1, *range(5, 90, 5))),  # 0, 1 to 4, 5 to 9, ..., 80 to 84, 85+
+    Step("ethncty", "suppress"),
+    Step("race", "suppress"),
+    Step("sex", "suppress"),
+    Step("age_yrs", "bands", cuts=(18, 35, 65)),
+    Step("age_yrs", "suppress"),
+    Step("adm_qtr", "suppress"),
+    Step("patzip", "prefix", keep=3),
+    Step("patcnty", "suppress"),
+    Step("patzip", "suppress"),
+)
+
+
+@dataclass(frozen=True)
+class SafeHarbor:
+    """Masks by `ladder`, or by Table S3's; steps on attributes that the table lacks are skipped."""
+
+    ladder: Sequence[Step] | None = None
+
+    name: ClassVar[str] = "safe-harbor"
+
+    def __post_init__(self) -> None:
+        if self.ladder is not None:  # a policy file gives tables
+            steps = tuple(Step.of(step) if isinstance(step, Mapping) else step for step in self.ladder)
+            require(self.name, "ladder", [], "one step or more", holds=len(steps) > 0)
+            object.__setattr__(self, "ladder", steps)
+
+    def mask(
+        self,
+        microdata: Microdata,
+        models: Sequence[PrivacyModel],
+        *,
+        suppression: float = 0.0,
+        seed: int | None = None,
+    ) -> Masked:
+        ladder = TABLE_S3 if self.ladder is None else tuple(self.ladder)
+        k = max((model.k for model in models if isinstance(model, KAnonymity)), default=2)
+        levels, residual = _climb(microdata, ladder, k)
+        columns = {
+            coded.name: _shown_at(coded, ladder, levels)
+            if any(step.attribute == coded.name for step in ladder)
+            else unmasked(coded)
+            for coded in microdata.quasi
+        }
+        notes = _notes(microdata, ladder, levels, int(residual.sum()), k)
+        return suppress_failing(microdata, Masked(columns, notes=notes), models, suppression)
+
+
+def ladder_levels(microdata: Microdata, ladder: Sequence[Step], k: int = 2) -> npt.NDArray[np.int16]:
+    """Each record's level; those that no level makes k alike stay at the last."""
+    return _climb(microdata, ladder, k)[0]
+
+
+def _climb(
+    microdata: Microdata, ladder: Sequence[Step], k: int
+) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.bool_]]:
+    """At each level all records take the step, and those now k alike stay where they are.
+
+    Returns the levels, and which records are left over. Records that are alike from the start stay so: one of
+    them stands for all, with their number as its weight.
+    """
+    attributes = _present(microdata, ladder)
+    views = {name: _points(microdata[name]) for name in attributes}
+    alike = classes_of([_view(microdata[name].codes, views[name]) for name in attributes])
+    one_of_each, weight = alike.order[alike.starts[:-1]], alike.sizes
+    codes = {name: microdata[name].codes[one_of_each] for name in attributes}
+    level = np.where(weight >= k, 0, -1).astype(np.int16)
+    for taken, step in enumerate(ladder, start=1):
+        if step.attribute in attributes and (level < 0).any():
+            views[step.attribute] = _take(step, microdata[step.attribute])
+            same = classes_of([_view(codes[name], views[name]) for name in attributes])
+            count = np.add.reduceat(weight[same.order], same.starts[:-1])
+            enough = np.empty(len(level), np.bool_)
+            enough[same.order] = np.repeat(count >= k, same.sizes)
+            level[(level < 0) & enough] = taken
+    of_record = alike.class_of(len(microdata))
+    left_over = level < 0
+    level[left_over] = len(ladder)
+    return level[of_record], left_over[of_record]
+
+
+def _present(microdata: Microdata, ladder: Sequence[Step]) -> list[str]:
+    """The quasi-identifiers that the ladder masks."""
+    quasi = microdata.schema.quasi_identifiers
+    asked = dict.fromkeys(step.attribute for step in ladder)
+    found = [name for name in asked if name in quasi]
+    if not found:
+        hint = next((h for h in (did_you_mean(name, quasi) for name in asked) if h), "")
+        raise InputError(
+            f"None of the safe-harbor ladder's attributes ({', '.join(asked)}) is a quasi-identifier of the "
+            f"table: give a ladder for its own ({', '.join(quasi)}).{hint}"
+        )
+    return found
+
+
+def _notes(
+    microdata: Microdata, ladder: Sequence[Step], levels: npt.NDArray[np.int16], residual: int, k: int
+) -> tuple[str, ...]:
+    quasi = microdata.schema.quasi_identifiers
+    absent = dict.fromkeys(step.attribute for step in ladder if step.attribute not in quasi)
+    skipped = [f"Steps on {name!r} were skipped: it is no quasi-identifier of the table." for name in absent]
+    masked = f"{np.count_nonzero(levels):,} of {len(levels):,} records were masked."
+    left = f"{residual:,} records stay alike with fewer than {k} in the ladder's attributes after every step."
+    return (*skipped, masked, left)
+
+
+# ---- what a step shows
+
+
+@dataclass(frozen=True)
+class _View:
+    """An attribute as it looks after a step: value's code -> cell (missing last), and each cell's text."""
+
+    cell: npt.NDArray[np.int32]
+    text: pl.Series
+
+
+def _view(codes: npt.NDArray[np.int32], view: _View) -> tuple[npt.NDArray[np.int32], int]:
+    return view.cell[codes], len(view.text)
+
+
+def _points(coded: Coded) -> _View:
+    text = plain_text(coded.values).extend_constant(None, 1)
+    return _View(np.arange(len(text), dtype=np.int32), text)
+
+
+def _take(step: Step, coded: Coded) -> _View:
+    if step.action == "bands":
+        return _bands(step, coded)
+    if step.action == "prefix":
+        return _prefixes(step, coded)
+    return _View(np.zeros(len(coded.values) + 1, np.int32), pl.Series([WILDCARD]))
+
+
+def _bands(step: Step, coded: Coded) -> _View:
+    """Each number's band; the first begins with the domain, the last is open (`85+`)."""
+    if coded.attribute.kind is not Kind.NUMERIC:
+        raise InputError(
+            f"The ladder puts {coded.name!r} into bands, but the column is {coded.attribute.kind}: "
+            "declare it numeric, or suppress it instead."
+        )
+    whole = coded.values.dtype.is_integer()
+    cuts = pl.Series(np.ceil(step.cuts) if whole else step.cuts, dtype=pl.Float64)
+    upper = cuts - 1 if whole else cuts
+    lower = pl.concat([pl.Series([min(coded.bounds[0], upper[0])]), cuts])
+    dtype = pl.Int64 if whole else pl.Float64
+    bounded = interval_text(lower.head(-1).cast(dtype), upper.cast(dtype))
+    text = bounded.append(cuts.tail(1).cast(dtype).cast(pl.String) + "+").extend_constant(None, 1)
+    band = np.searchsorted(cuts.to_numpy(), coded.positions, side="right")
+    return _View(np.append(band, len(cuts) + 1).astype(np.int32), text)
+
+
+def _prefixes(step: Step, coded: Coded) -> _View:
+    """The beginning of each code, and a star for each character more."""
+    code = _code_text(coded)
+    hidden = code.str.slice(step.keep).str.replace_all("(?s).", WILDCARD)
+    text = (plain_text(code.str.head(step.keep)) + hidden).zip_with(hidden != "", plain_text(coded.values))
+    text = text.extend_constant(None, 1)
+    distinct = text.drop_nulls().unique(maintain_order=True)
+    cell = text.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).fill_null(len(distinct))
+    return _View(cell.to_numpy(), distinct.extend_constant(None, 1))
+
+
+def _code_text(coded: Coded) -> pl.Series:
+    """Codes as text; those stored as numbers get back the zeros that a file of numbers loses (ZIP 00501)."""
+    code = coded.values.cast(pl.String)
+    if coded.attribute.kind in (Kind.NOMINAL, Kind.ORDINAL):
+        return code
+    if not coded.values.dtype.is_integer() or (coded.values < 0).any():
+        raise InputError(
+            f"The ladder keeps the first digits of {coded.name!r}, but not all of its values are whole "
+            "numbers of at least 0: declare it nominal, or suppress it instead."
+        )
+    return code.str.zfill(code.str.len_chars().max() or 0)  # type: ignore[arg-type]
+
+
+def _shown_at(coded: Coded, ladder: Sequence[Step], levels: npt.NDArray[np.int16]) -> MaskedColumn:
+    """The attribute of each record as it looks after the steps up to the record's level."""
+    own = [taken for taken, step in enumerate(ladder, start=1) if step.attribute == coded.name]
+    views = [_points(coded), *(_take(ladder[taken - 1], coded) for taken in own)]
+    offsets = np.cumsum([0, *(len(view.text) for view in views[:-1])])
+    cell = np.stack([view.cell + offset for view, offset in zip(views, offsets, strict=True)])
+    view_of_level = np.searchsorted(own, np.arange(len(ladder) + 1), side="right")
+    index = cell[view_of_level[levels], coded.codes]
+    text = pl.concat([view.text for view in views])
+    shown = np.bincount(index, minlength=len(text)) > 0  # only these, so that a release reads back the same
+    cells = read_cells(text.filter(pl.Series(shown)), coded.attribute, coded.values)
+    return replace(cells, index=cells.index[np.cumsum(shown) - 1][index])
