@@ -253,7 +253,7 @@ def _read(column: pl.Series, attribute: Attribute) -> MaskedColumn:
     So a release can be measured by itself, where nothing but its text tells what the attributes were.
     """
     unclear = attribute.kind is Kind.NOMINAL and attribute.domain is None and attribute.hierarchy is None
-    if unclear and column.cast(pl.String).str.contains(r"^\[.*;.*\]$").any():
+    if unclear and column.unique().cast(pl.String).str.contains(r"^\[.*;.*\]$").any():
         for kind in (Kind.NUMERIC, Kind.DATE):
             try:
                 return read_cells(column, replace(attribute, kind=kind))

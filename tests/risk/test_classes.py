@@ -1,0 +1,63 @@
+"""Random-guess risk from class sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.errors import InputError
+from shoal.risk.classes import class_risk, class_size_histogram, records_at_risk
+from tests.oracles import measures as oracle
+
+quickly = settings(max_examples=40, deadline=None)  # the first example may compile
+
+labels = st.lists(st.integers(0, 6), min_size=1, max_size=30)
+
+
+def sizes_of(rows: list[int]) -> np.ndarray:
+    return np.array(oracle.class_sizes([(row,) for row in rows]), np.int64)
+
+
+def test_table_s6_gives_a_random_guess_one_chance_in_three() -> None:
+    risk = class_risk(np.array([3, 3]))
+    assert (risk.records, risk.classes, risk.smallest_class) == (6, 2, 3)
+    assert risk.highest_risk == risk.average_risk == pytest.approx(1 / 3)
+
+
+@quickly
+@given(labels)
+def test_average_risk_is_the_mean_chance_of_a_guess(rows: list[int]) -> None:
+    risk = class_risk(sizes_of(rows))
+    assert risk.average_risk == pytest.approx(oracle.average_risk([(row,) for row in rows]))
+    assert risk.highest_risk == max(1 / rows.count(row) for row in rows)
+
+
+@quickly
+@given(labels, st.floats(0, 1))
+def test_records_at_risk_are_those_in_classes_too_small_for_the_threshold(
+    rows: list[int], limit: float
+) -> None:
+    assert records_at_risk(sizes_of(rows), limit) == sum(1 / rows.count(row) > limit for row in rows)
+
+
+def test_a_class_of_five_meets_a_threshold_of_one_fifth() -> None:
+    assert records_at_risk(np.array([4, 5, 6]), 0.2) == 4
+
+
+def test_a_threshold_beyond_one_is_refused() -> None:
+    with pytest.raises(InputError, match="threshold"):
+        records_at_risk(np.array([1]), 20)
+
+
+def test_histogram_counts_classes_and_records_of_each_size() -> None:
+    found = class_size_histogram(np.array([3, 1, 3, 1, 1, 8]))
+    assert found.equals(pl.DataFrame({"size": [1, 3, 8], "classes": [3, 2, 1], "records": [3, 6, 8]}))
+
+
+def test_an_empty_table_has_no_risk() -> None:
+    risk = class_risk(np.zeros(0, np.int64))
+    assert (risk.records, risk.smallest_class, risk.highest_risk, risk.average_risk) == (0, 0, 0.0, 0.0)
+    assert records_at_risk(np.zeros(0, np.int64), 0.0) == 0
