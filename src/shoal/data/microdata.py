@@ -59,7 +59,9 @@ class Coded:
         low, high = float(self.positions[0]), float(self.positions[-1])
         domain = self.attribute.domain
         if domain and self.attribute.kind in (Kind.NUMERIC, Kind.DATE):
-            ends = _physical(pl.Series(list(domain)).cast(self.values.dtype, strict=False)).cast(pl.Float64)
+            ends = _physical(
+                pl.Series(list(domain), strict=False).cast(self.values.dtype, strict=False)
+            ).cast(pl.Float64)
             low, high = min(low, float(ends[0])), max(high, float(ends[-1]))
         return low, high
 
@@ -129,10 +131,12 @@ def encode(column: pl.Series, attribute: Attribute) -> Coded:
 
 
 def _code_numbers(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArray[np.int32], pl.Series]:
-    if not (column.dtype.is_numeric() or column.dtype.is_temporal()):
+    if column.dtype in (pl.Duration, pl.Time) or not (
+        column.dtype.is_numeric() or column.dtype.is_temporal()
+    ):
         raise InputError(
             f"Column {column.name!r} is declared {attribute.kind} but holds {column.dtype}: "
-            "correct the column, or declare it nominal or ordinal."
+            "turn it into numbers or dates, or declare it nominal or ordinal."
         )
     if column.dtype.is_float():
         column = column.fill_nan(None)
@@ -157,7 +161,7 @@ def _code_numbers(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArray[
     else:
         low, high = int(present.min()), int(present.max())  # type: ignore[arg-type]
         if high - low < _TABLE:
-            offsets = numbers.astype(np.int64) - low
+            offsets = (numbers - numbers.dtype.type(low)).astype(np.int64)
             seen = np.zeros(high - low + 1, np.int32)
             seen[offsets] = 1
             distinct = (np.flatnonzero(seen) + low).astype(numbers.dtype)

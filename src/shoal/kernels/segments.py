@@ -45,13 +45,25 @@ def distinct(codes, order, starts):  # type: ignore[no-untyped-def]
 def add_squares(squares, codes, positions, index, low, high, scale, missing):  # type: ignore[no-untyped-def]
     """Adds each record's squared standardised distance to the farther end of its cell (Eq. 4).
 
-    `missing` is the distance of a missing value to a cell that admits any value.
+    `missing` is the distance between a missing value and any other.
     """
     for i in range(codes.size):
         cell = index[i]
         if codes[i] < 0:
             d = 0.0 if np.isnan(low[cell]) else missing
+        elif np.isnan(low[cell]):
+            d = missing
         else:
             x = positions[codes[i]]
             d = max(x - low[cell], high[cell] - x) * scale
         squares[i] += d * d
+
+
+@njit(cache=True, nogil=True)
+def join_failing(bad):  # type: ignore[no-untyped-def]
+    """Which classes join the one before them so that every failing class has a neighbour: its next, or previous if last."""
+    joined = np.zeros(bad.size, np.bool_)
+    for c in range(bad.size):
+        if bad[c] and not joined[c]:
+            joined[min(c + 1, bad.size - 1)] = True
+    return joined

@@ -36,7 +36,7 @@ def enforce(
         return partition
     _reachable(microdata, models)
     bad = failing(microdata, partition, models)
-    limit = int(suppression * len(microdata))
+    limit = int(suppression * len(microdata) + 1e-9)
     if not bad.any() or limit == 0:
         return _merge_failing(microdata, partition, models, bad)
     partition = _suppress(partition, bad, limit)
@@ -101,10 +101,9 @@ def _merge(partition: Partition, bad: npt.NDArray[np.bool_]) -> tuple[Partition,
 
     Returns the coarser partition and those of its classes that have grown.
     """
-    joined = np.zeros(partition.classes, np.bool_)  # whether class c now belongs to the class before it
-    for c in np.flatnonzero(bad):
-        if not joined[c]:
-            joined[min(c + 1, partition.classes - 1)] = True
+    from shoal.kernels.segments import join_failing
+
+    joined = join_failing(bad)  # whether class c now belongs to the class before it
     begins = np.flatnonzero(~joined)
     starts = np.append(partition.starts[begins], partition.starts[-1])
     grown = np.diff(np.append(begins, partition.classes)) > 1

@@ -11,7 +11,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import ClassVar, Literal, get_args
@@ -24,12 +24,13 @@ from shoal.errors import InputError, require
 from shoal.masking.enforce import enforce
 from shoal.masking.grouping.kd import kd
 from shoal.masking.grouping.ordered import hilbert, zero_distance
-from shoal.masking.grouping.stratified import stratified
+from shoal.masking.grouping.stratified import divided, stratified
 from shoal.masking.method import Masked
 from shoal.masking.partition import Partition
 from shoal.masking.publishing.ancestor import publish_ancestor
 from shoal.masking.publishing.range import publish_range
 from shoal.privacy import KAnonymity, PrivacyModel, TCloseness
+from shoal.utility.information_loss import information_loss
 
 Grouping = Literal["hilbert", "sorted", "stratified", "kd", "kd-median"]
 
@@ -61,26 +62,43 @@ class Grouped:
     ) -> Masked:
         k = class_size(microdata, models)
         others = [model for model in models if not isinstance(model, KAnonymity)]
-        partition = enforce(microdata, self.group(microdata, k, others), others, suppression)
-        return publish(microdata, partition)
+        partitions = (
+            enforce(microdata, p, others, suppression) for p in self.groupings(microdata, k, others)
+        )
+        return min((publish(microdata, p) for p in partitions), key=lambda m: _loss(microdata, m, others))
 
-    def group(self, microdata: Microdata, k: int, models: Sequence[PrivacyModel]) -> Partition:
+    def groupings(self, microdata: Microdata, k: int, models: Sequence[PrivacyModel]) -> Iterator[Partition]:
+        """What to try: one grouping, but two for t-closeness with the default, of which the better is kept.
+
+        Merging costs least where the confidential attribute hardly depends on the others, strata where it does.
+        """
         if self.grouping == "sorted":
-            return zero_distance(microdata, k)
-        if self.grouping == "stratified":
-            return self._stratify(microdata, k, models)
-        if self.grouping in ("kd", "kd-median"):
-            return kd(microdata, k, by="median" if self.grouping == "kd-median" else "space")
-        return hilbert(microdata, k)
+            yield zero_distance(microdata, k)
+        elif self.grouping == "stratified":
+            yield stratified(microdata, k, *_stratum(microdata, models), remainder=self.remainder)
+        elif self.grouping in ("kd", "kd-median"):
+            yield kd(microdata, k, by="median" if self.grouping == "kd-median" else "space")
+        else:
+            yield hilbert(microdata, k)
+            if any(isinstance(model, TCloseness) for model in models):
+                yield divided(microdata, k, *_stratum(microdata, models))
 
-    def _stratify(self, microdata: Microdata, k: int, models: Sequence[PrivacyModel]) -> Partition:
-        if not microdata.schema.confidential:
-            raise InputError("Method 'stratified' needs a confidential attribute to stratify by: name one.")
-        close = [model for model in models if isinstance(model, TCloseness)]
-        attribute = close[0].attribute if close else microdata.schema.confidential[0]
-        assert attribute is not None
-        t = min((model.t for model in close if model.attribute == attribute), default=None)
-        return stratified(microdata, k, t, attribute, remainder=self.remainder)
+
+def _stratum(microdata: Microdata, models: Sequence[PrivacyModel]) -> tuple[float | None, str]:
+    """The attribute to stratify by, and the t that is asked for it."""
+    if not microdata.schema.confidential:
+        raise InputError("Method 'stratified' needs a confidential attribute to stratify by: name one.")
+    close = [
+        (model.t, model.attribute) for model in models if isinstance(model, TCloseness) and model.attribute
+    ]
+    return min(close, default=(None, microdata.schema.confidential[0]))
+
+
+def _loss(microdata: Microdata, masked: Masked, models: Sequence[PrivacyModel]) -> float:
+    """What decides between two groupings; where there is nothing to decide it is not worth computing."""
+    if not any(isinstance(model, TCloseness) for model in models):
+        return 0.0
+    return information_loss(microdata, masked.columns, masked.kept)
 
 
 def class_size(microdata: Microdata, models: Sequence[PrivacyModel]) -> int:

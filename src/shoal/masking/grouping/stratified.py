@@ -1,7 +1,8 @@
 """Stratified grouping: each class takes one record from every stratum of the confidential attribute.
 
 So each class mirrors the attribute's distribution, and t-closeness comes with the class size (paper 1, Eqs. 6 to 8).
-`sorted` is the paper's Algorithm S4: strata ordered by the distance to zero, the c-th records of all strata make class c.
+`stratified` is the paper's Algorithm S4: strata ordered by the distance to zero, the c-th records of all make class c.
+`divided` keeps the same bound and loses far less: all strata are divided together, as Mondrian divides one table.
 """
 
 from __future__ import annotations
@@ -15,6 +16,10 @@ from shoal.data.microdata import Coded, Microdata
 from shoal.masking.grouping.ordered import zero_distance_order
 from shoal.masking.partition import Partition
 from shoal.privacy.t_closeness import k_of_t
+
+_NODES = 64  # parts that are divided side by side
+_BLOCK = 2048  # classes that exchange records among themselves
+_REACH = 3  # how far apart on the line two classes may be that exchange records
 
 
 def strata(
@@ -48,10 +53,35 @@ def stratified(
 ) -> Partition:
     """Algorithm S4: class c is the c-th record, by distance to zero, of every stratum that still has one."""
     n = len(microdata)
-    size = min(n, k if t is None else k_of_t(n, k, t))
+    size = _class_size(n, k, t)
     place = np.empty(n, np.int64)
     place[zero_distance_order(microdata)] = np.arange(n)
     sorted_strata = [s[np.argsort(place[s])] for s in strata(microdata[confidential], size, remainder)]
     label = np.concatenate([np.arange(len(s)) for s in sorted_strata])
     order = np.concatenate(sorted_strata)[np.argsort(label, kind="stable")]
     return Partition(order, np.append(0, np.cumsum(np.bincount(label))))
+
+
+def divided(microdata: Microdata, k: int, t: float | None, confidential: str) -> Partition:
+    """Class c takes the record of every stratum that lies like the others in theirs; neighbours then exchange records."""
+    from shoal.kernels.strata import divide_strata, exchange
+    from shoal.kernels.threads import in_blocks
+
+    rows = microdata.rows()
+    found = strata(microdata[confidential], _class_size(len(microdata), k, t))
+    records = np.concatenate(found)
+    offsets = np.append(0, np.cumsum([len(stratum) for stratum in found]))
+    q, rest = len(found[0]), len(found[-1]) % len(found[0])
+    slot = np.zeros(rest, np.int64)
+    whole = np.array([0, q, 0, rest])
+    nodes = divide_strata(rows, records, offsets, whole, max(1, q // _NODES), slot)
+    in_blocks(len(nodes), 1, lambda a, _: divide_strata(rows, records, offsets, nodes[a], 1, slot))
+    table = np.full((q, len(found)), -1, np.int64)
+    for i, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+        table[slot if stop - start < q else slice(None), i] = records[start:stop]
+    in_blocks(q, _BLOCK, lambda a, b: exchange(rows, table, a, b, _REACH))
+    return Partition(table[table >= 0], np.append(0, np.cumsum((table >= 0).sum(axis=1))))
+
+
+def _class_size(n: int, k: int, t: float | None) -> int:
+    return min(n, k if t is None else k_of_t(n, k, t))
