@@ -1,14 +1,9 @@
-"""Delimited text (CSV, TSV): its layout, the types of its columns, and where it is broken.
+"""Delimited text (CSV, TSV): its layout, its fast parse by Polars, and where it is broken.
 
-Layout (delimiter, encoding, decimal mark) is given or seen in the first records. Types are settled in two steps,
-so that a large file costs one parse by Polars: columns that hold plain numbers at the head are parsed as numbers
-at once; all others come as text and are judged whole by the same rules:
-
-- A column is Boolean, date, date and time (ISO 8601), integer or float when each of its known values is.
-- Missing are empty cells, quoted or not, and in columns that are not text also NA, N/A, NaN, nan, null, NULL,
-  None and a lone point. In text columns such words are values: NA is Namibia, Null a surname.
-- Codes stay text: a leading zero (ZIP 01234), integers beyond 64 bits, masked values ([24;28], {a;b}, 937**, *, 85+).
-- A column at least half of whose known values are numbers (or dates) and the rest is anything else is an error.
+Delimiter, encoding and decimal mark are given or seen in the first records. A large file costs one parse by
+Polars and one look at its bytes: columns that hold plain numbers at the head are parsed as numbers at once;
+all others come as text and are typed whole (`text_types`). Only what that cannot settle, such as the line of
+an error or a number that turns up as a word further down, is read again.
 """
 
 from __future__ import annotations
@@ -19,8 +14,8 @@ import gzip
 import io
 import zlib
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
+from itertools import dropwhile, islice
 from pathlib import Path
 
 import numpy as np
@@ -28,19 +23,18 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.frames import check_names, finite
+from shoal.data.text_types import (
+    MixedColumnError,
+    count_zero_led,
+    decimal_mark,
+    likely_type,
+    typed,
+    with_empty_missing,
+)
 from shoal.errors import InputError, did_you_mean
 
 DELIMITERS = ",;\t|"
-MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "."]
-TRUTHS = ["true", "True", "TRUE"]
-FALSEHOODS = ["false", "False", "FALSE"]
-
-MASKED = r"^\[.*;.*\]$|^\{.*\}$|\*$|^\d+\+$"
-ZERO_LED = r"^0\d"
-ISO_DATE = r"^\d{4}-\d{2}-\d{2}"
-WHOLE = r"^[+-]?\d+$"
-FRACTION = {",": r"^[+-]?\d*,(\d{1,2}|\d{4,})$", ".": r"^[+-]?\d*\.\d+$"}  # 1,234 may be a thousand: no evidence
-
+UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 HEAD = 100  # records that show the delimiter
 SAMPLE = 10_000  # records that show which columns to parse as numbers
 BLOCK = 1 << 18  # bytes looked at together: few enough to stay in the cache
@@ -48,36 +42,22 @@ BLOCK = 1 << 18  # bytes looked at together: few enough to stay in the cache
 
 @dataclass(frozen=True)
 class TextFile:
-    """A delimited file in UTF-8 and its layout; `source` is the file itself or, where it had to be decoded, its bytes."""
+    """A delimited file in UTF-8 and its layout."""
 
-    label: str
-    source: Path | bytes
+    label: str  # what messages call it
+    source: Path | bytes  # the file itself or, where it had to be decoded, its content
     delimiter: str
     header: bool
-    names: list[str]
+    names: tuple[str, ...] = ()
 
+    def open(self) -> io.TextIOWrapper:
+        stream = io.BytesIO(self.source) if isinstance(self.source, bytes) else self.source.open("rb")
+        return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
 
-@dataclass(frozen=True)
-class Marks:
-    """How often bytes that matter occur in a file."""
-
-    delimiters: int
-    quotes: int
-    zero_led: int  # fields that begin with a zero and another digit
-
-
-@dataclass(frozen=True)
-class Facts:
-    """How many values of a text column are known, and how many of those look like what."""
-
-    known: int
-    empty: int
-    booleans: int
-    masked: int
-    dates: int
-    zero_led: int
-    integers: int
-    numbers: int
+    def content(self) -> npt.NDArray[np.uint8]:
+        if isinstance(self.source, bytes):
+            return np.frombuffer(self.source, dtype=np.uint8)
+        return np.asarray(np.memmap(self.source, dtype=np.uint8, mode="r"))
 
 
 def read_delimited(
@@ -89,26 +69,25 @@ def read_delimited(
     text: Collection[str] = (),
     header: bool = True,
 ) -> pl.DataFrame:
-    """The table in a delimited text file, its columns typed by the rules above; `text` names columns left as text."""
-    file = laid_out(str(path), utf8_source(path, encoding), delimiter, header)
-    for name in text:
-        if name not in file.names:
-            raise InputError(f"{file.label} has no column {name!r} to read as text.{did_you_mean(name, file.names)}")
-    marks = count_marks(file)
-    sample = parse_text(file, rows=SAMPLE)
-    mark = decimal or decimal_mark(sample, file.delimiter)
-    frame = parse(file, plain_numbers(sample, mark, text))
-    frame = with_zeros_kept(frame, file, marks)
-    frame = without_blank_lines(frame, file, marks)
+    """The table in a delimited text file; the columns named in `text` are left as text."""
+    file = laid_out(path, utf8_source(path, encoding), delimiter, header)
+    if unknown := [name for name in text if name not in file.names]:
+        hint = did_you_mean(unknown[0], file.names)
+        raise InputError(f"{file.label} has no column {unknown[0]!r} to read as text.{hint}")
+    zero_led = count_zero_led_fields(file)
+    sample = parse_as_text(file, rows=SAMPLE)
+    decimal = decimal or ("." if file.delimiter == "," else decimal_mark(sample))
+    frame = parse(file, plain_number_types(sample, decimal, text))
+    frame = with_zeros_kept(frame, file, zero_led)
+    frame = without_blank_lines(frame, file)
     if frame.is_empty():
         raise InputError(f"{file.label} holds no records, only column names.")
-    frame = typed(frame, mark, text, file)
-    return finite(frame, lambda row: f"line {line_of(file, row)}")
+    return finite(with_types(frame, file, decimal, text), lambda row: f"line {line_of(file, row)}")
 
 
 def write_delimited(frame: pl.DataFrame, path: Path) -> None:
-    """Quotes only where needed; tabs for .tsv, commas otherwise; compressed for .gz."""
-    suffixes = [s.lower() for s in path.suffixes]
+    """Quoted only where needed; tabs for .tsv, commas otherwise; compressed for .gz."""
+    suffixes = [suffix.lower() for suffix in path.suffixes]
     frame.write_csv(
         path,
         separator="\t" if ".tsv" in suffixes[-2:] else ",",
@@ -120,33 +99,30 @@ def write_delimited(frame: pl.DataFrame, path: Path) -> None:
 
 
 def utf8_source(path: Path, encoding: str | None) -> Path | bytes:
-    """The file itself when it is UTF-8 with line feeds, as most are; otherwise its content turned into that."""
+    """The file itself when it is UTF-8 with line feeds, as most are; else its content turned into that."""
+    content = unpacked(path) if path.suffix.lower() == ".gz" else None
     with path.open("rb") as stream:
-        head = stream.read(1 << 16)
+        head = stream.read(BLOCK) if content is None else content[:BLOCK]
     if not head:
         raise InputError(f"{path} is empty.")
-    if path.suffix.lower() == ".gz":
-        content = unzipped(path)
-        head = content[: 1 << 16]
-    else:
-        content = b""
-    if encoding is None and head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        encoding = "utf-16"
-    if encoding is not None and not is_utf8(encoding):
-        content = decoded(path, content or path.read_bytes(), encoding)
-    if b"\r" in head and b"\n" not in head:
-        content = (content or path.read_bytes()).replace(b"\r", b"\n")
-    return content or path
+    encoding = encoding or ("utf-16" if head.startswith(UTF16_MARKS) else "utf-8")
+    old_mac = b"\r" in head and b"\n" not in head
+    like_zlib = head.startswith(b"x^")  # a column x^2: Polars would take the file for a compressed one
+    if content is None:
+        if is_utf8(encoding) and not old_mac and not like_zlib:
+            return path
+        content = path.read_bytes()
+    content = recoded(content, encoding, path)
+    if old_mac:
+        content = content.replace(b"\r", b"\n")
+    return codecs.BOM_UTF8 + content if like_zlib else content
 
 
-def unzipped(path: Path) -> bytes:
+def unpacked(path: Path) -> bytes:
     try:
-        content = gzip.decompress(path.read_bytes())
+        return gzip.decompress(path.read_bytes())
     except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{path} is not a whole gzip file ({error}).") from error
-    if not content:
-        raise InputError(f"{path} is empty.")
-    return content
 
 
 def is_utf8(encoding: str) -> bool:
@@ -156,176 +132,260 @@ def is_utf8(encoding: str) -> bool:
         raise InputError(f"There is no encoding {encoding!r}; try latin-1, cp1252 or utf-16.") from None
 
 
-def decoded(path: Path, content: bytes, encoding: str) -> bytes:
+def recoded(content: bytes, encoding: str, path: Path) -> bytes:
+    """The content in UTF-8; what claims to be UTF-8 already is judged by the parse."""
+    if is_utf8(encoding):
+        return content
     try:
         return content.decode(encoding).encode()
-    except UnicodeError as error:
-        start = error.start if isinstance(error, UnicodeDecodeError) else 0
-        line = content.count(b"\n", 0, start) + 1
-        raise InputError(
-            f"{path} is not in the encoding {encoding!r}: line {line} holds the byte 0x{content[start]:02x}."
-        ) from None
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not {encoding}: {first_bad_byte(content, error)}.") from None
 
 
-def laid_out(label: str, source: Path | bytes, delimiter: str | None, header: bool) -> TextFile:
-    """Settle the delimiter and the column names from the first records."""
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n' or not delimiter.isascii()):
-        raise InputError(f"The delimiter must be a single character such as ',' or ';'. Got {delimiter!r} instead.")
-    file = TextFile(label, source, delimiter or likely_delimiter(label, source), header, names=[])
+def laid_out(path: Path, source: Path | bytes, delimiter: str | None, header: bool) -> TextFile:
+    """The delimiter and the column names, from the first records."""
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
+        raise InputError(f"A delimiter is one character such as ',' or ';'. Got {delimiter!r} instead.")
+    file = TextFile(str(path), source, delimiter or ",", header)
+    if delimiter is None:
+        file = replace(file, delimiter=likely_delimiter(file))
     try:
         first = next((fields for _, fields in records(file) if fields), None)
     except csv.Error as error:
-        raise fault(file, error) from error
+        raise broken_quoting(error) from None
     if first is None:
-        raise InputError(f"{label} is empty.")
-    names = first if header else [f"column_{i}" for i in range(1, len(first) + 1)]
-    check_names(names, label)
-    return TextFile(label, source, file.delimiter, header, names)
+        raise InputError(f"{path} is empty.")
+    names = tuple(first) if header else tuple(f"column_{i + 1}" for i in range(len(first)))
+    check_names(names, str(path))
+    return replace(file, names=names)
 
 
-def likely_delimiter(label: str, source: Path | bytes) -> str:
-    """The delimiter by which most of the first records have as many fields as the first, and more than one."""
+def likely_delimiter(file: TextFile) -> str:
+    """The one by which most of the first records have as many fields as the very first, if more than one."""
 
     def agreement(delimiter: str) -> tuple[float, int]:
         widths: list[int] = []
         try:
-            file = TextFile(label, source, delimiter, header=True, names=[])
-            widths.extend(len(fields) for _, fields in islice(records(file), HEAD) if fields)
-        except csv.Error:  # not a quoting that this delimiter makes sense of
+            for _, fields in islice(records(replace(file, delimiter=delimiter)), HEAD):
+                widths.extend([len(fields)] if fields else [])
+        except csv.Error:  # quotes make no sense by this delimiter, or break further down: judge by what was read
             pass
         if not widths or widths[0] == 1:
             return 0.0, 1
         return widths.count(widths[0]) / len(widths), widths[0]
 
-    candidates = "\t,;|" if ".tsv" in label.lower() else DELIMITERS
-    return max(candidates, key=agreement)
+    return max(DELIMITERS, key=agreement)
 
 
 def records(file: TextFile) -> Iterator[tuple[int, list[str]]]:
-    """Each record with the line it begins on, read slowly and strictly; a blank line is a record without fields."""
-    stream = io.BytesIO(file.source) if isinstance(file.source, bytes) else file.source.open("rb")
-    with io.TextIOWrapper(stream, encoding="utf-8-sig", newline="") as lines:
-        taken: list[str] = []
-        reader = csv.reader((taken.append(line) or line for line in lines), delimiter=file.delimiter, strict=True)
-        start = 1
+    """Each record and the line it begins on, slowly and strictly; a blank line is a record without fields."""
+    taken: list[str] = []
+
+    def lines() -> Iterator[str]:
+        for line in text:
+            taken.append(line)
+            yield line
+
+    start = 1
+    with file.open() as text:
+        reader = csv.reader(lines(), delimiter=file.delimiter, strict=True)
         try:
             for fields in reader:
                 if sum(line.count('"') for line in taken) % 2:
-                    raise csv.Error("a quote within a field that is not quoted")
+                    raise csv.Error("a quote stands within a field that does not begin with one")
                 yield start, fields
                 start = reader.line_num + 1
                 taken.clear()
+        except csv.Error as error:
+            raise csv.Error(f"Line {start} of {file.label} has broken quoting: {error}") from None
         except UnicodeDecodeError:
             raise not_utf8(file) from None
-        except csv.Error as error:
-            raise csv.Error(f"line {start} of {file.label} has broken quoting ({error})") from None
+
+
+def data_records(file: TextFile) -> Iterator[tuple[int, list[str]]]:
+    """The records below the header, blank lines included, as Polars counts them."""
+    everything = records(file)
+    if file.header:
+        everything = dropwhile(lambda record: not record[1], everything)
+    return islice(everything, int(file.header), None)
 
 
 def line_of(file: TextFile, row: int) -> int:
     """The line on which record number `row` (from 0) begins."""
-    kept = (line for line, fields in records(file) if fields or len(file.names) == 1)
-    return next(islice(kept, row + file.header, None))
+    kept = (line for line, fields in data_records(file) if fields or len(file.names) == 1)
+    return next(islice(kept, row, None))
 
 
 # Parsing
 
 
 def parse(file: TextFile, types: list[type[pl.DataType]]) -> pl.DataFrame:
-    """One fast parse; where a number turns up as something else further down, one more with all columns as text."""
+    """One fast parse; where a number turns up as a word further down, another with all columns as text."""
     try:
         return parsed(file, types)
     except pl.exceptions.PolarsError:
-        return parse_text(file)
+        return parse_as_text(file)
 
 
-def parse_text(file: TextFile, *, rows: int | None = None, columns: list[int] | None = None) -> pl.DataFrame:
+def parse_as_text(file: TextFile, rows: int | None = None) -> pl.DataFrame:
     try:
-        return parsed(file, [pl.String] * len(columns or file.names), rows=rows, columns=columns)
+        return parsed(file, [pl.String] * len(file.names), rows)
     except pl.exceptions.PolarsError as error:
-        raise fault(file, error) from error
+        raise fault(file, error) from None
 
 
-def parsed(
-    file: TextFile,
-    types: list[type[pl.DataType]],
-    *,
-    rows: int | None = None,
-    columns: list[int] | None = None,
-) -> pl.DataFrame:
+def parsed(file: TextFile, types: list[type[pl.DataType]], rows: int | None = None) -> pl.DataFrame:
     frame = pl.read_csv(
         file.source,
         separator=file.delimiter,
         has_header=file.header,
         schema_overrides=types,
-        columns=columns,
-        n_rows=rows,
         infer_schema=False,
+        n_rows=rows,
         glob=False,
     )
-    frame.columns = [file.names[i] for i in columns] if columns else file.names
+    frame.columns = list(file.names)  # Polars leaves doubled quotes in names as they are
     return frame
 
 
-def count_marks(file: TextFile) -> Marks:
-    """One look at all bytes (a seventh of the time of parsing them); a NUL byte ends it."""
-    delimiter, quote, newline, zero = (ord(c) for c in (file.delimiter, '"', "\n", "0"))
-    delimiters = quotes = zero_led = 0
-    content = content_of(file)
+def plain_number_types(sample: pl.DataFrame, decimal: str, text: Collection[str]) -> list[type[pl.DataType]]:
+    """Which columns to parse as numbers at once: those that at the head hold nothing else."""
+
+    def plain(column: pl.Series) -> type[pl.DataType]:
+        if column.name in text:
+            return pl.String
+        kind = likely_type(column, decimal)
+        parsable = kind == pl.Int64 or (kind == pl.Float64 and decimal == ".")
+        return kind if parsable and column.cast(kind, strict=False).count() == column.count() else pl.String
+
+    return [plain(column) for column in sample]
+
+
+def count_zero_led_fields(file: TextFile) -> int:
+    """Fields that begin with a zero and another digit, by one look at all bytes; a NUL byte ends it."""
+    delimiter, quote, newline, zero = (ord(c) for c in f'{file.delimiter}"\n0')
+    content = file.content()
+    count = 0
     for start in range(0, len(content), BLOCK):
-        block = content[max(start - 2, 0) : start + BLOCK]  # two bytes again: a pattern may lie across the edge
+        block = content[max(start - 2, 0) : start + BLOCK]  # two bytes back: a field may begin across the edge
+        if not block.all():
+            raise nul_byte(file)
         before, here, after = block[:-2], block[1:-1], block[2:]
         begins = (before == delimiter) | (before == newline) | (before == quote)
-        zero_led += np.count_nonzero((here == zero) & (after - zero < 10) & begins)
-        fresh = content[start : start + BLOCK]
-        delimiters += np.count_nonzero(fresh == delimiter)
-        quotes += np.count_nonzero(fresh == quote)
-        if not fresh.all():
-            at = start + int(np.argmin(fresh))
-            line = np.count_nonzero(content[:at] == newline) + 1
-            raise InputError(
-                f"{file.label} is not a text file: line {line} holds a NUL byte. "
-                "If it is UTF-16, say so with --encoding utf-16."
-            )
-    return Marks(delimiters, quotes, zero_led)
+        count += int(np.count_nonzero(begins & (here == zero) & (after - zero < 10)))
+    return count
 
 
-def content_of(file: TextFile) -> npt.NDArray[np.uint8]:
-    if isinstance(file.source, bytes):
-        return np.frombuffer(file.source, dtype=np.uint8)
-    return np.asarray(np.memmap(file.source, dtype=np.uint8, mode="r"))
-
-
-def with_zeros_kept(frame: pl.DataFrame, file: TextFile, marks: Marks) -> pl.DataFrame:
+def with_zeros_kept(frame: pl.DataFrame, file: TextFile, zero_led: int) -> pl.DataFrame:
     """Columns parsed as numbers that turn out to hold codes with leading zeros, as text after all.
 
-    Every such field that lies in a text column is counted; only when the bytes hold more of them are the number
-    columns read again.
+    Only when the bytes hold more leading zeros than the text columns do, the file is read again to find them.
     """
-    zeros = [int(frame[name].str.contains(ZERO_LED).sum()) for name in text_columns(frame)]
-    numbers = [i for i, name in enumerate(file.names) if frame[name].dtype != pl.String]
-    if not numbers or marks.zero_led == sum(zeros):
+    numbers = [column.name for column in frame if column.dtype != pl.String]
+    in_text = sum(count_zero_led(column) for column in frame if column.dtype == pl.String)
+    if not numbers or zero_led == in_text:
         return frame
-    again = parse_text(file, columns=numbers)
-    return frame.with_columns(c for c in again if c.str.contains(ZERO_LED).any())
+    again = parse_as_text(file).select(numbers)
+    return frame.with_columns(column for column in again if count_zero_led(column))
 
 
-def without_blank_lines(frame: pl.DataFrame, file: TextFile, marks: Marks) -> pl.DataFrame:
-    """Polars gives a line with too few fields nulls: a blank line is no record, any other such line an error.
-
-    In whole records the delimiters number one less than the columns, apart from those within quotes.
-    """
+def without_blank_lines(frame: pl.DataFrame, file: TextFile) -> pl.DataFrame:
+    """Polars fills up short lines with nulls: a blank line is no record, any other short line is an error."""
     if len(file.names) == 1:  # here a blank line is a record whose only value is missing
         return frame
-    frame = frame.head(max(frame.height - trailing_blank_lines(file), 0))
-    if not frame[file.names[-1]].null_count():
+    frame = frame.head(frame.height - trailing_blank_lines(file))
+    if not frame.to_series(-1).null_count() or has_whole_records(frame, file):
         return frame
-    quoted = frame.select(pl.col(pl.String).str.count_matches(file.delimiter, literal=True).sum()) if marks.quotes else None
-    inside = sum(map(int, quoted.row(0))) if quoted is not None else 0
-    rows = frame.height
+    try:
+        check_widths(file)
+        blank = [not fields for _, fields in data_records(file)]
+    except csv.Error as error:
+        raise broken_quoting(error) from None
+    return frame.filter(~pl.Series(blank[: frame.height], dtype=pl.Boolean))
+
+
+def has_whole_records(frame: pl.DataFrame, file: TextFile) -> bool:
+    """Whole records hold one delimiter less than they have fields, apart from delimiters within quotes."""
+    content = file.content()
+    found = sum(
+        int(np.count_nonzero(content[start : start + BLOCK] == ord(file.delimiter)))
+        for start in range(0, len(content), BLOCK)
+    )
+    texts = [column for column in frame if column.dtype == pl.String]
+    quoted = sum(int(column.str.count_matches(file.delimiter, literal=True).sum()) for column in texts)
     if file.header:
-        inside += sum(name.count(file.delimiter) for name in file.names)
-        rows += 1
-    if marks.delimiters == rows * (len(file.names) - 1) + inside:
-        return frame
-    blank = np.array([not fields for fields in whole_records(file)], dtype=bool)[-frame.height :]
-    return frame.filter(~blank)
+        quoted += sum(name.count(file.delimiter) for name in file.names)
+    return found == (frame.height + file.header) * (frame.width - 1) + quoted
+
+
+def trailing_blank_lines(file: TextFile) -> int:
+    """Blank lines at the very end, which some tools leave."""
+    tail = bytes(file.content()[-BLOCK:]).replace(b"\r", b"")
+    return max(len(tail) - len(tail.rstrip(b"\n")) - 1, 0)
+
+
+def with_types(frame: pl.DataFrame, file: TextFile, decimal: str, text: Collection[str]) -> pl.DataFrame:
+    """Each column that came as text as what it holds, unless it is to stay text."""
+
+    def settled(column: pl.Series) -> pl.Series:
+        if column.name in text:
+            return with_empty_missing(column)
+        try:
+            return typed(column, decimal)
+        except MixedColumnError as mixed:
+            raise InputError(
+                f"Column {column.name!r} mixes {mixed.kind} and text: line {line_of(file, mixed.row)} "
+                f"holds {column[mixed.row]!r}. "
+                f"Correct it, or declare the column as text (--text {column.name})."
+            ) from None
+
+    return frame.with_columns(settled(column) for column in frame if column.dtype == pl.String)
+
+
+# Faults
+
+
+def fault(file: TextFile, error: pl.exceptions.PolarsError) -> InputError:
+    """What is wrong with a file that Polars cannot parse even as text."""
+    try:
+        check_widths(file)
+    except csv.Error as quoting:
+        return broken_quoting(quoting)
+    return InputError(f"{file.label} cannot be read as delimited text: {str(error).splitlines()[0]}.")
+
+
+def check_widths(file: TextFile) -> None:
+    for line, fields in data_records(file):
+        if fields and len(fields) != len(file.names):
+            raise InputError(
+                f"Line {line} of {file.label} has {len(fields)} fields instead of {len(file.names)}: "
+                "correct it, or name the delimiter if it is not " + repr(file.delimiter) + "."
+            )
+
+
+def broken_quoting(error: csv.Error) -> InputError:
+    return InputError(f"{error}. Put the field in quotes and double the quotes within it.")
+
+
+def not_utf8(file: TextFile) -> InputError:
+    content = bytes(file.content())
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        where = first_bad_byte(content, error)
+        return InputError(f"{file.label} is not UTF-8: {where}. Name its encoding, for example --encoding latin-1.")
+    raise AssertionError("called only for what is not UTF-8")
+
+
+def first_bad_byte(content: bytes, error: UnicodeDecodeError) -> str:
+    line = content.count(b"\n", 0, error.start) + 1
+    return f"line {line} holds the byte 0x{content[error.start]:02x} (byte {error.start + 1} of the file)"
+
+
+def nul_byte(file: TextFile) -> InputError:
+    content = file.content()
+    line = np.count_nonzero(content[: np.argmin(content)] == ord("\n")) + 1
+    return InputError(
+        f"{file.label} is not plain text: line {line} holds a NUL byte. "
+        "If it is UTF-16, name that with --encoding utf-16."
+    )

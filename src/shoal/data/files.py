@@ -1,0 +1,259 @@
+"""Tables in and out: one door for delimited text, Parquet, Arrow, Excel, Stata, SPSS, SAS and SQL.
+
+What is written appears whole or not at all: it grows in a hidden folder beside the target, is checked there,
+and takes the target's place in one step. A process killed at any moment leaves at most such a folder behind,
+whose name ends in `.partial` and which nothing ever reads.
+"""
+
+from __future__ import annotations
+
+import errno
+import importlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from shoal.data.csv_files import read_delimited, write_delimited
+from shoal.data.frames import check_names, finite
+from shoal.errors import InputError, did_you_mean
+
+STATISTICAL = {
+    ".dta": "dta",
+    ".sav": "sav",
+    ".xpt": "xport",
+    ".sas7bdat": "sas7bdat",
+}  # as pyreadstat calls them
+EXCEL_ROWS = 1_048_576
+EXACT = 2**53  # integers up to here are exact as floats
+
+
+def read_table(
+    source: str | Path,
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    text: Collection[str] = (),
+    header: bool = True,
+) -> pl.DataFrame:
+    """The table in a file of a format known by its suffix, or in a database (`sqlite:///file.db#table`).
+
+    `delimiter`, `encoding`, `decimal` and `header` are for delimited text, where the first three are detected
+    unless given; columns named in `text` are text whatever they hold.
+    """
+    if is_sql(source):
+        from shoal.data import sql
+
+        return checked(sql.read_sql(str(source)), f"The table {str(source).rpartition('#')[2]!r}", text)
+    path = Path(source)
+    check_readable(path)
+    known = format_of(path)
+    if known.read is read_delimited:
+        return read_delimited(path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=text, header=header)
+    try:
+        frame = known.read(path)
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file makes the packages that read it raise anything
+        raise InputError(f"{path} cannot be read: {reason(error)}.") from error
+    return checked(frame, str(path), text)
+
+
+def write_table(
+    frame: pl.DataFrame,
+    target: str | Path,
+    *,
+    overwrite: bool = True,
+    before_commit: Callable[[Path], None] | None = None,
+) -> None:
+    """Write the table to a file or an SQL table, whole or not at all.
+
+    `before_commit` is given what was written, as a file that `read_table` reads, before it takes the target's
+    place; if it raises, nothing is left.
+    """
+    if is_sql(target):
+        from shoal.data import sql
+
+        sql.write_sql(frame, str(target), overwrite=overwrite, before_commit=before_commit)
+        return
+    path = Path(target)
+    known = format_of(path)
+    if known.write is None:
+        raise InputError(f"Files ending in {path.suffix} can be read, not written: write .csv, .parquet or .xlsx.")
+    if not overwrite and path.exists():
+        raise InputError(f"{path} exists already: name another file, or allow it to be overwritten.")
+    with atomic_write(path) as partial:
+        try:
+            known.write(frame, partial)
+        except (InputError, OSError):
+            raise
+        except Exception as error:  # a type or name that the format does not know, in the package's own words
+            raise InputError(f"{path} cannot be written: {reason(error)}.") from error
+        if before_commit:
+            before_commit(partial)
+
+
+def same_file(a: str | Path, b: str | Path) -> bool:
+    """Do both names lead to the same file or SQL table, by links or otherwise?"""
+    if is_sql(a) or is_sql(b):
+        from shoal.data import sql
+
+        return is_sql(a) and is_sql(b) and sql.same_table(str(a), str(b))
+    try:
+        return os.path.samefile(a, b)
+    except OSError:  # one of them does not exist
+        return os.path.realpath(a) == os.path.realpath(b)
+
+
+@contextmanager
+def atomic_write(target: str | Path) -> Iterator[Path]:
+    """A path to write to, of the target's name and on its disk; what is there at the end becomes it."""
+    path = Path(os.path.realpath(target))
+    if path.exists() and not path.is_file():
+        raise InputError(f"{target} cannot be written: it is {'a folder' if path.is_dir() else 'not a plain file'}.")
+    try:
+        folder = Path(tempfile.mkdtemp(prefix=".", suffix=".partial", dir=path.parent))
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {reason(error)}.") from error
+    try:
+        partial = folder / path.name
+        yield partial
+        flush(partial)
+        os.replace(partial, path)
+        flush(path.parent)
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {reason(error)}.") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def flush(path: Path) -> None:
+    """Have the disk hold what was written, so that the new name never stands for an unfinished file."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def reason(error: Exception) -> str:
+    """Why the system refused, in a few words; Polars passes its errors on as text."""
+    number = getattr(error, "errno", None)
+    if number == errno.ENOSPC or f"os error {errno.ENOSPC}" in str(error):
+        return "no space is left on the device"
+    return os.strerror(number).lower() if number else str(error).splitlines()[0].rstrip(".")
+
+
+# Formats
+
+
+def is_sql(source: str | Path) -> bool:
+    return isinstance(source, str) and "://" in source
+
+
+def check_readable(path: Path) -> None:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder, not a file.")
+    if not path.exists():
+        near = os.listdir(path.parent) if path.parent.is_dir() else []
+        raise InputError(f"There is no file {str(path)!r}.{did_you_mean(path.name, near)}")
+    if not os.access(path, os.R_OK):
+        raise InputError(f"{path} may not be read: ask for permission.")
+
+
+def format_of(path: Path) -> Format:
+    for known in FORMATS:
+        if path.name.lower().endswith(known.suffixes):
+            return known
+    suffixes = ", ".join(suffix for known in FORMATS for suffix in known.suffixes)
+    raise InputError(f"The format of {path} is not known by its name; it should end in one of {suffixes}.")
+
+
+def checked(frame: pl.DataFrame, label: str, text: Collection[str]) -> pl.DataFrame:
+    """What holds of every table read: named columns, records, finite numbers."""
+    check_names(frame.columns, label)
+    if frame.is_empty():
+        raise InputError(f"{label} holds no records, only column names.")
+    for name in text:
+        if name not in frame.columns:
+            raise InputError(f"{label} has no column {name!r} to read as text.{did_you_mean(name, frame.columns)}")
+    return finite(frame.with_columns(pl.col(list(text)).cast(pl.String)))
+
+
+def read_parquet(path: Path) -> pl.DataFrame:
+    return pl.read_parquet(path, glob=False)
+
+
+def read_arrow(path: Path) -> pl.DataFrame:
+    return pl.read_ipc(path)
+
+
+def read_excel(path: Path) -> pl.DataFrame:
+    """The first sheet of a workbook."""
+    workbook = extra_package("fastexcel", "Reading Excel files", "files").read_excel(path)
+    first_row = workbook.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars()
+    check_names([name or "" for row in first_row.rows() for name in row], str(path))  # Polars would rename
+    return pl.read_excel(path, drop_empty_cols=False, infer_schema_length=None, raise_if_empty=False)
+
+
+def read_statistical(path: Path) -> pl.DataFrame:
+    """Stata, SPSS, SAS: codes, not labels; whole numbers, which these formats keep as floats, as integers."""
+    pyreadstat = extra_package("pyreadstat", "Reading Stata, SPSS and SAS files", "files")
+    read = getattr(pyreadstat, f"read_{STATISTICAL[path.suffix.lower()]}")
+    frame: pl.DataFrame = read(path, output_format="polars")[0]
+    floats = [column for column in frame if column.dtype.is_float()]
+    whole = [c.name for c in floats if ((c == c.round()) & (c.abs() <= EXACT)).all()]
+    return frame.with_columns(pl.col(whole).cast(pl.Int64), pl.col(pl.String).replace("", None))
+
+
+def write_excel(frame: pl.DataFrame, path: Path) -> None:
+    extra_package("xlsxwriter", "Writing Excel files", "files")
+    if frame.height >= EXCEL_ROWS:
+        raise InputError(f"{frame.height} records are more than an Excel sheet holds: write .parquet or .csv.")
+    long_integers_as_text(frame).write_excel(path, autofilter=False)
+
+
+def write_statistical(frame: pl.DataFrame, path: Path) -> None:
+    pyreadstat = extra_package("pyreadstat", "Writing Stata, SPSS and SAS files", "files")
+    write = getattr(pyreadstat, f"write_{STATISTICAL[path.suffix.lower()]}")
+    write(long_integers_as_text(frame).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)), path)
+    if read_statistical(path).height != frame.height:  # pyreadstat does not tell when the disk is full
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def long_integers_as_text(frame: pl.DataFrame) -> pl.DataFrame:
+    """For formats that keep every number as a float of 53 bits."""
+    long = [c.name for c in frame if c.dtype.is_integer() and not c.is_between(-EXACT, EXACT).all()]
+    return frame.with_columns(pl.col(long).cast(pl.String))
+
+
+def extra_package(name: str, doing: str, extra: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise InputError(f"{doing} needs an extra package: pip install 'shoal[{extra}]'.") from None
+
+
+@dataclass(frozen=True)
+class Format:
+    suffixes: tuple[str, ...]
+    read: Callable[[Path], pl.DataFrame]
+    write: Callable[[pl.DataFrame, Path], Any] | None
+
+
+FORMATS = (
+    Format((".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"), read_delimited, write_delimited),
+    Format((".parquet", ".pq"), read_parquet, pl.DataFrame.write_parquet),
+    Format((".arrow", ".feather", ".ipc"), read_arrow, pl.DataFrame.write_ipc),
+    Format((".xlsx",), read_excel, write_excel),
+    Format((".xls", ".ods"), read_excel, None),
+    Format((".dta", ".sav", ".xpt"), read_statistical, write_statistical),
+    Format((".sas7bdat",), read_statistical, None),
+)

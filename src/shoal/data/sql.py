@@ -1,0 +1,286 @@
+"""Tables in SQL databases, named by a connection string with the table after `#`.
+
+    duckdb:///folder/file.db#table      sqlite:///folder/file.db#table      postgresql://user@host/db#schema.table
+
+As is usual for such strings, a path follows three slashes, so that an absolute one has four. Names are always
+quoted as identifiers. A table is written under another name and renamed within one transaction: readers see
+the old table or the new one, and a killed process leaves nothing.
+"""
+
+from __future__ import annotations
+
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import quote, urlsplit
+
+import polars as pl
+
+from shoal.data.files import extra_package, reason, same_file
+from shoal.data.text_types import MixedColumnError, typed
+from shoal.errors import InputError
+
+
+@dataclass(frozen=True)
+class Address:
+    """A connection string taken apart."""
+
+    scheme: str
+    place: str  # the path of the database file, or the URI of the server
+    schema: str | None
+    table: str
+
+    def __str__(self) -> str:
+        return f"The {self.scheme} table {self.table!r}"  # without the URI, which may hold a password
+
+    def quoted(self, table: str | None = None) -> str:
+        """The table, or another beside it, as an identifier."""
+        parts = [part for part in (self.schema, table or self.table) if part is not None]
+        return ".".join(as_identifier(part) for part in parts)
+
+
+def read_sql(source: str) -> pl.DataFrame:
+    address = address_of(source)
+    with opened(address, writable=False) as database:
+        return database.read(address)
+
+
+def write_sql(
+    frame: pl.DataFrame,
+    target: str,
+    *,
+    overwrite: bool = True,
+    before_commit: Callable[[Path], None] | None = None,
+) -> None:
+    """Write the table in one transaction; `before_commit` gets what the database holds, as a Parquet file."""
+    address = address_of(target)
+    if not overwrite and exists(address):
+        raise InputError(f"{address} exists already: name another, or allow it to be overwritten.")
+    partial = Address(address.scheme, address.place, address.schema, f"shoal_{secrets.token_hex(8)}_partial")
+    with opened(address, writable=True) as database:
+        database.create(partial, frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)))
+        if before_commit:
+            with tempfile.TemporaryDirectory() as folder:
+                database.read(partial).write_parquet(written := Path(folder) / "written.parquet")
+                before_commit(written)
+        database.execute(f"DROP TABLE IF EXISTS {address.quoted()}")
+        database.execute(f"ALTER TABLE {partial.quoted()} RENAME TO {as_identifier(address.table)}")
+        database.commit()
+
+
+def exists(address: Address) -> bool:
+    try:
+        with opened(address, writable=False) as database:
+            database.execute(f"SELECT 1 FROM {address.quoted()} LIMIT 0")
+    except InputError:
+        return False
+    return True
+
+
+def same_table(a: str, b: str) -> bool:
+    """Do both connection strings name the same table?"""
+    one, other = address_of(a), address_of(b)
+    if one.scheme != other.scheme or _name(one) != _name(other):
+        return False
+    return _server(one) == _server(other) if one.scheme == "postgresql" else same_file(one.place, other.place)
+
+
+def _name(address: Address) -> tuple[str, str]:
+    if address.scheme == "postgresql":
+        return address.schema or "public", address.table
+    return (address.schema or "main").lower(), address.table.lower()  # elsewhere case does not matter
+
+
+def _server(address: Address) -> tuple[object, ...]:
+    uri = urlsplit(address.place)
+    local = uri.hostname in (None, "", "localhost", "127.0.0.1", "::1")
+    return "" if local else uri.hostname, uri.port or 5432, uri.path, uri.query
+
+
+def address_of(source: str) -> Address:
+    scheme, _, rest = source.partition("://")
+    scheme = {"postgres": "postgresql"}.get(scheme, scheme)
+    if scheme not in DATABASES:
+        raise InputError(f"{scheme}:// is not known: give duckdb:///, sqlite:/// or postgresql://, or a file.")
+    rest, _, table = rest.rpartition("#")
+    if not rest or not table:
+        raise InputError(f"Name the table after the {scheme} connection string, as in ...#table.")
+    schema: str | None = None
+    if "." in table and scheme != "sqlite":
+        schema, _, table = table.partition(".")
+    place = f"postgresql://{rest}" if scheme == "postgresql" else rest.removeprefix("/")
+    return Address(scheme, place, schema, table)
+
+
+def as_identifier(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def as_literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+# Databases
+
+
+class Database(Protocol):
+    """What is needed of a database; nothing is kept before `commit`."""
+
+    def __init__(self, driver: Any, place: str, writable: bool) -> None: ...
+    def execute(self, statement: str) -> object: ...
+    def read(self, address: Address) -> pl.DataFrame: ...
+    def create(self, address: Address, frame: pl.DataFrame) -> None: ...
+    def commit(self) -> None: ...
+    def close(self) -> None: ...
+
+
+@contextmanager
+def opened(address: Address, *, writable: bool) -> Iterator[Database]:
+    """The database behind an address; whatever its driver complains of becomes one sentence."""
+    kind, package = DATABASES[address.scheme]
+    driver = extra_package(package, f"Using {address.scheme} databases", "sql")
+    if address.scheme != "postgresql" and not writable and not Path(address.place).is_file():
+        raise InputError(f"There is no database file {address.place!r}.")
+    try:
+        database = kind(driver, address.place, writable)
+        try:
+            yield database
+        finally:
+            database.close()
+    except driver.Error as error:
+        raise InputError(f"{address} cannot be {'written' if writable else 'read'}: {reason(error)}.") from error
+
+
+class DuckDb:
+    def __init__(self, driver: Any, place: str, writable: bool) -> None:
+        self.connection = driver.connect(place, read_only=not writable)
+        self.connection.begin()
+
+    def execute(self, statement: str) -> object:
+        return self.connection.execute(statement)
+
+    def read(self, address: Address) -> pl.DataFrame:
+        frame: pl.DataFrame = self.connection.sql(f"SELECT * FROM {address.quoted()}").pl()
+        return frame
+
+    def create(self, address: Address, frame: pl.DataFrame) -> None:
+        self.connection.register("shoal_frame", frame.to_arrow())
+        self.connection.execute(f"CREATE TABLE {address.quoted()} AS SELECT * FROM shoal_frame")
+        self.connection.unregister("shoal_frame")
+
+    def commit(self) -> None:
+        self.connection.commit()
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+class Adbc:
+    """What SQLite and PostgreSQL have in common: Arrow in and out by their ADBC drivers."""
+
+    connection: Any
+
+    def execute(self, statement: str) -> None:
+        with self.connection.cursor() as cursor:
+            cursor.execute(statement)
+
+    def query(self, statement: str, **options: int) -> pl.DataFrame:
+        with self.connection.cursor() as cursor:
+            cursor.adbc_statement.set_options(**options)
+            cursor.execute(statement)
+            frame = pl.from_arrow(cursor.fetch_arrow_table())
+        assert isinstance(frame, pl.DataFrame)
+        return frame
+
+    def commit(self) -> None:
+        self.connection.commit()
+
+    def close(self) -> None:
+        self.connection.close()
+
+
+class Sqlite(Adbc):
+    """SQLite has neither truths nor dates: they are 0 and 1 and text in columns declared as such."""
+
+    def __init__(self, driver: Any, place: str, writable: bool) -> None:
+        self.connection = driver.connect(f"file:{quote(place)}?mode={'rwc' if writable else 'ro'}")
+
+    def read(self, address: Address) -> pl.DataFrame:
+        rows = self.query(f"SELECT count(*) AS rows FROM {address.quoted()}").item()
+        whole = {"adbc.sqlite.query.batch_rows": max(rows, 1)}  # types are inferred from the first batch
+        frame = self.query(f"SELECT * FROM {address.quoted()}", **whole)
+        info = self.query(f"SELECT name, type FROM pragma_table_info({as_literal(address.table)})")
+        declared = {name: kind.upper() for name, kind in info.iter_rows()}
+        return frame.with_columns(declared_type(column, declared.get(column.name, "")) for column in frame)
+
+    def create(self, address: Address, frame: pl.DataFrame) -> None:
+        columns = ", ".join(f"{as_identifier(c.name)} {sqlite_type(c.dtype)}" for c in frame)
+        self.execute(f"CREATE TABLE {address.quoted()} ({columns})")
+        with self.connection.cursor() as cursor:
+            cursor.adbc_ingest(address.table, frame.to_arrow(), mode="append")
+
+
+def sqlite_type(kind: pl.DataType) -> str:
+    named = {pl.Boolean: "BOOLEAN", pl.Date: "DATE", pl.Datetime: "DATETIME"}
+    if kind.is_integer():
+        return "INTEGER"
+    return "REAL" if kind.is_float() else named.get(kind.base_type(), "TEXT")
+
+
+def declared_type(column: pl.Series, declared: str) -> pl.Series:
+    if declared.startswith("BOOL") and column.dtype == pl.Int64 and column.is_between(0, 1).all():
+        return column.cast(pl.Boolean)
+    if declared.startswith(("DATE", "TIMESTAMP")) and column.dtype == pl.String:
+        return typed_or_text(column)
+    return column
+
+
+def typed_or_text(column: pl.Series) -> pl.Series:
+    try:
+        return typed(column)
+    except MixedColumnError:
+        return column
+
+
+class Postgres(Adbc):
+    """Decimals of any length come as text and are typed like it; types that Polars lacks stay text."""
+
+    NATIVE = frozenset({"int2", "int4", "int8", "float4", "float8", "bool", "text", "varchar", "bpchar", "name"})
+    NATIVE |= {"date", "timestamp", "timestamptz"}
+    DECIMAL = frozenset({"numeric", "money"})
+
+    def __init__(self, driver: Any, place: str, writable: bool) -> None:
+        self.connection = driver.connect(place)
+
+    def read(self, address: Address) -> pl.DataFrame:
+        table = as_literal(address.quoted())
+        attributes = self.query(
+            "SELECT attname::text, coalesce(base.typname, own.typname)::text FROM pg_attribute"
+            " JOIN pg_type own ON own.oid = atttypid LEFT JOIN pg_type base ON base.oid = own.typbasetype"
+            f" WHERE attrelid = {table}::regclass AND attnum > 0 AND NOT attisdropped ORDER BY attnum"
+        )
+        types: dict[str, str] = dict(attributes.iter_rows())
+        columns = ", ".join(self.selected(name, kind) for name, kind in types.items())
+        frame = self.query(f"SELECT {columns} FROM {address.quoted()}")
+        return frame.with_columns(typed_or_text(frame[n]) for n, kind in types.items() if kind in self.DECIMAL)
+
+    def selected(self, name: str, kind: str) -> str:
+        column = as_identifier(name)
+        if kind in self.NATIVE:
+            return column
+        return f"{column}{'::numeric' if kind in self.DECIMAL else ''}::text AS {column}"
+
+    def create(self, address: Address, frame: pl.DataFrame) -> None:
+        with self.connection.cursor() as cursor:
+            cursor.adbc_ingest(address.table, frame.to_arrow(), mode="create", db_schema_name=address.schema)
+
+
+DATABASES: dict[str, tuple[type[Database], str]] = {
+    "duckdb": (DuckDb, "duckdb"),
+    "sqlite": (Sqlite, "adbc_driver_sqlite.dbapi"),
+    "postgresql": (Postgres, "adbc_driver_postgresql.dbapi"),
+}

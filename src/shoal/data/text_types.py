@@ -1,0 +1,137 @@
+"""What a column of text holds: truths, dates, numbers, or text. The rules by which delimited files are typed.
+
+- A column is Boolean, date, date and time (ISO 8601), integer or float when every known value of it is.
+- Missing are empty cells, quoted or not, and in columns that are not text also NA, N/A, NaN, nan, null, NULL,
+  None and a lone point. In text columns such words are values: NA is Namibia, Null a surname. A column of
+  nothing but such words is missing everywhere.
+- Codes stay text: with a leading zero (ZIP 01234), integers beyond 64 bits, and columns in which a value is
+  masked ([24;28], {a;b}, 937**, *, 85+).
+- When half of the known values or more are numbers (or dates) and another is not, the column is an error: one
+  that the custodian should see, because as text it would be masked by other means than numbers are.
+"""
+
+from __future__ import annotations
+
+import polars as pl
+
+MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "."]
+TRUE = ["true", "True", "TRUE"]
+FALSE = ["false", "False", "FALSE"]
+
+_ZERO_LED = r"^0\d"
+_MASKED = r"^\[.*;.*\]$|^\{.*\}$|\*$|^[+-]?[\d.,]+\+$"
+_WHOLE = r"^[+-]?\d+$"
+_DATE = r"^\d{4}-\d{2}-\d{2}"
+_DAY = "%Y-%m-%d"
+_MOMENT = "%Y-%m-%dT%H:%M:%S%.f"
+_MINUTE = "%Y-%m-%dT%H:%M"
+_FRACTION = {
+    ",": r"^[+-]?\d*,(\d{1,2}|\d{4,})$",
+    ".": r"^[+-]?\d*\.\d+$",
+}  # 1,234 may be a thousand: no evidence
+
+
+class MixedColumnError(Exception):
+    """A column of mostly `kind` (numbers, dates) in which the value at `row` is something else."""
+
+    def __init__(self, kind: str, row: int) -> None:
+        super().__init__(f"{kind} and text, at row {row}")
+        self.kind, self.row = kind, row
+
+
+def typed(column: pl.Series, decimal: str = ".") -> pl.Series:
+    """A column of text as what it holds; MixedColumnError where that is two kinds of things."""
+    kind = likely_type(column, decimal)
+    if kind == pl.String:
+        return with_empty_missing(column)
+    if kind == pl.Null:
+        return column.clear(len(column))
+    words = known_words(column)
+    if kind == pl.Boolean:
+        return words.is_in(TRUE)
+    if kind == pl.Int64:
+        return words.cast(pl.Int64)
+    values = as_dates(words) if kind == pl.Datetime else as_numbers(words, decimal)
+    if values.count() < words.count():
+        stray = words.is_not_null() & values.is_null()
+        raise MixedColumnError("dates" if kind == pl.Datetime else "numbers", int(stray.arg_true()[0]))
+    return values
+
+
+def likely_type(column: pl.Series, decimal: str) -> type[pl.DataType]:
+    """What at least half of the known values are, by the rules above."""
+    words = trimmed(column)
+    known = words.count() - int(words.is_in(MISSING).sum())
+    if not known:
+        return pl.Null
+    numbers = as_numbers(words, decimal).count()
+    if 2 * numbers >= known:
+        return pl.String if count_zero_led(words) or has_masked(words) else number_type(words, numbers == known)
+    if 2 * int(words.str.contains(_DATE).sum()) >= known:
+        return pl.String if has_masked(words) else pl.Datetime
+    return pl.Boolean if words.is_in(TRUE + FALSE).sum() == known else pl.String
+
+
+def number_type(words: pl.Series, all_numbers: bool) -> type[pl.DataType]:
+    known = known_words(words)
+    if not all_numbers or not known.str.contains(_WHOLE).all():
+        return pl.Float64
+    fits = known.cast(pl.Int64, strict=False).count() == known.count()
+    return pl.Int64 if fits else pl.String  # beyond 64 bits a float would not be exact
+
+
+def trimmed(column: pl.Series) -> pl.Series:
+    spaced = column.str.starts_with(" ").any() or column.str.ends_with(" ").any()
+    return column.str.strip_chars(" ") if spaced else column
+
+
+def known_words(column: pl.Series) -> pl.Series:
+    """The values without spaces around them; null where they say that nothing is known."""
+    words = trimmed(column)
+    return words.set(words.is_in(MISSING), None)
+
+
+def with_empty_missing(column: pl.Series) -> pl.Series:
+    empty = column == ""
+    return column.set(empty, None) if empty.any() else column
+
+
+def has_masked(words: pl.Series) -> bool:
+    return bool(words.str.contains(_MASKED).any())
+
+
+def count_zero_led(words: pl.Series) -> int:
+    """Values that begin with a zero and another digit."""
+    return int(words.filter(words.str.starts_with("0")).str.contains(_ZERO_LED).sum())
+
+
+def as_numbers(words: pl.Series, decimal: str) -> pl.Series:
+    """Floats; null for what is none, not-a-number included."""
+    pointed = words if decimal == "." else words.str.replace_many([".", decimal], ["?", "."])
+    return pointed.cast(pl.Float64, strict=False).fill_nan(None)
+
+
+def as_dates(words: pl.Series) -> pl.Series:
+    """Days if all are; moments of a time zone, in UTC, if all are; else moments, a day being its first."""
+    days = words.str.to_date(_DAY, strict=False)
+    if days.count() == words.count():
+        return days
+    moments = words.str.replace(" ", "T", literal=True)
+    zoned = moments.str.to_datetime(f"{_MOMENT}%#z", time_unit="us", time_zone="UTC", strict=False)
+    if zoned.count() == words.count():
+        return zoned
+    local = moments.str.to_datetime(_MOMENT, time_unit="us", strict=False)
+    minutes = moments.str.to_datetime(_MINUTE, time_unit="us", strict=False)
+    return local.fill_null(minutes).fill_null(days.cast(pl.Datetime("us")))
+
+
+def decimal_mark(frame: pl.DataFrame) -> str:
+    """A comma when some column of numbers shows one and none shows a point."""
+
+    def shows(column: pl.Series, mark: str) -> bool:
+        words = known_words(column)
+        fractions = words.str.contains(_FRACTION[mark]).any()
+        return bool(fractions) and as_numbers(words, mark).count() == words.count()
+
+    comma = any(shows(column, ",") for column in frame)
+    return "," if comma and not any(shows(column, ".") for column in frame) else "."

@@ -1,0 +1,329 @@
+"""The one door for tables: every format there and back, written whole or not at all."""
+
+from __future__ import annotations
+
+import datetime as dt
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from shoal.data import files
+from shoal.data.files import atomic_write, read_table, same_file, write_table
+from shoal.errors import InputError, PromiseError
+
+NASTY = pl.DataFrame(
+    {
+        "a b": [1, None, 2**63 - 1],
+        'say "hi"': ["", "é\n,;\"'", None],
+        "two\nlines": ["01234", "[24;28]", "=1+1"],
+        "amount": [1.5, None, -3.25],
+        "truth": [True, None, False],
+        "day": [dt.date(2020, 1, 2), None, dt.date(1980, 1, 1)],
+        "moment": [dt.datetime(2020, 1, 2, 3, 4, 5), None, dt.datetime(1999, 1, 1)],
+    }
+)
+EMPTY_IS_MISSING = NASTY.with_columns(pl.col('say "hi"').replace("", None))
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".pq", ".arrow", ".feather", ".ipc"])
+def test_binary_formats_keep_everything(tmp_path: Path, suffix: str) -> None:
+    write_table(NASTY, tmp_path / f"t{suffix}")
+    assert_frame_equal(read_table(tmp_path / f"t{suffix}"), NASTY)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".tsv", ".txt", ".csv.gz", ".CSV", ".tsv.gz"])
+def test_text_formats_keep_everything_but_empty_strings(tmp_path: Path, suffix: str) -> None:
+    write_table(NASTY, tmp_path / f"t{suffix}")
+    assert_frame_equal(read_table(tmp_path / f"t{suffix}"), EMPTY_IS_MISSING)
+
+
+def test_masked_ranges_need_no_quotes(tmp_path: Path) -> None:
+    write_table(pl.DataFrame({"age": ["[24;28]"], "zip": ["937**"]}), tmp_path / "t.csv")
+    assert (tmp_path / "t.csv").read_text() == "age,zip\n[24;28],937**\n"
+
+
+def test_excel_keeps_everything_but_long_integers(tmp_path: Path) -> None:
+    pytest.importorskip("fastexcel")
+    write_table(NASTY, tmp_path / "t.xlsx")
+    back = read_table(tmp_path / "t.xlsx")
+    assert back["a b"].to_list() == ["1", None, str(2**63 - 1)]  # as text, for Excel would round it
+    assert_frame_equal(back.drop("a b"), EMPTY_IS_MISSING.drop("a b"), check_dtypes=False)
+
+
+def test_excel_faults(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    pytest.importorskip("fastexcel")
+
+    def sheet(*rows: list[object]) -> Path:
+        with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+            page = book.add_worksheet()
+            for i, row in enumerate(rows):
+                page.write_row(i, 0, row)
+        return tmp_path / "t.xlsx"
+
+    with pytest.raises(InputError, match="'a' occurs more than once"):
+        read_table(sheet(["a", "b", "a"], [1, 2, 3]))
+    with pytest.raises(InputError, match="column 2 has no name"):
+        read_table(sheet(["a", "", "c"], [1, 2, 3]))
+    with pytest.raises(InputError, match="no records"):
+        read_table(sheet(["a", "b"]))
+    with pytest.raises(InputError):
+        read_table(sheet())
+
+
+@pytest.mark.parametrize("suffix", [".dta", ".sav", ".xpt"])
+def test_statistical_formats(tmp_path: Path, suffix: str) -> None:
+    pytest.importorskip("pyreadstat")
+    frame = EMPTY_IS_MISSING.rename({"a b": "id", 'say "hi"': "said", "two\nlines": "code"})
+    write_table(frame, tmp_path / f"t{suffix}")
+    back = read_table(tmp_path / f"t{suffix}")
+    assert back["id"].to_list() == ["1", None, str(2**63 - 1)]  # as text, for a float would round it
+    assert back["truth"].cast(pl.Boolean).to_list() == [True, None, False]
+    rest = frame.drop("id", "truth")
+    assert_frame_equal(back.drop("id", "truth"), rest)
+
+
+def test_statistical_format_tells_what_it_cannot_name(tmp_path: Path) -> None:
+    pytest.importorskip("pyreadstat")
+    with pytest.raises(InputError, match="a b"):
+        write_table(NASTY, tmp_path / "t.dta")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".xlsx", ".sav", ".dta", ".xpt", ".sas7bdat"])
+def test_damaged_files_give_one_sentence(tmp_path: Path, suffix: str) -> None:
+    (tmp_path / f"t{suffix}").write_bytes(b"this is no such file " * 100)
+    with pytest.raises(InputError) as caught:
+        read_table(tmp_path / f"t{suffix}")
+    assert "\n" not in str(caught.value)
+
+
+def test_tables_of_all_formats_are_checked(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pl.DataFrame({"x": [1.0, float("nan"), None]}).write_parquet(path)
+    assert read_table(path)["x"].to_list() == [1.0, None, None]
+    pl.DataFrame({"x": [1.0, float("-inf")]}).write_parquet(path)
+    with pytest.raises(InputError, match=r"'x' holds an infinite number \(record 2\)"):
+        read_table(path)
+    pl.DataFrame({"x": pl.Series([], dtype=pl.Int64)}).write_parquet(path)
+    with pytest.raises(InputError, match="no records"):
+        read_table(path)
+    pl.DataFrame({"zip": [90210]}).write_parquet(path)
+    assert read_table(path, text=["zip"])["zip"].to_list() == ["90210"]
+    with pytest.raises(InputError, match=r"no column .zap.*Did you mean 'zip'"):
+        read_table(path, text=["zap"])
+
+
+def test_missing_packages_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "t.xlsx").touch()
+    monkeypatch.setitem(sys.modules, "fastexcel", None)
+    expected = r"Reading Excel files needs an extra package: pip install 'shoal\[files\]'"
+    with pytest.raises(InputError, match=expected):
+        read_table(tmp_path / "t.xlsx")
+    monkeypatch.setitem(sys.modules, "pyreadstat", None)
+    with pytest.raises(InputError, match=r"shoal\[files\]"):
+        write_table(NASTY, tmp_path / "t.sav")
+
+
+def test_unknown_formats_are_named(tmp_path: Path) -> None:
+    (tmp_path / "t.pdf").touch()
+    with pytest.raises(InputError, match=r"\.csv.*\.parquet"):
+        read_table(tmp_path / "t.pdf")
+    with pytest.raises(InputError, match="not written"):
+        write_table(NASTY, tmp_path / "t.xls")
+
+
+# Whole or not at all
+
+
+def test_a_write_leaves_the_file_and_nothing_else(tmp_path: Path) -> None:
+    write_table(NASTY, tmp_path / "t.csv")
+    write_table(NASTY.head(1), tmp_path / "t.csv")
+    assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
+    assert read_table(tmp_path / "t.csv").height == 1
+    umask = os.umask(0)
+    os.umask(umask)
+    assert (tmp_path / "t.csv").stat().st_mode & 0o777 == 0o666 & ~umask
+
+
+def test_existing_files_are_kept_on_demand(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("mine")
+    with pytest.raises(InputError, match="exists already"):
+        write_table(NASTY, tmp_path / "t.csv", overwrite=False)
+    assert (tmp_path / "t.csv").read_text() == "mine"
+    write_table(NASTY, tmp_path / "new.csv", overwrite=False)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".csv.gz", ".arrow"])
+def test_what_was_written_is_checked_before_it_counts(tmp_path: Path, suffix: str) -> None:
+    target = tmp_path / f"t{suffix}"
+    seen: list[pl.DataFrame] = []
+
+    def check(path: Path) -> None:
+        assert not target.exists()
+        assert path.suffix == target.suffix
+        seen.append(read_table(path))
+
+    write_table(NASTY, target, before_commit=check)
+    assert_frame_equal(seen[0], read_table(target))
+
+
+@pytest.mark.parametrize("error", [PromiseError("no"), KeyboardInterrupt(), RuntimeError("bug")])
+def test_a_failed_check_leaves_what_was_there(tmp_path: Path, error: BaseException) -> None:
+    def check(path: Path) -> None:
+        raise error
+
+    with pytest.raises(type(error)):
+        write_table(NASTY, tmp_path / "new.csv", before_commit=check)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "old.csv").write_text("old")
+    with pytest.raises(type(error)):
+        write_table(NASTY, tmp_path / "old.csv", before_commit=check)
+    assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
+
+
+def test_nested_columns_give_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nested"):
+        write_table(pl.DataFrame({"a": [[1, 2]]}), tmp_path / "t.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
+def test_no_space_left_while_polars_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
+    """The partial file is a link to a device that is always full, so that the write itself fails."""
+    mkdtemp = files.tempfile.mkdtemp
+
+    def with_full_disk(**options: object) -> str:
+        folder = mkdtemp(**options)
+        os.symlink("/dev/full", Path(folder) / f"t{suffix}")
+        return folder
+
+    monkeypatch.setattr(files.tempfile, "mkdtemp", with_full_disk)
+    with pytest.raises(InputError, match="no space is left on the device"):
+        write_table(pl.DataFrame({"a": range(200_000)}), tmp_path / f"t{suffix}")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_no_space_left_when_the_disk_is_flushed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(InputError, match="no space is left on the device"):
+        write_table(NASTY, tmp_path / "t.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_statistical_format_that_was_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pyreadstat")
+    monkeypatch.setattr(files, "read_statistical", lambda path: pl.DataFrame())
+    with pytest.raises(InputError, match="no space is left"):
+        write_table(pl.DataFrame({"a": [1]}), tmp_path / "t.sav")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_targets_that_cannot_be_written(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such file or directory"):
+        write_table(NASTY, tmp_path / "nowhere" / "t.csv")
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InputError, match="is a folder"):
+        write_table(NASTY, tmp_path / "folder.csv")
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(InputError, match="not a plain file"):
+        write_table(NASTY, tmp_path / "pipe.csv")
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="not a directory"):
+        write_table(NASTY, tmp_path / "file" / "t.csv")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")
+def test_folder_that_may_not_be_written(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    try:
+        with pytest.raises(InputError, match="permission denied"):
+            write_table(NASTY, tmp_path / "t.csv")
+    finally:
+        tmp_path.chmod(0o700)
+
+
+def test_writing_through_a_link_keeps_the_link(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link.csv").symlink_to(tmp_path / "real" / "t.csv")
+    write_table(NASTY, tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "real" / "t.csv").is_file()
+
+
+def test_atomic_write_of_any_file(tmp_path: Path) -> None:
+    with atomic_write(tmp_path / "report.html") as path:
+        path.write_text("whole")
+        assert path.stat().st_dev == tmp_path.stat().st_dev
+        hidden = [p.name for p in tmp_path.iterdir()]
+        assert all(name.startswith(".") and name.endswith(".partial") for name in hidden)
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+    assert (tmp_path / "report.html").read_text() == "whole"
+
+
+@pytest.mark.parametrize("moment", ["during the write", "during the check"])
+def test_a_killed_process_leaves_no_target(tmp_path: Path, moment: str) -> None:
+    script = """
+import sys, time
+from pathlib import Path
+import polars as pl
+from shoal.data.files import atomic_write, write_table
+
+target, ready, moment = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+
+def wait(path):
+    ready.touch()
+    time.sleep(60)
+
+if moment == "during the check":
+    write_table(pl.DataFrame({"a": range(1000)}), target, before_commit=wait)
+else:
+    with atomic_write(target) as path, path.open("w") as stream:
+        stream.write("half of it")
+        stream.flush()
+        wait(path)
+"""
+    folder = tmp_path / "out"
+    folder.mkdir()
+    ready = tmp_path / "ready"
+    process = subprocess.Popen([sys.executable, "-c", script, str(folder / "t.csv"), str(ready), moment])
+    try:
+        deadline = time.monotonic() + 60
+        while not ready.exists() and process.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert ready.exists()
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    left = list(folder.iterdir())
+    assert not (folder / "t.csv").exists()
+    assert all(p.name.startswith(".") and p.name.endswith(".partial") for p in left)
+    write_table(NASTY, folder / "t.csv")  # what is left behind harms nobody
+    assert read_table(folder / "t.csv").height == 3
+
+
+def test_same_file_sees_through_links(tmp_path: Path) -> None:
+    original = tmp_path / "a.csv"
+    original.write_text("a\n1\n")
+    (tmp_path / "soft.csv").symlink_to(original)
+    os.link(original, tmp_path / "hard.csv")
+    (tmp_path / "other.csv").write_text("a\n1\n")
+    (tmp_path / "dangling.csv").symlink_to(tmp_path / "new.csv")
+    assert same_file(original, tmp_path / "soft.csv")
+    assert same_file(original, tmp_path / "hard.csv")
+    assert same_file(original, f"{tmp_path}/../{tmp_path.name}/a.csv")
+    assert not same_file(original, tmp_path / "other.csv")
+    assert not same_file(original, tmp_path / "new.csv")
+    assert same_file(tmp_path / "new.csv", tmp_path / "dangling.csv")
+    assert not same_file(original, f"sqlite:///{original}#a")
