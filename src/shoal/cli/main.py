@@ -47,13 +47,9 @@ def run() -> None:
     from shoal.errors import ShoalError
 
     try:
-        app(standalone_mode=False)
-    except typer.Exit as stop:
-        sys.exit(stop.exit_code)
+        sys.exit(app(standalone_mode=False))
     except ShoalError as error:
         _stop(str(error), error.exit_code)
-    except (KeyboardInterrupt, typer.Abort):
-        _stop("Interrupted. Nothing was written.", 130)
     except MemoryError:
         _stop("There is not enough memory for this table: use a machine with more, or fewer columns.", 2)
     except Exception as error:
@@ -69,5 +65,6 @@ def run() -> None:
 
 
 def _stop(sentence: str, code: int) -> None:
-    print(f"shoal: {sentence}", file=sys.stderr)
+    if sentence:  # none where Click has shown the help instead
+        print(f"shoal: {' '.join(sentence.split())}", file=sys.stderr)
     sys.exit(code)
