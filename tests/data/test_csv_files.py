@@ -62,7 +62,9 @@ def test_text_with_commas_does_not_pass_for_comma_delimiters(read) -> None:
 
 def test_a_given_delimiter_wins(read) -> None:
     assert read("a;b,c\n1;2,3\n", delimiter=",").columns == ["a;b", "c"]
+    assert read("a\tb,c\n1\t2,3\n", delimiter="\\t").columns == ["a", "b,c"]
     assert "one character" in error_of(read, "a,b\n1,2\n", delimiter="::")
+    assert "decimal mark" in error_of(read, "a,b\n1,2\n", decimal="_")
 
 
 def test_names_may_hold_delimiters_quotes_and_line_breaks(read) -> None:
@@ -410,7 +412,7 @@ def frames(draw: st.DrawFn) -> pl.DataFrame:
     return pl.DataFrame(series)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(frame=frames())
 def test_what_is_written_is_read_back(frame: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "round_trip.csv"
@@ -445,7 +447,7 @@ WORDS = st.sampled_from(
 ) | st.sampled_from(["true", "False", "2020-01-02", "2020-01-02 03:04", "2020-01-02T03:04:05", "2020-02-31", '"q"'])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(
     head=st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=3),
     tail=st.lists(st.tuples(WORDS, WORDS), max_size=3),
@@ -488,6 +490,27 @@ def test_any_delimiter_reads_back_when_given(
     frame = pl.DataFrame(rows, schema=["a", "b", "c"], orient="row")
     frame.write_csv(path, separator=delimiter)
     assert_frame_equal(read_table(path, delimiter=delimiter, text=["a", "b", "c"]), frame)
+
+
+PIECES = st.sampled_from(
+    [b",", b";", b"\n", b"\r\n", b'"', b'""', b"a", b"1", b"0", b"-", b".", b" ", b"\xe9", b"\x00"]
+)
+
+
+@settings(max_examples=100, deadline=None)
+@given(content=st.lists(PIECES, max_size=25).map(b"".join) | st.binary(max_size=30))
+def test_any_bytes_give_a_table_or_one_sentence(content: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.csv"
+    path.write_bytes(content)
+    message = ""
+    frame = pl.DataFrame()
+    try:
+        frame = read_table(path)
+    except InputError as error:
+        message = str(error)
+    assert "\n" not in message
+    assert bool(message) != (frame.height > 0)
+    assert all(kind in (pl.String, pl.Int64, pl.Float64, pl.Boolean) for kind in frame.dtypes)
 
 
 @pytest.mark.skipif("SHOAL_DATA" not in os.environ, reason="SHOAL_DATA names no folder of real data")

@@ -12,6 +12,7 @@ import codecs
 import csv
 import gzip
 import io
+import shlex
 import zlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
@@ -70,6 +71,8 @@ def read_delimited(
     header: bool = True,
 ) -> pl.DataFrame:
     """The table in a delimited text file; the columns named in `text` are left as text."""
+    if decimal not in (None, ".", ","):
+        raise InputError(f"A decimal mark is '.' or ','. Got {decimal!r} instead.")
     file = laid_out(path, utf8_source(path, encoding), delimiter, header)
     if unknown := [name for name in text if name not in file.names]:
         hint = did_you_mean(unknown[0], file.names)
@@ -144,6 +147,7 @@ def recoded(content: bytes, encoding: str, path: Path) -> bytes:
 
 def laid_out(path: Path, source: Path | bytes, delimiter: str | None, header: bool) -> TextFile:
     """The delimiter and the column names, from the first records."""
+    delimiter = "\t" if delimiter in ("\\t", "tab") else delimiter  # as typed in a shell
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         raise InputError(f"A delimiter is one character such as ',' or ';'. Got {delimiter!r} instead.")
     file = TextFile(str(path), source, delimiter or ",", header)
@@ -336,7 +340,7 @@ def with_types(frame: pl.DataFrame, file: TextFile, decimal: str, text: Collecti
             raise InputError(
                 f"Column {column.name!r} mixes {mixed.kind} and text: line {line_of(file, mixed.row)} "
                 f"holds {column[mixed.row]!r}. "
-                f"Correct it, or declare the column as text (--text {column.name})."
+                f"Correct it, or declare the column as text (--text {shlex.quote(column.name)})."
             ) from None
 
     return frame.with_columns(settled(column) for column in frame if column.dtype == pl.String)
