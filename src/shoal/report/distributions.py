@@ -1,0 +1,212 @@
+"""Where the records of an attribute lie, before and after masking, in a few numbers however large the table.
+
+A released cell says no more than the values it admits, so its records are spread evenly over them: over the
+stretch of an interval, over the categories of a set. Few values and categories become bars, the frequent ones
+by themselves and the rest as one; many numbers, days or ranks become the bins of a histogram.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.masked import WILDCARD, MaskedColumn, read_cells
+from shoal.data.microdata import Coded
+from shoal.data.schema import Kind
+
+Floats = npt.NDArray[np.float64]
+
+BARS = 15
+BINS = 36
+TAIL = 0.005  # of the records at each end share one bin, where they would stretch the axis
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Shares of all records, bar by bar."""
+
+    labels: tuple[str, ...]
+    before: Floats
+    after: Floats
+
+
+@dataclass(frozen=True)
+class Histogram:
+    """Shares of all records, bin by bin; the first and the last bin hold all that lies beyond, too."""
+
+    edges: Floats
+    before: Floats
+    after: Floats
+    ticks: tuple[tuple[float, str], ...]
+    missing: tuple[float, float]  # shares before and after
+
+
+@dataclass(frozen=True)
+class Precision:
+    """How exactly an attribute is still shown."""
+
+    exact: float  # share of the released records that show one value
+    whole: float  # share that shows the wildcard
+    width: float  # mean width of what is shown; of nominal attributes the mean number of categories
+
+
+def distribution(coded: Coded, column: MaskedColumn) -> Bars | Histogram:
+    """One attribute before and after."""
+    if coded.is_nominal or len(coded.values) <= BARS:
+        return _bars(coded, column)
+    return _histogram(coded, column)
+
+
+def precision(column: MaskedColumn) -> Precision:
+    records, whole = _records(column), (column.text == WILDCARD).fill_null(False).to_numpy()
+    nominal = column.attribute.kind is Kind.NOMINAL
+    width = np.nan_to_num(column.size if nominal else column.high - column.low)
+    single = column.size == 1 if nominal else column.low == column.high
+    n = max(records.sum(), 1.0)
+    return Precision(
+        float(records[(single | np.isnan(column.low)) & ~whole].sum() / n),
+        float(records[whole].sum() / n),
+        float(records @ width / n),
+    )
+
+
+# ---- what is released, spread over what it admits
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """Stretches of positions, both ends included, and how many records fall to each."""
+
+    low: Floats
+    high: Floats
+    records: Floats
+    missing: float
+
+
+def _records(column: MaskedColumn) -> Floats:
+    """Cell -> records."""
+    return np.bincount(column.index, minlength=len(column.text)).astype(np.float64)
+
+
+def _spread(coded: Coded, column: MaskedColumn) -> _Spread:
+    """A cell of several stretches gives each its part by length."""
+    records = _records(column)
+    if column.runs is None and (column.size < column.high - column.low + 1).any():  # sets with gaps
+        read = read_cells(column.text, coded.attribute, coded.values)
+        records = np.bincount(read.index, records, minlength=len(read.text)).astype(np.float64)
+        column = read
+    missing = float(records[np.isnan(column.low)].sum())
+    if column.runs is None:
+        there = ~np.isnan(column.low)
+        return _Spread(column.low[there], column.high[there], records[there], missing)
+    runs = column.runs
+    low, high = runs.low.astype(np.float64), runs.high.astype(np.float64)
+    cell = np.repeat(np.arange(len(runs.starts) - 1), np.diff(runs.starts))
+    length = high - low + (1.0 if runs.discrete else 1e-300)  # single points of a line share evenly
+    return _Spread(low, high, records[cell] * length / np.bincount(cell, length)[cell], missing)
+
+
+# ---- bars
+
+
+def _bars(coded: Coded, column: MaskedColumn) -> Bars:
+    spread = _spread(coded, column)
+    before = np.append(coded.counts, len(coded.codes) - coded.counts.sum()).astype(np.float64)
+    after = np.append(_by_value(coded, spread), spread.missing)
+    shown = np.arange(len(coded.values))
+    if len(shown) > BARS:
+        shown = np.argsort(-before[:-1], kind="stable")[:BARS]
+    rest = np.setdiff1d(np.arange(len(coded.values)), shown)
+    labels = coded.values.gather(shown).cast(pl.String).to_list()
+    bars = [shown]
+    if len(rest):
+        labels, bars = [*labels, f"{len(rest):,} others"], [*bars, rest]
+    if before[-1] or after[-1]:
+        labels, bars = [*labels, "(missing)"], [*bars, np.array([-1])]
+    parts = [np.array([i]) for i in bars[0]] + bars[1:]
+    return Bars(tuple(labels), *(_shares(np.array([mass[p].sum() for p in parts])) for mass in (before, after)))
+
+
+def _by_value(coded: Coded, spread: _Spread) -> Floats:
+    """Code -> records released, each stretch spread evenly over the values that it admits."""
+    count = len(coded.values)
+    if count == 0:
+        return np.zeros(0)
+    first = np.minimum(np.searchsorted(coded.positions, spread.low, "left"), count - 1)
+    last = np.maximum(np.searchsorted(coded.positions, spread.high, "right") - 1, first)
+    each = spread.records / (last - first + 1)
+    steps = np.bincount(first, each, count + 1) - np.bincount(last + 1, each, count + 1)
+    return np.maximum(np.cumsum(steps)[:count], 0.0)
+
+
+def _shares(mass: Floats) -> Floats:
+    return mass / max(float(mass.sum()), 1.0)
+
+
+# ---- histograms
+
+
+def _histogram(coded: Coded, column: MaskedColumn) -> Histogram:
+    discrete = not coded.values.dtype.is_float()
+    edges = _edges(coded, discrete)
+    inside = np.clip(coded.positions, edges[0], edges[-1])
+    before, _ = np.histogram(inside, edges, weights=coded.counts)
+    spread = _spread(coded, column)
+    after = _mass_between(edges, spread, 0.5 if discrete else 0.0)
+    n, released = len(coded.codes), max(len(column.index), 1)
+    missing = 1.0 - float(coded.counts.sum()) / n, spread.missing / released
+    return Histogram(edges, before / n, after / released, _ticks(coded, edges, discrete), missing)
+
+
+def _edges(coded: Coded, discrete: bool) -> Floats:
+    """Equal bins over the records, far tails left to the outer ones; whole numbers never on an edge."""
+    line, below = coded.positions, np.cumsum(coded.counts) / coded.counts.sum()
+    least, most = line[0], line[-1]
+    low, high = line[np.searchsorted(below, TAIL)], line[np.searchsorted(below, 1 - TAIL)]
+    core = high - low
+    low = least if low - least <= core / 4 else low
+    high = most if most - high <= core / 4 else high
+    if not discrete:
+        return np.linspace(low, high if high > low else low + 1.0, BINS + 1)
+    width = np.ceil((high - low + 1) / BINS)
+    bins = int(np.ceil((high - low + 1) / width))
+    edges: Floats = low - 0.5 + width * np.arange(bins + 1)
+    return edges
+
+
+def _mass_between(edges: Floats, spread: _Spread, half: float) -> Floats:
+    """Records between the edges: each stretch, half a step wider at both ends, spread evenly."""
+    low, width = spread.low - half, spread.high - spread.low + 2 * half
+    point = width == 0.0
+    scale = 1.0 / np.where(point, 1.0, width)
+    below = [0.0]
+    for edge in edges[1:-1]:
+        share = np.where(point, edge > low, np.clip((edge - low) * scale, 0.0, 1.0))
+        below.append(float(spread.records @ share))
+    return np.diff([*below, float(spread.records.sum())])
+
+
+def _ticks(coded: Coded, edges: Floats, discrete: bool) -> tuple[tuple[float, str], ...]:
+    """About five round positions, each with the value that lies there."""
+    span = edges[-1] - edges[0]
+    power = 10.0 ** np.floor(np.log10(span / 5))
+    step = next(power * m for m in (1, 2, 5, 10) if span / (power * m) <= 6)
+    step = max(step, 1.0) if discrete else step
+    places = step * np.arange(np.ceil(edges[0] / step), np.floor(edges[-1] / step) + 1)
+    places = places + 0.0  # no negative zero
+    return tuple((float(place), _place_text(coded, float(place))) for place in places)
+
+
+def _place_text(coded: Coded, place: float) -> str:
+    if coded.attribute.kind is Kind.ORDINAL:
+        return str(coded.values[int(np.clip(place, 0, len(coded.values) - 1))])
+    dtype = coded.values.dtype
+    if dtype.is_temporal():
+        moment = str(pl.Series([int(place)], dtype=pl.Int64).cast(dtype)[0])
+        return moment[:10] if isinstance(dtype, pl.Datetime) else moment
+    if abs(place) >= 1e6:
+        return f"{place / 1e9:g}G" if abs(place) >= 1e9 else f"{place / 1e6:g}M"
+    return f"{place:.6g}"

@@ -1,0 +1,171 @@
+"""What models promise, what methods do, and what both leave open, in words for whoever signs a release."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from shoal.data.schema import Role, Schema
+from shoal.privacy import KAnonymity, LDiversity, PrivacyModel, TCloseness
+
+if TYPE_CHECKING:
+    from shoal.release import Release
+
+PAPER = "Sánchez et al. 2016"
+
+
+# ---- models
+
+
+def promised(model: PrivacyModel) -> str:
+    """What it means that the model holds."""
+    if isinstance(model, KAnonymity):
+        return (
+            f"Every released record shows the same in all quasi-identifiers as at least {model.k - 1} others. "
+            f"Whoever knows these of a person is left with at least {model.k} records, any of which may be "
+            "that person's."
+        )
+    if isinstance(model, TCloseness):
+        return (
+            f"In every class, {model.attribute} is distributed nearly as in the whole table: knowing someone's "
+            "class tells little about it. The distance of the two distributions (0: the same, 1: as far as "
+            f"can be) is nowhere above {model.t:g}."
+        )
+    if isinstance(model, LDiversity):
+        return f"In every class, {_diverse(model)}. Knowing someone's class does not give the value away."
+    return f"{model.name} at the level {model.asked:g}."
+
+
+def _diverse(model: LDiversity) -> str:
+    if model.variant == "distinct":
+        return f"{model.attribute} takes at least {model.l:g} different values"
+    if model.variant == "entropy":
+        return f"{model.attribute} is as mixed as {model.l:g} values that are equally frequent"
+    return (
+        f"the most frequent value of {model.attribute} occurs less than {model.c:g} times as often as all but "
+        f"the {model.l - 1:g} most frequent together"
+    )
+
+
+def asked(model: PrivacyModel) -> str:
+    """The level as the field writes it: k ≥ 5, t ≤ 0.1."""
+    letter = model.name.partition("-")[0]
+    sign = "≤" if isinstance(model, TCloseness) else "≥"
+    return f"{letter} {sign} {model.asked:g}" if len(letter) == 1 else f"{model.asked:g}"
+
+
+# ---- methods
+
+_METHODS = {
+    "hilbert": "Records were put in order along a Hilbert curve through all quasi-identifiers at once, so that "
+    "neighbours are alike, and the line was cut where least is lost.",
+    "sorted": f"Records were put in order by distance from zero and cut into runs of k ({PAPER}, Algorithm S2).",
+    "stratified": "Records were divided into strata by the confidential attribute, and every class took one "
+    f"record from each stratum ({PAPER}, Algorithm S4).",
+    "kd": "Records were divided in two at the middle of the attribute that varies most, again and again.",
+    "kd-median": "Records were divided in two at the median of the attribute that varies most, again and again.",
+    "coarsen": f"Each quasi-identifier was recoded by itself into a fixed number of intervals ({PAPER}, Algorithm S3).",
+    "safe-harbor": f"Records that were still unique were masked step by step, in a fixed order ({PAPER}, Table S3).",
+}
+_SHOWN = (
+    " Each class shows the range of its numbers, dates and ordered categories, the set of its other "
+    "categories or, where a hierarchy is given, their lowest common ancestor. A class that mixes missing and "
+    "present shows *."
+)
+
+
+def done(method: Any) -> str:
+    """What the method did; nothing of one that is not among Shoal's own."""
+    grouping = getattr(method, "grouping", None)
+    said = _METHODS.get(grouping or method.name, "")
+    return said + _SHOWN if grouping and said else said
+
+
+def parameters(method: Any) -> dict[str, str]:
+    if not dataclasses.is_dataclass(method):
+        return {}
+    return {field.name: str(getattr(method, field.name)) for field in dataclasses.fields(method)}
+
+
+# ---- what stays open
+
+
+@dataclasses.dataclass(frozen=True)
+class Limit:
+    title: str
+    text: str
+
+
+def limits(release: Release, most_learnt: Mapping[str, float]) -> list[Limit]:
+    """What the promises do not say; `most_learnt` is Eq. 5 of the worst value of each confidential attribute."""
+    found = [limit for kind, limit in _OF_MODELS.items() if any(isinstance(m, kind) for m in release.promises)]
+    if not release.promises:
+        found.append(Limit("Nothing was promised", "The policy names no model: all there is are the numbers."))
+    return [*_homogeneous(release.promises, most_learnt), *found, _knowledge(release.schema), *_ALWAYS]
+
+
+def _homogeneous(models: Sequence[PrivacyModel], most_learnt: Mapping[str, float]) -> list[Limit]:
+    """The limit of k-anonymity, where no other model guards the attribute, with what was measured of it."""
+    guarded = {model.attribute for model in models}
+    bare = {name: risk for name, risk in most_learnt.items() if name not in guarded}
+    if not bare:
+        return []
+    measured = " ".join(
+        f"Of {name}, this is so for {risk:.1%} of the records with the value that is learnt most."
+        for name, risk in list(bare.items())[:6]
+    )
+    return [
+        Limit(
+            "Everybody in a class may share a secret",
+            "k-anonymity hides which record is whose, not what the records of a class have in common: where all "
+            f"have the same confidential value, it is known without knowing the record. {measured} l-diversity "
+            "and t-closeness are promises against it.",
+        )
+    ]
+
+
+def _knowledge(schema: Schema) -> Limit:
+    quasi = schema.quasi_identifiers
+    unmasked = [name for name in schema.confidential if name not in quasi]
+    unmasked += schema.with_role(Role.INSENSITIVE)
+    text = (
+        "The promises are about intruders who know some or all of the quasi-identifiers. One who knows more "
+        "can do more than the numbers say."
+    )
+    if unmasked:
+        more = f" and {len(unmasked) - 12} more" if len(unmasked) > 12 else ""
+        text += f" Released as they are, so that they may single someone out: {', '.join(unmasked[:12])}{more}."
+    return Limit("What else an intruder may know", text)
+
+
+_OF_MODELS: dict[type, Limit] = {
+    LDiversity: Limit(
+        "Different values may mean the same",
+        "l-diversity counts values, not meanings: a class of three different cancers is diverse. And a rare "
+        "value may be far more frequent in a class than in the whole table.",
+    ),
+    TCloseness: Limit(
+        "Close is not equal",
+        "t-closeness bounds how far a class lies from the whole table over all values together: one rare value "
+        "may still be several times as frequent in a class. Each confidential attribute is looked at by "
+        "itself, not two of them together.",
+    ),
+}
+_ALWAYS = (
+    Limit(
+        "Several releases together",
+        "Each promise is about this file alone. Two releases with some of the same people, or this one and a "
+        "table published elsewhere, can be laid side by side, and what fits both may be fewer than k records.",
+    ),
+    Limit(
+        "A guess may be better than random",
+        "Average and highest risk suppose that all records of a class are equally likely to be the right one. "
+        "Who knows how attributes go together may find some likelier.",
+    ),
+    Limit(
+        "Being in the table at all",
+        "Nothing hides that a person is among the records. Where that alone is sensitive these models are not "
+        "enough, and differential privacy is the one to look at.",
+    ),
+)

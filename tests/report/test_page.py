@@ -1,0 +1,308 @@
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from importlib.resources import files
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal import Coarsened, KAnonymity, LDiversity, Policy, Release, TCloseness, anonymize, risk
+from shoal.data.sample import discharges
+from shoal.report.page import ATTRIBUTES, render, write_report
+from shoal.report.plots import number, percent, text
+
+QUASI = ["age_yrs", "sex", "race", "patzip", "los"]
+GROUPS = {"census": ("age_yrs", "sex", "race", "patzip"), "temporal": ("los",)}
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    table = discharges(2_000, seed=1).with_columns(admitted=pl.date(2009, 1, 1) + pl.duration(days=pl.col("los")))
+    policy = Policy(
+        identifiers=["oshpd_id"],
+        quasi_identifiers=[*QUASI, "admitted"],
+        confidential=["charge", "diag_p"],
+        insensitive=["adm_qtr"],
+        models=[KAnonymity(6), LDiversity(3, "diag_p"), TCloseness(0.45, "charge")],
+        groups=GROUPS,
+        attributes={"race": {"kind": "nominal"}},
+    )
+    return anonymize(table, policy, seed=1)
+
+
+@pytest.fixture(scope="module")
+def page(release: Release) -> str:
+    return render(release)
+
+
+class Outline(HTMLParser):
+    """Which elements a page has, what text it shows, and whether every element is closed where it should be."""
+
+    VOID = ("meta", "br", "link", "img", "input", "hr")
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.shown: list[str] = []
+        self.feed(page)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attributes)))
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append((tag, dict(attributes)))
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.shown.append(data)
+
+    @property
+    def words(self) -> str:
+        return " ".join(" ".join(self.shown).split())
+
+
+def row(page: str, name: str) -> list[str]:
+    """The cells of the table row that begins with this name."""
+    found = re.search(rf"<tr><td>{re.escape(name)}</td>(.*?)</tr>", page)
+    assert found, name
+    return re.findall(r"<td[^>]*>(.*?)</td>", found[1])
+
+
+# ---- what it says
+
+
+def test_the_page_first_says_whom_it_is_for(page: str) -> None:
+    body = page[page.index("<body>") :]
+    first = Outline(body[: body.index("<header>")] + "</body>").words
+    assert first == ("For the custodian, not for publication: this page shows statistics of the original data.")
+
+
+def test_every_promise_is_shown_with_what_was_asked_and_reached(release: Release, page: str) -> None:
+    shown = Outline(page).words
+    for verdict, asked in zip(release.verdicts, ("k ≥ 6", "l ≥ 3", "t ≤ 0.45"), strict=True):
+        of = f" of {verdict.attribute}" if verdict.attribute else ""
+        expected = f"{verdict.model}{of} asked {asked} , reached {number(verdict.achieved)} ✓ holds"
+        assert expected.replace(" ,", ",") in shown.replace(" ,", ",")
+    assert "✓ Every promise holds" in shown
+
+
+def test_risk_before_and_after_are_those_of_both_tables(release: Release, page: str) -> None:
+    before = risk(release.original.frame, release.policy)
+    after = release.risk()
+    for name, measure in {
+        "Records": lambda r: f"{r.records:,}",
+        "Unique records": lambda r: f"{r.uniques:,}",
+        "Re-identification risk": lambda r: text(percent(r.reidentification_risk)),
+        "Highest risk": lambda r: percent(r.classes.highest_risk),
+        "Average risk": lambda r: percent(r.classes.average_risk),
+        "Smallest class": lambda r: f"{r.classes.smallest_class:,}",
+        "Classes": lambda r: f"{r.classes.classes:,}",
+        "Records at risk above 20%": lambda r: f"{r.records_at_risk[0.2]:,}",
+    }.items():
+        assert row(page, name)[:2] == [measure(before), measure(after)], name
+    for known in before.attributes_known:
+        assert f"{' + '.join(known.groups)}: original {percent(known.reidentification_risk)}" in page
+    assert len(before.attributes_known) == 3
+
+
+def test_attribute_disclosure_is_shown_for_the_same_values_before_and_after(release: Release, page: str) -> None:
+    before = risk(release.original.frame, release.policy).disclosure_by_value
+    after = release.risk().disclosure_by_value
+    for one, other in zip(before, after, strict=True):
+        said = f"{percent(one.maximum)} original, {percent(other.maximum)} released"
+        assert f"The most that is learnt of any value: {text(said)}." in page
+
+
+def test_what_was_lost_is_shown_in_total_and_by_attribute(release: Release, page: str) -> None:
+    assert row(page, "Information loss")[0] == number(release.information_loss)
+    assert float(row(page, "Correlation agreement")[0]) > 0.5
+    for name in release.schema.quasi_identifiers:
+        assert re.search(rf"<title>{name}: loss [\d.]+</title>", page)
+        assert f"<figcaption>{name}</figcaption>" in page
+
+
+def test_what_was_done_names_method_roles_and_columns_left_out(release: Release, page: str) -> None:
+    shown = Outline(page).words
+    assert "grouping = hilbert" in shown
+    assert "oshpd_id (left out)" in shown
+    assert "No role names 'ethncty', 'patcnty': left out of the release" in shown
+    assert release.policy.to_toml().splitlines()[0] in shown
+
+
+def test_limits_are_those_of_the_models_used(release: Release, page: str) -> None:
+    assert "Close is not equal" in page
+    assert "Different values may mean the same" in page
+    assert "Everybody in a class may share a secret" not in page  # both confidential attributes are guarded
+    bare = release.policy.model_copy(update={"models": (KAnonymity(6),)})
+    other = render(anonymize(release.original.frame.with_columns(ethncty=1, patcnty=1), bare))
+    assert "Everybody in a class may share a secret" in other
+    assert "Close is not equal" not in other
+    assert "Several releases together" in other
+
+
+# ---- how it says it
+
+
+def test_the_page_asks_no_other_machine_for_anything(page: str) -> None:
+    assert "http" not in page
+    assert not re.search(r"url\(|@import|src=|<script|<link|<iframe", page)
+    links = [attributes["href"] for tag, attributes in Outline(page).tags if tag == "a"]
+    assert links
+    assert all(link and link[0] == "#" and f'id="{link[1:]}"' in page for link in links)
+
+
+def test_every_figure_is_drawn_and_told(page: str) -> None:
+    drawn = re.findall(r"<figure>.*?</figure>", page, re.DOTALL)
+    assert len(drawn) == page.count("<figure>") >= 12
+    for figure in drawn:
+        parts = ET.fromstring(figure)
+        title, svg = parts[0], parts[1]
+        assert title.tag == "figcaption"
+        assert title.text
+        assert svg.get("role") == "img"
+        assert len(svg.get("aria-label", "")) > len(title.text) + 20
+        width, height = map(float, svg.get("viewBox", "").split()[2:])
+        assert not re.search(r'"[^"]*\b(?:nan|inf)\b[^"]*"', figure)
+        for rect in svg.iter("rect"):
+            assert 0 <= float(rect.get("x", "-1")) + float(rect.get("width", "-1")) <= width
+            assert 0 <= float(rect.get("y", "-1")) + float(rect.get("height", "-1")) <= height
+
+
+NASTY = [
+    "<script>alert(1)</script>",
+    "\"quoted\" & 'single'",
+    "a</title><b onclick=x>",
+    "end;{of}[all]*\\",
+    "\x07tab\t",
+]
+
+
+def test_names_and_values_are_shown_not_interpreted() -> None:
+    rng = np.random.default_rng(0)
+    names = ["<i>name</i>", "q\"uote' & co", "secret</pre><h1>"]
+    table = pl.DataFrame({name: [NASTY[i] for i in rng.integers(0, len(NASTY), 300)] for name in names})
+    table = table.with_columns(other=rng.integers(0, 9, 300))
+    policy = Policy(
+        quasi_identifiers=[*names[:2], "other"],
+        confidential=[names[2]],
+        groups={"<b>group</b>": ("other",)},
+        models=[KAnonymity(3), LDiversity(2)],
+    )
+    page = render(anonymize(table, policy))
+    outline = Outline(page)
+    assert {tag for tag, _ in outline.tags}.isdisjoint({"script", "i", "h4"})
+    assert sum(tag == "h1" for tag, _ in outline.tags) == 1
+    assert not any("onclick" in attributes for _, attributes in outline.tags)
+    for name in names:
+        assert name in outline.words
+    assert "<b>group</b>" in outline.words
+    assert "<script>alert(1)</script>" in outline.words
+    assert "\x07" not in page
+
+
+def test_a_wide_table_of_many_categories_makes_a_small_page(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    labels = np.array([f"a rather long category, number {i:05}" for i in range(5_000)])
+    wide = {f"a column with a long name {j:03}": rng.integers(0, 1_000, 6_000) for j in range(96)}
+    many = {f"categories {j}": labels[rng.integers(0, 5_000, 6_000)] for j in range(4)}
+    secret = {f"secret {j}": labels[rng.integers(0, 5_000, 6_000)] for j in range(15)}
+    table = pl.DataFrame(many | wide | secret)
+    policy = Policy(quasi_identifiers=[*many, *wide], confidential=[*secret], models=[KAnonymity(5)])
+    release = anonymize(table, policy)
+    write_report(release, tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert len(page.encode()) < 1_500_000
+    assert f"The first {ATTRIBUTES} attributes are drawn, 70 more are not." in page
+    assert "5 more attributes not shown." in page
+    Outline(page)
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        {"quasi_identifiers": ["constant"]},
+        {"quasi_identifiers": ["gaps", "empty"], "confidential": ["gaps"]},
+        {"quasi_identifiers": ["number", "gaps", "tree", "moment"], "confidential": ["constant", "flag"]},
+        {"quasi_identifiers": ["number"], "models": (), "method": Coarsened(4)},
+        {"quasi_identifiers": ["flag", "gaps"], "confidential": ["number"], "suppression": 0.9,
+         "models": [LDiversity(4)]},
+    ],
+)  # fmt: skip
+def test_every_kind_of_column_can_be_reported(policy: dict[str, object]) -> None:
+    rng = np.random.default_rng(0)
+    n = 240
+    table = pl.DataFrame(
+        {
+            "constant": [1] * n,
+            "gaps": [None if i % 7 == 0 else x for i, x in enumerate(rng.normal(0, 1e9, n).tolist())],
+            "empty": pl.Series([None] * n, dtype=pl.Int64),
+            "number": rng.integers(-50, 50, n),
+            "tree": rng.choice(["oak", "elm", "fir"], n),
+            "moment": pl.Series(rng.integers(0, 10**15, n)).cast(pl.Datetime("us")),
+            "flag": rng.integers(0, 2, n) > 0,
+        }
+    )
+    tree = {"hierarchy": (("oak", "broad", "*"), ("elm", "broad", "*"), ("fir", "needle", "*"))}
+    described = {"tree": tree} if "tree" in policy["quasi_identifiers"] else {}  # type: ignore[operator]
+    release = anonymize(table, Policy(attributes=described, **policy))
+    page = render(release)
+    Outline(page)
+    for figure in re.findall(r"<figure>.*?</figure>", page, re.DOTALL):
+        ET.fromstring(figure)
+    assert row(page, "Records left out")[0] == f"{release.suppressed:,}"
+    assert "nan" not in Outline(page).words.lower().split()
+
+
+# ---- colours
+
+
+def palettes() -> dict[str, dict[str, str]]:
+    """Every `:root` of the style: light, dark and print."""
+    style = (files("shoal.report") / "page.css").read_text(encoding="utf-8")
+    found = [dict(re.findall(r"--([\w-]+): (#\w+);", block)) for block in re.findall(r":root \{(.*?)\}", style, re.S)]
+    assert len(found) == 3
+    return dict(zip(("light", "dark", "print"), found, strict=True))
+
+
+def luminance(colour: tuple[float, ...]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+def rgb(colour: str) -> tuple[float, ...]:
+    short = len(colour) == 4
+    return tuple(
+        int(colour[i] * 2 if short else colour[i : i + 2], 16) / 255 for i in ((1, 2, 3) if short else (1, 3, 5))
+    )
+
+
+@pytest.mark.parametrize("theme", ["light", "dark", "print"])
+def test_text_can_be_read_on_its_ground(theme: str) -> None:
+    colours = {name: rgb(colour) for name, colour in palettes()[theme].items()}
+    for ground in ("paper", "card"):
+        for ink in ("ink", "soft", "before-ink", "after-ink"):
+            assert contrast(colours[ink], colours[ground]) >= 4.5, (ink, ground)
+    for name in ("good", "bad", "warn"):
+        assert contrast(colours[name], colours[f"{name}-paper"]) >= 4.5, name
+    for name in ("positive", "negative"):  # numbers stand on cells of a heat map
+        deepest = tuple(0.7 * c + 0.3 * g for c, g in zip(colours[name], colours["card"], strict=True))
+        assert contrast(colours["ink"], deepest) >= 4.5, name
+    for name in ("before", "after"):
+        assert contrast(colours[name], colours["card"]) >= 3, name

@@ -1,0 +1,62 @@
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from rich.console import Console
+
+from shoal.data.files import read_table
+from shoal.demo import run
+from shoal.errors import InputError
+from shoal.report.certificate import verify_certificate
+
+ROWS = 1_500
+
+
+def shown(folder: Path, stages: list[str]) -> str:
+    console = Console(width=400, file=io.StringIO(), record=True)
+    console.print(run(folder, ROWS, stages.append))
+    return console.export_text()
+
+
+def test_the_demo_tells_the_whole_story(tmp_path: Path) -> None:
+    folder, stages = tmp_path / "new" / "demo", list[str]()
+    said = shown(folder, stages)
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "certificate.json", "discharges.csv", "release.csv", "report.html", "shoal.toml",
+    ]  # fmt: skip
+    assert 5 <= len(stages) <= 6
+    original, released = (read_table(folder / name) for name in ("discharges.csv", "release.csv"))
+    assert (original.height, released.height) == (ROWS, ROWS)
+    assert released.columns == original.columns
+    smallest = released.group_by(released.columns[:9]).len()["len"].min()
+    certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+    assert certificate["smallest_class"] == smallest >= 5
+    verdicts = verify_certificate(folder / "certificate.json", folder / "release.csv", released)
+    assert [verdict.holds for verdict in verdicts] == [True]
+    uniques = int((original.group_by(original.columns[:9]).len()["len"] == 1).sum())
+    assert f"unique records {uniques:,} 0" in " ".join(said.split())
+    assert f"shoal check {folder}/release.csv --certificate {folder}/certificate.json" in " ".join(said.split())
+
+
+def test_the_demo_can_be_run_again_and_gives_the_same(tmp_path: Path) -> None:
+    shown(tmp_path, [])
+    first = (tmp_path / "release.csv").read_bytes()
+    shown(tmp_path, [])
+    assert (tmp_path / "release.csv").read_bytes() == first
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="file"):
+        run(tmp_path / "file", 10, lambda stage: None)
+
+
+def test_the_table_has_the_nine_quasi_identifiers_of_the_policy(tmp_path: Path) -> None:
+    shown(tmp_path, [])
+    certificate = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
+    assert certificate["quasi_identifiers"] == pl.read_csv(tmp_path / "discharges.csv", n_rows=1).columns[:9]
+    assert certificate["confidential"] == ["charge", "diag_p"]
