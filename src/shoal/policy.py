@@ -3,22 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
+import reprlib
 import tomllib
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import polars as pl
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_serializer, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetJsonSchemaHandler,
+    TypeAdapter,
+    ValidationError,
+    field_serializer,
+    field_validator,
+)
 
 from shoal.data.hierarchy import hierarchy_of, read_hierarchy
 from shoal.data.inference import infer_kind
-from shoal.data.schema import Attribute, Kind, Role, Schema
+from shoal.data.schema import Attribute, Kind, Role, Scalar, Schema
 from shoal.errors import InputError, did_you_mean
 from shoal.masking.grouped import Grouped
 from shoal.masking.method import Method
 from shoal.masking.recoding.coarsening import Coarsened
 from shoal.masking.recoding.safe_harbor import SafeHarbor
 from shoal.privacy import KAnonymity, LDiversity, PrivacyModel, TCloseness
+
+if TYPE_CHECKING:
+    from pydantic_core import CoreSchema, ErrorDetails
 
 MODELS: dict[str, type[Any]] = {model.name: model for model in (KAnonymity, LDiversity, TCloseness)}
 METHODS: dict[str, type[Any]] = {method.name: method for method in (Grouped, Coarsened, SafeHarbor)}
@@ -30,11 +43,13 @@ class AttributeChoice(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     kind: Kind | None = None
-    domain: tuple[Any, ...] | None = None
-    hierarchy: str | tuple[tuple[str, ...], ...] | None = Field(
-        None, description="a file of lines value;level 1;..., or the lines themselves"
+    domain: tuple[Scalar, ...] | None = Field(
+        default=None, description="least and greatest value, or all categories in their order"
     )
-    weight: float = Field(1.0, gt=0)
+    hierarchy: str | tuple[tuple[str, ...], ...] | None = Field(
+        default=None, description="a file of lines value;level 1;..., or the lines themselves"
+    )
+    weight: float = Field(default=1.0, gt=0)
 
 
 class Policy(BaseModel):
@@ -46,27 +61,18 @@ class Policy(BaseModel):
     quasi_identifiers: tuple[str, ...] = Field((), description="what an intruder may know")
     confidential: tuple[str, ...] = Field((), description="what must not be learnt")
     insensitive: tuple[str, ...] = Field((), description="released as they are")
-    rest: Literal["drop", "insensitive"] = Field(
-        "drop", description="what becomes of columns that no role names"
-    )
+    rest: Literal["drop", "insensitive"] = Field("drop", description="what becomes of columns that no role names")
     models: tuple[Any, ...] = Field((KAnonymity(5),), description="what is promised")
     method: Any = Field(default_factory=Grouped, description="how it is brought about")
-    suppression: float = Field(
-        0.0, ge=0, le=1, description="the largest share of records that may be left out"
-    )
-    groups: dict[str, tuple[str, ...]] = Field(
-        {}, description="named groups of attributes an intruder may know"
-    )
+    suppression: float = Field(0.0, ge=0, le=1, description="the largest share of records that may be left out")
+    groups: dict[str, tuple[str, ...]] = Field({}, description="named groups of attributes an intruder may know")
     attributes: dict[str, AttributeChoice] = {}
 
     def __init__(self, **choices: Any) -> None:
         try:
             super().__init__(**choices)
         except ValidationError as error:
-            first = error.errors()[0]
-            where = ".".join(str(part) for part in first["loc"]) or "policy"
-            hint = did_you_mean(where, type(self).model_fields) if first["type"] == "extra_forbidden" else ""
-            raise InputError(f"The policy's {where!r} is not right: {first['msg']}.{hint}") from None
+            raise InputError(_sentence(error.errors()[0])) from None
 
     @field_validator("models", mode="before")
     @classmethod
@@ -90,16 +96,27 @@ class Policy(BaseModel):
         return _as_table(method)
 
     @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        schema = handler.resolve_ref_schema(handler(core))
+        of = schema["properties"]
+        of["models"]["items"] = {"oneOf": [_table_schema(model, handler) for model in MODELS.values()]}
+        of["models"]["default"] = [_as_table(model) for model in cls.model_fields["models"].default]
+        of["method"]["oneOf"] = [_table_schema(method, handler) for method in METHODS.values()]
+        of["method"]["default"] = _as_table(Grouped())
+        return schema
+
+    @classmethod
     def read(cls, path: str | Path) -> Self:
         """From a TOML file; hierarchy files are looked for beside it."""
         path = Path(path)
         try:
-            choices = tomllib.loads(path.read_text(encoding="utf-8"))
+            choices = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise InputError(f"The policy {str(path)!r} cannot be read: {error.strerror}.") from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise InputError(f"The policy {str(path)!r} is not valid TOML: {error}.") from None
-        for choice in choices.get("attributes", {}).values():
+        described = choices.get("attributes")
+        for choice in described.values() if isinstance(described, dict) else ():
             if isinstance(choice, dict) and isinstance(choice.get("hierarchy"), str):
                 choice["hierarchy"] = str(path.parent / choice["hierarchy"])
         return cls(**choices)
@@ -107,7 +124,7 @@ class Policy(BaseModel):
     def to_toml(self) -> str:
         import tomli_w
 
-        return tomli_w.dumps(self.model_dump(mode="json", exclude_defaults=True, exclude_none=True))
+        return tomli_w.dumps(self.model_dump(exclude_defaults=True, exclude_none=True))
 
     def promises(self, schema: Schema) -> tuple[PrivacyModel, ...]:
         """The models, each about one confidential attribute: one that names none is about all of them."""
@@ -117,16 +134,12 @@ class Policy(BaseModel):
                 found.append(model)
                 continue
             if not schema.confidential:
-                raise InputError(
-                    f"{model.name} protects a confidential attribute, but none is named: name one."
-                )
+                raise InputError(f"{model.name} protects a confidential attribute, but none is named: name one.")
             found += [dataclasses.replace(model, attribute=name) for name in schema.confidential]
         for model in found:
             if model.attribute is not None and model.attribute not in schema.confidential:
-                hint = did_you_mean(model.attribute, schema.confidential)
-                raise InputError(
-                    f"{model.name} is asked of {model.attribute!r}, which is not confidential.{hint}"
-                )
+                hint = did_you_mean(str(model.attribute), schema.confidential)
+                raise InputError(f"{model.name} is asked of {model.attribute!r}, which is not confidential.{hint}")
             if model.attribute is not None and model.attribute in schema.quasi_identifiers:
                 raise InputError(
                     f"{model.name} is asked of {model.attribute!r}, which is a quasi-identifier too and will be shown "
@@ -134,14 +147,17 @@ class Policy(BaseModel):
                 )
         return tuple(found)
 
-    def schema(self, frame: pl.DataFrame) -> Schema:
-        """Roles as chosen and kinds as chosen or inferred, for the columns of this table that have a role."""
-        roles = self._roles(frame)
-        return Schema(
-            tuple(self._attribute(frame[name], roles[name]) for name in frame.columns if name in roles)
-        )
+    def schema(  # type: ignore[override]  # pydantic's own of that name is deprecated
+        self, frame: pl.DataFrame, *, released: bool = False
+    ) -> Schema:
+        """Roles as chosen and kinds as chosen or inferred, for the columns of this table that have a role.
 
-    def _roles(self, frame: pl.DataFrame) -> dict[str, frozenset[Role]]:
+        A released table shows no identifiers, nor what was left out.
+        """
+        roles = self._roles(frame, released)
+        return Schema(tuple(self._attribute(frame[name], roles[name]) for name in frame.columns if name in roles))
+
+    def _roles(self, frame: pl.DataFrame, released: bool) -> dict[str, frozenset[Role]]:
         lists = {
             Role.IDENTIFIER: self.identifiers,
             Role.QUASI_IDENTIFIER: self.quasi_identifiers,
@@ -152,29 +168,21 @@ class Policy(BaseModel):
         for role, names in lists.items():
             for name in names:
                 if name not in frame.columns:
-                    hint = (
-                        did_you_mean(name, frame.columns)
-                        or f" It has {', '.join(map(repr, frame.columns[:20]))}."
-                    )
-                    raise InputError(
-                        f"The table has no column {name!r}, named as {role.replace('_', '-')}.{hint}"
-                    )
+                    if released and role is Role.IDENTIFIER:
+                        continue
+                    hint = did_you_mean(name, frame.columns) or f" It has {', '.join(map(repr, frame.columns[:20]))}."
+                    raise InputError(f"The table has no column {name!r}, named as {role.replace('_', '-')}.{hint}")
                 if role in roles.get(name, frozenset()):
-                    raise InputError(
-                        f"Column {name!r} is named twice as {role.replace('_', '-')}: name it once."
-                    )
+                    raise InputError(f"Column {name!r} is named twice as {role.replace('_', '-')}: name it once.")
                 roles[name] = roles.get(name, frozenset()) | {role}
         allowed = ({Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL},)
         for name, found in roles.items():
             if len(found) > 1 and found not in allowed:
-                raise InputError(
-                    f"Column {name!r} is named as {' and '.join(sorted(found))}: choose one role."
-                )
+                raise InputError(f"Column {name!r} is named as {' and '.join(sorted(found))}: choose one role.")
         for name in self.attributes:
-            if name not in frame.columns:
-                raise InputError(
-                    f"The policy describes {name!r}, but the table has no such column.{did_you_mean(name, frame.columns)}"
-                )
+            if name not in frame.columns and not released:
+                hint = did_you_mean(name, frame.columns)
+                raise InputError(f"The policy describes {name!r}, but the table has no such column.{hint}")
         if self.rest == "insensitive":
             roles |= {name: frozenset({Role.INSENSITIVE}) for name in frame.columns if name not in roles}
         return roles
@@ -190,24 +198,42 @@ class Policy(BaseModel):
         return Attribute(column.name, roles, kind, choice.domain, hierarchy, choice.weight)
 
 
+def _sentence(fault: ErrorDetails) -> str:
+    """What pydantic found, in our form."""
+    where = ".".join(map(str, fault["loc"]))
+    if fault["type"] == "extra_forbidden":
+        known = AttributeChoice.model_fields if "." in where else Policy.model_fields
+        hint = did_you_mean(str(fault["loc"][-1]), known) or f" Known are {', '.join(known)}."
+        return f"The policy has no {where!r}.{hint}"
+    what = fault["msg"].removeprefix("Input ").replace("valid tuple", "list")
+    return f"The policy's {where!r} {what}. Got {reprlib.repr(fault['input'])} instead."
+
+
 def _build(choice: Any, known: dict[str, type[Any]], what: str) -> Any:
     """A model or method from its table in a policy file; objects pass as they are."""
     if not isinstance(choice, dict):
+        if isinstance(choice, type) or not hasattr(choice, {"model": "verdict", "method": "mask"}[what]):
+            raise InputError(
+                f"The policy's {what} {reprlib.repr(choice)} is none: give one of {', '.join(known)} by its 'name'."
+            )
         return choice
     parameters = dict(choice)
     name = parameters.pop("name", None)
     if name not in known:
         hint = did_you_mean(str(name), known) or f" Known are {', '.join(known)}."
         raise InputError(f"The policy asks for an unknown {what} {name!r}.{hint}")
-    fields = [field.name for field in dataclasses.fields(known[name])]
+    fields = {field.name: field.default for field in dataclasses.fields(known[name])}
     for parameter in parameters:
         if parameter not in fields:
             hint = did_you_mean(parameter, fields) or f" It takes {', '.join(fields)}."
             raise InputError(f"The {what} {name!r} has no parameter {parameter!r}.{hint}")
+    for parameter, default in fields.items():
+        if default is dataclasses.MISSING and parameter not in parameters:
+            raise InputError(f"The {what} {name!r} needs its parameter {parameter!r}: give it.")
     try:
         return known[name](**parameters)
     except TypeError as error:
-        raise InputError(f"The {what} {name!r} is incomplete: {error}.") from None
+        raise InputError(f"The {what} {name!r} cannot be made of {reprlib.repr(parameters)}: {error}.") from None
 
 
 def _as_table(part: Any) -> dict[str, Any]:
@@ -218,3 +244,11 @@ def _as_table(part: Any) -> dict[str, Any]:
         if getattr(part, field.name) is not None and getattr(part, field.name) != field.default
     }
     return {"name": part.name, **chosen}
+
+
+def _table_schema(part: type[Any], handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    """The JSON Schema of a model's or method's table."""
+    schema = handler.resolve_ref_schema(handler(TypeAdapter(part).core_schema))
+    schema["properties"] = {"name": {"const": part.name}} | schema["properties"]
+    schema["required"] = ["name", *schema.get("required", [])]
+    return schema | {"additionalProperties": False}
