@@ -64,7 +64,7 @@ class MaskedColumn:
     low: npt.NDArray[np.float64]  # cell -> least admitted position; NaN where missing
     high: npt.NDArray[np.float64]  # cell -> greatest admitted position; NaN where missing
     size: npt.NDArray[np.float64]  # cell -> how many categories it admits (nominal), else NaN
-    runs: Runs | None = None  # the same exactly; without it every cell is all that lies from low to high
+    runs: Runs | None = None  # the same exactly, as read_cells gives it
 
     def values(self) -> pl.Series:
         """The column as released, one text a record."""
@@ -155,14 +155,14 @@ def _summary(
 
 
 def _node_rows(text: pl.Series, attribute: Attribute) -> pl.DataFrame:
-    """The cells that show an inner node of the attribute's hierarchy, one row a leaf."""
+    """The cells that show a node of the attribute's hierarchy, one row a leaf."""
     cells: list[int] = []
     names = [pl.Series(dtype=pl.String)]
     if attribute.hierarchy is not None:
         leaf_names = attribute.hierarchy.leaf_values.cast(pl.String)
         for cell, label in enumerate(_unescape(text).to_list()):
             leaves = attribute.hierarchy.leaves(label) if label not in (None, WILDCARD) else None
-            if leaves is not None and len(leaves) > 1:
+            if leaves is not None:
                 cells += [cell] * len(leaves)
                 names.append(leaf_names.gather(leaves))
     leaf = pl.concat(names)

@@ -1,8 +1,8 @@
 """Boxes on a grid: which of them meet, and is one covered by others (SPEC 2.5).
 
-A box has one cell an attribute, a cell is a few runs of grid positions. Boxes that meet a given one are
-found among those that agree on the attributes where both are points (by a sorted hash), and within a large
-group of such by a tree of hulls. Coverage is decided by subtraction, depth first, on bit sets.
+A box has one cell an attribute, a cell is a few runs of grid positions. The boxes that meet a given one are
+looked for in a group of candidates, a large one by its tree of hulls. Whether they cover it is decided by
+subtraction, depth first, on bit sets.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba import njit
 
 COVERED, UNIQUE, UNPROVEN = 0, 1, 2
 SCAN = 64  # a group up to this size is scanned, a larger one searched by its tree
-_FAN = 8
+FAN = 8  # children of a node of the tree
 _SHORT = 1.0 - 1e-9  # volumes that sum to less than this share cannot cover, whatever the rounding
 
 Ints = npt.NDArray[np.int64]
@@ -46,79 +46,6 @@ class Tally(NamedTuple):
     covered: npt.NDArray[np.bool_]  # one other box contains it
     share: npt.NDArray[np.float64]  # sum over the boxes that meet it of the part of it they share
     hits: Ints  # how many boxes meet it
-
-
-@njit(cache=True, nogil=True)
-def point_keys(boxes: Boxes, rows: Ints, shared: Ints) -> Keys:
-    """A hash of each row's positions on the shared attributes."""
-    keys = np.empty(rows.size, np.uint64)
-    for i in range(rows.size):
-        key = np.uint64(0x9E3779B97F4A7C15)
-        for j in shared:
-            position = boxes.low[boxes.starts[boxes.cells[rows[i], j]]]
-            key = (key ^ np.uint64(position)) * np.uint64(0xBF58476D1CE4E5B9)
-            key ^= key >> np.uint64(29)
-        keys[i] = key
-    return keys
-
-
-@njit(cache=True, nogil=True)
-def may_match(keys: Keys, wanted: Keys) -> npt.NDArray[np.bool_]:
-    """False only for keys that are surely not among the wanted (a one-hash Bloom filter)."""
-    bits = 10
-    while (1 << bits) < 16 * wanted.size:
-        bits += 1
-    shift = np.uint64(64 - bits)
-    seen = np.zeros(1 << bits, np.bool_)
-    for key in wanted:
-        seen[(key * np.uint64(0x94D049BB133111EB)) >> shift] = True
-    found = np.empty(keys.size, np.bool_)
-    for i in range(keys.size):
-        found[i] = seen[(keys[i] * np.uint64(0x94D049BB133111EB)) >> shift]
-    return found
-
-
-@njit(cache=True, nogil=True)
-def z_order(boxes: Boxes, rows: Ints, free: Ints, top: Ints) -> Keys:
-    """The middles of the boxes on the free attributes, bits interleaved: near boxes get near keys."""
-    count = min(free.size, 63)
-    bits = min(63 // max(count, 1), 20)
-    keys = np.zeros(rows.size, np.uint64)
-    place = np.empty(count, np.int64)
-    for i in range(rows.size):
-        for f in range(count):
-            cell = boxes.cells[rows[i], free[f]]
-            middle = np.int64(boxes.low[boxes.starts[cell]]) + boxes.high[boxes.starts[cell + 1] - 1]
-            place[f] = (middle << bits) // (2 * top[free[f]] + 1)
-        for bit in range(bits - 1, -1, -1):
-            for f in range(count):
-                keys[i] = (keys[i] << np.uint64(1)) | np.uint64((place[f] >> bit) & 1)
-    return keys
-
-
-@njit(cache=True, nogil=True)
-def grow_tree(boxes: Boxes, rows: Ints) -> Tree:
-    """The tree over the rows in their order."""
-    level = [0]
-    width = rows.size
-    while width > 1 or len(level) == 1:
-        width = (width + _FAN - 1) // _FAN
-        level.append(level[-1] + width)
-    m = boxes.cells.shape[1]
-    low = np.full((level[-1], m), np.iinfo(np.int32).max, np.int32)
-    high = np.full((level[-1], m), -1, np.int32)
-    for i in range(rows.size):
-        for j in range(m):
-            cell = boxes.cells[rows[i], j]
-            low[i // _FAN, j] = min(low[i // _FAN, j], boxes.low[boxes.starts[cell]])
-            high[i // _FAN, j] = max(high[i // _FAN, j], boxes.high[boxes.starts[cell + 1] - 1])
-    for depth in range(1, len(level) - 1):
-        for child in range(level[depth - 1], level[depth]):
-            node = level[depth] + (child - level[depth - 1]) // _FAN
-            for j in range(m):
-                low[node, j] = min(low[node, j], low[child, j])
-                high[node, j] = max(high[node, j], high[child, j])
-    return Tree(low, high, np.array(level))
 
 
 @njit(cache=True, nogil=True)
@@ -194,7 +121,7 @@ def visit(
     into: Ints,
 ) -> None:
     """Compares each box asked[q] with its group rows[begin[q]:end[q]], stopping at one that contains it."""
-    stack = np.empty((_FAN * tree.level.size, 2), np.int64)
+    stack = np.empty((FAN * tree.level.size, 2), np.int64)
     for q in range(asked.size):
         r = asked[q]
         if end[q] - begin[q] <= SCAN:
@@ -205,7 +132,7 @@ def visit(
         while top > 0 and not tally.covered[r]:
             top -= 1
             depth, node = stack[top, 0], stack[top, 1]
-            span = _FAN ** (depth + 1)
+            span = FAN ** (depth + 1)
             first, last = max(node * span, begin[q]), min((node + 1) * span, end[q])
             if first >= last or not _hull_meets(boxes, r, tree, tree.level[depth] + node):
                 continue
@@ -213,7 +140,7 @@ def visit(
                 _look(boxes, r, rows, first, last, tally, found, into)
                 continue
             width = tree.level[depth] - tree.level[depth - 1]
-            for child in range(node * _FAN, min((node + 1) * _FAN, width)):
+            for child in range(node * FAN, min((node + 1) * FAN, width)):
                 stack[top, 0], stack[top, 1] = depth - 1, child
                 top += 1
 
@@ -230,52 +157,51 @@ def _ones(word: np.uint64) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _clamp(place: int, first: int, last: int) -> int:
-    if place < first:
-        return first
-    return place if place < last else last
+def _clamp(place: int, size: int) -> int:
+    if place < 0:
+        return 0
+    return place if place < size else size - 1
 
 
 @njit(cache=True, nogil=True)
-def _localise(boxes: Boxes, r: int, others: Ints) -> tuple[Keys, Ints]:
-    """Box r and the others' parts of it as bit sets over the stretches of r that they tell apart.
+def _ranks(boxes: Boxes, group: Ints, j: int) -> Ints:
+    """For each position within the last box, the number of its stretch, of those the group tells apart."""
+    own = boxes.cells[group[-1], j]
+    base = boxes.low[boxes.starts[own]]
+    rank = np.zeros(boxes.high[boxes.starts[own + 1] - 1] + 2 - base, np.int64)
+    for s in group:
+        for run in range(boxes.starts[boxes.cells[s, j]], boxes.starts[boxes.cells[s, j] + 1]):
+            rank[_clamp(boxes.low[run] - base, rank.size)] = 1
+            rank[_clamp(boxes.high[run] + 1 - base, rank.size)] = 1
+    rank[0] = 0
+    for place in range(1, rank.size):
+        rank[place] += rank[place - 1]
+    return rank
 
-    Only attributes on which r is no point matter. Returns a row of words for each other box and last for r,
+
+@njit(cache=True, nogil=True)
+def _localise(boxes: Boxes, group: Ints) -> tuple[Keys, Ints]:
+    """The last box of a group, and the others' parts of it, as bit sets over stretches of positions.
+
+    Only attributes on which that box is no point matter. Returns a row of words for each box of the group,
     and where each attribute's words begin.
     """
-    free, span = np.empty(boxes.cells.shape[1], np.int64), np.zeros(boxes.cells.shape[1] + 1, np.int64)
-    count = 0
+    first = np.zeros(boxes.cells.shape[1] + 1, np.int64)
     for j in range(boxes.cells.shape[1]):
-        own = boxes.cells[r, j]
-        if boxes.size[own] > 1.0:
-            free[count] = j
-            count += 1
-            span[count] = (
-                span[count - 1] + boxes.high[boxes.starts[own + 1] - 1] - boxes.low[boxes.starts[own]] + 2
-            )
-    rank = np.zeros(span[count], np.int64)  # grid position -> stretch, attribute after attribute
-    first = np.zeros(count + 1, np.int64)
-    for f in range(count):
-        base = span[f] - boxes.low[boxes.starts[boxes.cells[r, free[f]]]]
-        for i in range(others.size + 1):
-            cell = boxes.cells[others[i] if i < others.size else r, free[f]]
+        first[j + 1] = first[j]
+        if boxes.size[boxes.cells[group[-1], j]] > 1.0:
+            first[j + 1] += (_ranks(boxes, group, j)[-1] + 63) // 64
+    words = np.zeros((group.size, first[-1]), np.uint64)
+    for j in range(boxes.cells.shape[1]):
+        if first[j] == first[j + 1]:
+            continue
+        rank, base = _ranks(boxes, group, j), boxes.low[boxes.starts[boxes.cells[group[-1], j]]]
+        for i in range(group.size):
+            cell = boxes.cells[group[i], j]
             for run in range(boxes.starts[cell], boxes.starts[cell + 1]):
-                rank[_clamp(base + boxes.low[run], span[f], span[f + 1] - 1)] = 1
-                rank[_clamp(base + boxes.high[run] + 1, span[f], span[f + 1] - 1)] = 1
-        rank[span[f]] = 0
-        for i in range(span[f] + 1, span[f + 1]):
-            rank[i] += rank[i - 1]
-        first[f + 1] = first[f] + (rank[span[f + 1] - 1] + 63) // 64
-    words = np.zeros((others.size + 1, first[count]), np.uint64)
-    for i in range(others.size + 1):
-        for f in range(count):
-            base = span[f] - boxes.low[boxes.starts[boxes.cells[r, free[f]]]]
-            cell = boxes.cells[others[i] if i < others.size else r, free[f]]
-            for run in range(boxes.starts[cell], boxes.starts[cell + 1]):
-                begin = rank[_clamp(base + boxes.low[run], span[f], span[f + 1] - 1)]
-                end = rank[_clamp(base + boxes.high[run] + 1, span[f], span[f + 1] - 1)]
-                for bit in range(begin, end):
-                    words[i, first[f] + (bit >> 6)] |= np.uint64(1) << np.uint64(bit & 63)
+                begin = rank[_clamp(boxes.low[run] - base, rank.size)]
+                for bit in range(begin, rank[_clamp(boxes.high[run] + 1 - base, rank.size)]):
+                    words[i, first[j] + (bit >> 6)] |= np.uint64(1) << np.uint64(bit & 63)
     return words, first
 
 
@@ -288,10 +214,11 @@ def _overlap(box: Keys, other: Keys, first: Ints) -> float:
         for i in range(first[f], first[f + 1]):
             own += _ones(box[i])
             common += _ones(box[i] & other[i])
-        if common == 0:
-            return 0.0
-        inside &= common == own
-        volume *= common
+        if first[f] < first[f + 1]:
+            if common == 0:
+                return 0.0
+            inside &= common == own
+            volume *= common
     return -volume if inside else volume
 
 
@@ -327,22 +254,24 @@ def _cut(pieces: Keys, at: int, other: Keys, first: Ints) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _subtract(boxes: Boxes, r: int, others: Ints, max_boxes: int) -> int:
-    """Is box r within the union of the others?
+def _subtract(boxes: Boxes, group: Ints, max_boxes: int) -> int:
+    """Is the last box of the group within the union of the others?
 
     Depth first: take a piece; it is done if one box contains it; if the volumes of those that meet it sum to
-    less than its own, some point is in none and r is unique; otherwise cut away the largest overlap, which
-    leaves at most one piece an attribute. Pieces look only at the boxes that meet what they were cut from.
+    less than its own, some point is in none and the box is unique; otherwise cut away the largest overlap,
+    which leaves at most one piece an attribute. Pieces look only at the boxes that meet what they were cut
+    from.
     """
-    words, first = _localise(boxes, r, others)
+    words, first = _localise(boxes, group)
+    others = group.size - 1
     pieces = np.empty((1, first[-1]), np.uint64)
     lists = np.empty((1, 2), np.int64)  # where the boxes that a piece looks at begin and end in the pool
-    pool = np.empty((others.size, 1), np.int64)
+    pool = np.empty((others, 1), np.int64)
     for i in range(first[-1]):
-        pieces[0, i] = words[others.size, i]
-    for i in range(others.size):
+        pieces[0, i] = words[others, i]
+    for i in range(others):
         pool[i, 0] = i
-    lists[0, 0], lists[0, 1] = 0, others.size
+    lists[0, 0], lists[0, 1] = 0, others
     top = 1
     for _ in range(max_boxes):
         top -= 1
@@ -373,11 +302,11 @@ def _subtract(boxes: Boxes, r: int, others: Ints, max_boxes: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def subtract_each(boxes: Boxes, asked: Ints, ends: Ints, found: Ints, max_boxes: int) -> npt.NDArray[np.int8]:
-    """COVERED, UNIQUE or UNPROVEN for each box asked[q], against its list that ends before found[ends[q]]."""
-    verdict = np.empty(asked.size, np.int8)
+def subtract_each(boxes: Boxes, groups: Ints, ends: Ints, max_boxes: int) -> npt.NDArray[np.int8]:
+    """COVERED, UNIQUE or UNPROVEN for the last box of each group, which ends before groups[ends[g]]."""
+    verdict = np.empty(ends.size, np.int8)
     begin = 0
-    for q in range(asked.size):
-        verdict[q] = _subtract(boxes, asked[q], found[begin : ends[q]], max_boxes)
-        begin = ends[q]
+    for g in range(ends.size):
+        verdict[g] = _subtract(boxes, groups[begin : ends[g]], max_boxes)
+        begin = ends[g]
     return verdict

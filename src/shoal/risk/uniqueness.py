@@ -11,18 +11,18 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import MaskedColumn, Runs
+from shoal.data.masked import MaskedColumn, Runs, read_cells
 from shoal.errors import InputError
 
 if TYPE_CHECKING:
-    from shoal.kernels.boxes import Boxes, Tally
+    from shoal.kernels.boxes import Boxes, Keys, Tally, Tree
 
 Ints = npt.NDArray[np.int64]
 
@@ -56,23 +56,57 @@ def worst_case_uniques(columns: list[MaskedColumn], *, max_boxes: int = 10_000) 
     """
     if not columns:
         raise InputError("Uniqueness needs at least one attribute that an intruder may know: name some.")
-    sides = [_on_grid(column) for column in columns]
-    first, count = _distinct(sides)
-    single = np.flatnonzero(count == 1)
-    verdict = _judge(_as_boxes(sides, first), single, max_boxes) if len(single) else np.empty(0, np.int8)
+    columns = [_with_runs(column) for column in columns]
     unique = np.zeros(len(columns[0].index), np.bool_)
-    unique[first[single[verdict > 0]]] = True
+    first, count = _distinct([c.index for c in columns], np.ones(len(unique), np.int64))
+    if (count > 1).all():  # k-anonymous: nothing to search for
+        return Uniqueness(unique)
+    sides = [_on_grid(column) for column in columns]
+    cells = [side.number[c.index[first]] for side, c in zip(sides, columns, strict=True)]
+    box, count = _distinct(cells, count)
+    single = np.flatnonzero(count == 1)
+    verdict = _judge(_as_boxes(sides, [c[box] for c in cells]), single, max_boxes)
+    unique[first[box[single[verdict > 0]]]] = True
     return Uniqueness(unique, int((verdict > 1).sum()))
 
 
+def _distinct(cells: list[npt.NDArray[np.int32]], count: Ints) -> tuple[Ints, Ints]:
+    """One row for each distinct combination of cells, and the sum of its rows' counts."""
+    words: list[npt.NDArray[np.uint64]] = []
+    used = 64  # cells are packed into as few 64-bit keys as hold them
+    for column in cells:
+        bits = max(1, int(column.max(initial=0)).bit_length())
+        if used + bits > 64:
+            words.append(np.zeros(len(column), np.uint64))
+            used = 0
+        words[-1] |= column.astype(np.uint64) << np.uint64(used)
+        used += bits
+    keys = pl.DataFrame({str(i): word for i, word in enumerate(words)})
+    grouped = (
+        keys.with_columns(count=count)
+        .with_row_index("row")
+        .group_by(keys.columns)
+        .agg(pl.first("row").cast(pl.Int64), pl.sum("count"))
+    )
+    return grouped["row"].to_numpy(), grouped["count"].to_numpy()
+
+
 # ---- from cells to boxes on a grid
+
+
+def _with_runs(column: MaskedColumn) -> MaskedColumn:
+    """A column that was made without exact runs is read from its text."""
+    if column.runs is not None:
+        return column
+    read = read_cells(column.text, column.attribute)
+    return replace(read, index=read.index[column.index])
 
 
 @dataclass(frozen=True)
 class _Side:
     """One attribute on its grid: only cells that admit different positions are told apart."""
 
-    index: npt.NDArray[np.int32]  # record -> cell
+    number: npt.NDArray[np.int32]  # cell of the column -> cell of the grid
     starts: Ints  # cell -> its first run, one more entry at the end
     low: npt.NDArray[np.int32]
     high: npt.NDArray[np.int32]
@@ -80,7 +114,8 @@ class _Side:
 
 def _on_grid(column: MaskedColumn) -> _Side:
     """Exact positions -> grid positions 1, 2, ...: stretches that no cell tells apart; 0 is missing."""
-    runs = column.runs or _hull_runs(column)
+    runs = column.runs
+    assert runs is not None
     low, high, top = _stretches(runs)
     missing = np.diff(runs.starts) == 0
     shown = missing[column.index].any() if missing.any() else False
@@ -89,27 +124,17 @@ def _on_grid(column: MaskedColumn) -> _Side:
     starts = runs.starts + np.append(0, np.cumsum(missing))
     low[starts[:-1][runs.whole]] = 0 if shown else 1
     high[starts[1:][runs.whole] - 1] = top
-    same, inverse = _same_cells(starts, low, high)
+    same, number = _same_cells(starts, low, high)
     length = np.diff(starts)[same]
     picked = np.repeat(starts[same] - np.append(0, np.cumsum(length)[:-1]), length) + np.arange(length.sum())
     kept = np.append(0, np.cumsum(length))
-    return _Side(inverse[column.index], kept, low[picked], high[picked])
-
-
-def _hull_runs(column: MaskedColumn) -> Runs:
-    """One run a cell, for a column that was made without exact runs."""
-    present = ~np.isnan(column.low)
-    if np.nansum(column.size - (column.high - column.low + 1)) != 0:
-        raise ValueError(f"column {column.attribute.name!r} has sets of categories but no runs")
-    low, high = column.low[present], column.high[present]
-    whole = np.zeros(len(present), np.bool_)
-    steps = bool((low == np.round(low)).all() and (high == np.round(high)).all())
-    return Runs(np.append(0, np.cumsum(present)), low, high, whole, discrete=steps)
+    return _Side(number, kept, low[picked], high[picked])
 
 
 def _stretches(runs: Runs) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], int]:
     """Runs on the grid whose lines are just before each low end and just after each high end."""
-    ends = np.unique(np.concatenate([runs.low, runs.high]))
+    ends = np.sort(np.concatenate([runs.low, runs.high]))
+    ends = ends[np.append(True, ends[1:] != ends[:-1])[: len(ends)]]
     left, right = np.searchsorted(ends, runs.low), np.searchsorted(ends, runs.high)
     before, after = 2 * left, 2 * right + 1
     if runs.discrete and len(ends):  # just after 2 is just before 3
@@ -134,34 +159,20 @@ def _same_cells(
     return same, inverse.astype(np.int32)
 
 
-def _distinct(sides: list[_Side]) -> tuple[Ints, Ints]:
-    """For each distinct box: the first record that has it, and how many have it."""
-    words: list[npt.NDArray[np.uint64]] = []
-    used = 64  # cells are packed into as few 64-bit keys as hold them
-    for side in sides:
-        bits = max(1, (len(side.starts) - 2).bit_length())
-        if used + bits > 64:
-            words.append(np.zeros(len(side.index), np.uint64))
-            used = 0
-        words[-1] |= side.index.astype(np.uint64) << np.uint64(used)
-        used += bits
-    keys = pl.DataFrame({str(i): word for i, word in enumerate(words)})
-    grouped = keys.with_row_index("row").group_by(keys.columns).agg(pl.first("row"), pl.len())
-    return grouped["row"].cast(pl.Int64).to_numpy(), grouped["len"].cast(pl.Int64).to_numpy()
-
-
-def _as_boxes(sides: list[_Side], first: Ints) -> Boxes:
+def _as_boxes(sides: list[_Side], cells: list[npt.NDArray[np.int32]]) -> Boxes:
+    """The attributes' cells side by side, numbered through all attributes."""
     from shoal.kernels.boxes import Boxes
 
-    cells = np.empty((len(first), len(sides)), np.int32)
-    starts = [np.zeros(1, np.int64)]
-    for j, side in enumerate(sides):
-        cells[:, j] = side.index[first] + sum(len(s) for s in starts) - 1
-        starts.append(side.starts[1:] + starts[-1][-1])
-    ends = np.concatenate(starts)
+    numbers = np.cumsum([0, *(len(side.starts) - 1 for side in sides)])
+    runs = np.cumsum([0, *(len(side.low) for side in sides)])
+    starts = [side.starts[:-1] + run for side, run in zip(sides, runs, strict=False)]
+    ends = np.append(np.concatenate(starts), runs[-1])
     low, high = np.concatenate([s.low for s in sides]), np.concatenate([s.high for s in sides])
     size = np.add.reduceat(high - low + 1.0, ends[:-1])
-    return Boxes(cells, ends, low, high, size)
+    rows = np.empty((len(cells[0]), len(sides)), np.int32)
+    for j, column in enumerate(cells):
+        rows[:, j] = column + numbers[j]
+    return Boxes(rows, ends, low, high, size)
 
 
 # ---- the search
@@ -241,27 +252,70 @@ def _compare(
     into: Ints = _NOTHING,
 ) -> None:
     """Each open asker with the boxes of the pattern that agree with it on the shared attributes."""
-    from shoal.kernels import boxes as kernels
+    from shoal.kernels.boxes import SCAN, visit
 
     pattern, shared, asked = join
     asked = asked[open_[asked]]
-    attributes = np.arange(boxes.cells.shape[1])
-    together = np.array([bool(shared >> j & 1) for j in attributes])
-    if not len(asked) or together.all():  # points everywhere and yet distinct: they do not meet
+    together = [bool(shared >> j & 1) for j in range(boxes.cells.shape[1])]
+    if not len(asked) or all(together):  # points everywhere and yet distinct: they do not meet
         return
-    wanted = kernels.point_keys(boxes, asked, attributes[together])
-    keys = kernels.point_keys(boxes, pattern.rows, attributes[together])
-    keep = kernels.may_match(keys, wanted)
+    wanted, keys = (_point_keys(boxes, rows, np.flatnonzero(together)) for rows in (asked, pattern.rows))
+    keep = _may_match(keys, wanted)
     rows, keys = pattern.rows[keep], keys[keep]
     order = np.argsort(keys)
     begin, end = (np.searchsorted(keys, wanted, side, sorter=order) for side in ("left", "right"))
-    large = (end - begin).max() > kernels.SCAN
+    large = (end - begin).max() > SCAN
     if large:
-        top = np.array([boxes.high[boxes.starts[c.max() + 1] - 1] for c in boxes.cells.T], np.int64)
-        order = np.lexsort([kernels.z_order(boxes, rows, attributes[~together], top), keys])
-    rows = rows[order]
-    tree = kernels.grow_tree(boxes, rows if large else _NOTHING)
-    kernels.visit(boxes, asked, rows, begin, end, tree, tally, found, into)
+        order = np.lexsort([_z_order(boxes, rows, np.flatnonzero(~np.array(together))), keys])
+    tree = _tree(boxes, rows[order] if large else _NOTHING)
+    visit(boxes, asked, rows[order], begin, end, tree, tally, found, into)
+
+
+def _point_keys(boxes: Boxes, rows: Ints, shared: Ints) -> Keys:
+    """A hash of each row's positions on the shared attributes."""
+    position = boxes.low[boxes.starts[:-1]].astype(np.uint64)
+    keys = np.full(len(rows), 0x9E3779B97F4A7C15, np.uint64)
+    for j in shared:
+        keys ^= position[boxes.cells[rows, j]]
+        keys *= np.uint64(0xBF58476D1CE4E5B9)  # the upper bits depend on all that went in
+        keys ^= keys >> np.uint64(29)
+    return keys
+
+
+def _may_match(keys: Keys, wanted: Keys) -> npt.NDArray[np.bool_]:
+    """False only for keys that are surely not among the wanted (a Bloom filter of one hash)."""
+    bits = max(10, (16 * len(wanted)).bit_length())
+    shift = np.uint64(64 - bits)
+    seen = np.zeros(1 << bits, np.bool_)
+    seen[wanted >> shift] = True
+    return np.asarray(seen[keys >> shift])
+
+
+def _z_order(boxes: Boxes, rows: Ints, free: Ints) -> Keys:
+    """The middles of the boxes on the free attributes, their bits interleaved: near boxes get near keys."""
+    middle = boxes.low[boxes.starts[:-1]].astype(np.int64) + boxes.high[boxes.starts[1:] - 1]
+    bits = max(1, min(20, 63 // len(free)))
+    keys = np.zeros(len(rows), np.uint64)
+    places = [middle[boxes.cells[rows, j]] for j in free[:63]]
+    places = [(place << bits) // (place.max() + 1) for place in places]
+    for bit in reversed(range(bits)):
+        for place in places:
+            keys = keys << np.uint64(1) | (place >> bit & 1).astype(np.uint64)
+    return keys
+
+
+def _tree(boxes: Boxes, rows: Ints) -> Tree:
+    """Hulls over the rows in their order."""
+    from shoal.kernels.boxes import FAN, Tree
+
+    low = [boxes.low[boxes.starts[:-1]][boxes.cells[rows]]]
+    high = [boxes.high[boxes.starts[1:] - 1][boxes.cells[rows]]]
+    while len(low) == 1 or len(low[-1]) > 1:
+        blocks = np.arange(0, len(low[-1]), FAN)
+        low.append(np.minimum.reduceat(low[-1], blocks))
+        high.append(np.maximum.reduceat(high[-1], blocks))
+    level = np.cumsum([0, *(len(hulls) for hulls in low[1:])])
+    return Tree(np.concatenate(low[1:]), np.concatenate(high[1:]), level)
 
 
 def _batches(contested: Ints, hits: Ints) -> list[Ints]:
@@ -275,15 +329,16 @@ def _batches(contested: Ints, hits: Ints) -> list[Ints]:
 def _subtract(
     boxes: Boxes, batch: Ints, patterns: list[_Pattern], tally: Tally, max_boxes: int
 ) -> npt.NDArray[np.int8]:
-    """Lists the boxes that meet each of the batch and cuts them away."""
+    """Lists the boxes that meet each of the batch, itself last, and cuts them away from it."""
     from shoal.kernels.boxes import subtract_each
 
-    ends = np.cumsum(tally.hits[batch])
-    found = np.empty(ends[-1], np.int64)
+    ends = np.cumsum(tally.hits[batch] + 1)
+    groups = np.empty(ends[-1], np.int64)
+    groups[ends - 1] = batch
     into = np.zeros(len(boxes.cells), np.int64)
-    into[batch] = ends - tally.hits[batch]
+    into[batch] = ends - tally.hits[batch] - 1
     asked = np.zeros(len(boxes.cells), np.bool_)
     asked[batch] = True
     for join in _joins(patterns):
-        _compare(boxes, join, asked, tally, found, into)
-    return subtract_each(boxes, batch, ends, found, max_boxes)
+        _compare(boxes, join, asked, tally, groups, into)
+    return subtract_each(boxes, groups, ends, max_boxes)
