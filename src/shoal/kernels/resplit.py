@@ -1,8 +1,8 @@
 """Betters a partition: pools two neighbouring classes and divides the pool anew where that loses less.
 
-A curve cannot keep all neighbours together; classes that are near in space but far on the curve exchange records
-here. Each class meets its nearest classes (by centre) in the same block; a pool is divided along the attribute, or
-along the line between the two centres, that gives the least loss with k to 2k - 1 records on either side.
+A curve cannot keep all neighbours together; classes that are near in space but far on the curve exchange records here.
+Each class meets the nearest one (by centre) of its block, again as long as that helps; their pool is divided along the
+attribute, or along the line between the two centres, that gives the least loss with k to 2k - 1 records on either side.
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import numpy as np
 from numba import njit
 
 from shoal.kernels.cuts import corner_distance, widen
-
-_PARTNERS = 2
 
 
 @njit(cache=True, nogil=True)
@@ -28,32 +26,31 @@ def resplit(line, starts, k, passes):  # type: ignore[no-untyped-def]
     scratch = np.empty((4 * k - 2, line.shape[1] + 1), line.dtype)
     changed = np.ones(classes, np.bool_)
     for _ in range(passes):
-        partners = _nearest(line, members, sizes, changed)
+        nearest = _nearest(line, members, sizes, changed)
         now = np.zeros(classes, np.bool_)
         for c in range(classes):
-            for t in range(_PARTNERS):
-                d = partners[c, t]
-                met = d < c and (partners[d, 0] == c or partners[d, 1] == c)
-                if d >= 0 and not met and _divide_anew(line, members, sizes, c, d, k, scratch):
-                    now[c] = True
-                    now[d] = True
+            d = nearest[c]
+            met = 0 <= d < c and nearest[d] == c
+            if d >= 0 and not met and _divide_anew(line, members, sizes, c, d, k, scratch):
+                now[c] = True
+                now[d] = True
         changed = now
     return _flatten(members, sizes)
 
 
 @njit(cache=True, nogil=True, fastmath=True)
 def _nearest(line, members, sizes, changed):  # type: ignore[no-untyped-def]
-    """For every changed class its nearest classes by centre, -1 where there is none."""
+    """For every changed class the nearest class by centre, -1 for the others."""
     classes, m = sizes.size, line.shape[1]
     centre = np.zeros((m, classes), np.float32)
     for c in range(classes):
         for t in range(sizes[c]):
             for a in range(m):
                 centre[a, c] += line[members[c, t], a] / sizes[c]
-    partners = np.full((classes, _PARTNERS), -1, np.int64)
+    nearest = np.full(classes, -1, np.int64)
     distance = np.empty(classes, np.float32)
     for c in range(classes):
-        if not changed[c]:
+        if not changed[c] or classes < 2:
             continue
         distance[:] = 0.0
         for a in range(m):
@@ -62,14 +59,8 @@ def _nearest(line, members, sizes, changed):  # type: ignore[no-untyped-def]
                 step = centre[a, d] - here
                 distance[d] += step * step
         distance[c] = 3e38
-        for t in range(min(_PARTNERS, classes - 1)):
-            nearest = 0
-            for d in range(classes):
-                if distance[d] < distance[nearest]:
-                    nearest = d
-            partners[c, t] = nearest
-            distance[nearest] = 3e38
-    return partners
+        nearest[c] = np.argmin(distance)
+    return nearest
 
 
 @njit(cache=True, nogil=True)

@@ -1,0 +1,1 @@
+"""Performance claims as ratios: every figure is measured against a bare operation in the same run."""
