@@ -18,6 +18,7 @@ from shoal.data.schema import Attribute, Kind, Schema
 from shoal.errors import InputError
 
 MISSING = -1
+_FAR = 1e9  # standard deviations
 _TABLE = 1 << 22  # integers that span less are coded by a look-up table, others by sorting
 
 
@@ -48,8 +49,10 @@ class Coded:
         if self.is_nominal:
             share = self.counts / n
             return float(np.sqrt(max(0.0, 1.0 - float(share @ share)) / 2.0))
-        mean = float(self.counts @ self.positions) / n
-        return float(np.sqrt(float(self.counts @ (self.positions - mean) ** 2) / (n - 1)))
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = float(self.counts @ self.positions) / n
+            sigma = float(np.sqrt(self.counts @ (self.positions - mean) ** 2 / (n - 1)))
+        return sigma if np.isfinite(sigma) else 0.0  # numbers whose squares have no number cannot be compared
 
     @cached_property
     def bounds(self) -> tuple[float, float]:
@@ -59,9 +62,9 @@ class Coded:
         low, high = float(self.positions[0]), float(self.positions[-1])
         domain = self.attribute.domain
         if domain and self.attribute.kind in (Kind.NUMERIC, Kind.DATE):
-            ends = _physical(
-                pl.Series(list(domain), strict=False).cast(self.values.dtype, strict=False)
-            ).cast(pl.Float64)
+            ends = _physical(pl.Series(list(domain), strict=False).cast(self.values.dtype, strict=False)).cast(
+                pl.Float64
+            )
             low, high = min(low, float(ends[0])), max(high, float(ends[-1]))
         return low, high
 
@@ -79,8 +82,9 @@ class Coded:
         algorithm needs to know about missing values.
         """
         low, high = self.bounds
-        scale = self.scale or 1.0 * bool((self.codes == MISSING).any())
-        return np.append(self.positions, high + max(high - low, 1.0)) * scale * self.attribute.weight
+        if self.scale == 0.0:  # values that all count alike: only missing is elsewhere
+            return np.append(np.zeros(len(self.positions)), self.attribute.weight)
+        return np.append(self.positions, high + (high - low)) * self.scale * self.attribute.weight
 
 
 @dataclass(frozen=True)
@@ -111,10 +115,15 @@ class Microdata:
         return [self[name] for name in self.schema.quasi_identifiers]
 
     def rows(self) -> npt.NDArray[np.float32]:
-        """The quasi-identifiers as one row-major matrix of standardised places."""
+        """The quasi-identifiers as one row-major matrix of standardised places, each counted from its least.
+
+        So single precision tells large numbers apart; and no weight or domain, however odd, leaves what can be squared.
+        """
         matrix = np.empty((len(self), len(self.quasi)), np.float32)
         for j, coded in enumerate(self.quasi):
-            matrix[:, j] = coded.places().astype(np.float32)[coded.codes]
+            places = coded.places()
+            from_least = np.nan_to_num(places - places.min(), posinf=_FAR)
+            matrix[:, j] = np.minimum(from_least, _FAR).astype(np.float32)[coded.codes]
         return matrix
 
 
@@ -131,9 +140,7 @@ def encode(column: pl.Series, attribute: Attribute) -> Coded:
 
 
 def _code_numbers(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArray[np.int32], pl.Series]:
-    if column.dtype in (pl.Duration, pl.Time) or not (
-        column.dtype.is_numeric() or column.dtype.is_temporal()
-    ):
+    if column.dtype in (pl.Duration, pl.Time) or not (column.dtype.is_numeric() or column.dtype.is_temporal()):
         raise InputError(
             f"Column {column.name!r} is declared {attribute.kind} but holds {column.dtype}: "
             "turn it into numbers or dates, or declare it nominal or ordinal."
@@ -144,7 +151,8 @@ def _code_numbers(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArray[
         if infinite.any():
             where = int(infinite.arg_max() or 0)
             raise InputError(
-                f"Column {column.name!r} holds an infinity in record {where + 1}: replace it by a number or leave it empty."
+                f"Column {column.name!r} holds an infinity in record {where + 1}: "
+                "replace it by a number or leave it empty."
             )
     elif column.dtype.is_decimal():
         column = column.cast(pl.Float64)
@@ -161,10 +169,12 @@ def _code_numbers(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArray[
     else:
         low, high = int(present.min()), int(present.max())  # type: ignore[arg-type]
         if high - low < _TABLE:
-            offsets = (numbers - numbers.dtype.type(low)).astype(np.int64)
+            # What leaves 8 or 16 bits by subtraction is right again when read as unsigned.
+            unsigned = np.dtype(f"u{numbers.dtype.itemsize}")
+            offsets = (numbers - numbers.dtype.type(low)).view(unsigned).astype(np.int64)
             seen = np.zeros(high - low + 1, np.int32)
             seen[offsets] = 1
-            distinct = (np.flatnonzero(seen) + low).astype(numbers.dtype)
+            distinct = np.flatnonzero(seen).astype(numbers.dtype) + numbers.dtype.type(low)
             codes[where] = (np.cumsum(seen, dtype=np.int32) - 1)[offsets]
         else:
             distinct = present.unique().sort().to_numpy()
@@ -173,13 +183,11 @@ def _code_numbers(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArray[
 
 
 def _code_categories(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArray[np.int32], pl.Series]:
-    order = _declared_order(column, attribute)
+    order = declared_order(column, attribute)
     text = column.cast(pl.String) if column.dtype != pl.String else column
     if order is None:
         found = column.unique().drop_nulls().sort()
-        values = (
-            found if not isinstance(column.dtype, pl.Categorical | pl.Enum) else found.cast(pl.String).sort()
-        )
+        values = found if not isinstance(column.dtype, pl.Categorical | pl.Enum) else found.cast(pl.String).sort()
     else:
         values = order
     labels = values.cast(pl.String)
@@ -194,7 +202,8 @@ def _code_categories(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArr
     return codes.fill_null(MISSING).to_numpy(), values.alias(column.name)
 
 
-def _declared_order(column: pl.Series, attribute: Attribute) -> pl.Series | None:
+def declared_order(column: pl.Series, attribute: Attribute) -> pl.Series | None:
+    """All categories in their order, where the hierarchy, the domain or the column's type states it."""
     if attribute.hierarchy is not None:
         return attribute.hierarchy.leaf_values
     if attribute.domain is not None:

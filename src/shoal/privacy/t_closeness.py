@@ -37,9 +37,7 @@ def k_of_t(n: int, k: int, t: float) -> int:
 class TCloseness:
     t: float
     attribute: str | None = None  # None: every confidential attribute
-    distance: Literal["auto", "ordered", "equal"] = (
-        "auto"  # auto: equal for nominal attributes, otherwise ordered
-    )
+    distance: Literal["auto", "ordered", "equal"] = "auto"  # auto: equal for nominal attributes, otherwise ordered
 
     name: ClassVar[str] = "t-closeness"
 
@@ -47,9 +45,7 @@ class TCloseness:
         good = isinstance(self.t, int | float) and not isinstance(self.t, bool) and 0 <= self.t <= 1
         require(self.name, "t", self.t, "a number from 0 to 1", holds=good)
         known = ("auto", "ordered", "equal")
-        require(
-            self.name, "distance", self.distance, f"one of {', '.join(known)}", holds=self.distance in known
-        )
+        require(self.name, "distance", self.distance, f"one of {', '.join(known)}", holds=self.distance in known)
 
     @property
     def asked(self) -> float:
@@ -65,9 +61,9 @@ class TCloseness:
         from shoal.kernels.closeness import equal_distances, ordered_distances
 
         assert coded is not None
-        values = len(coded.values)
-        codes = np.where(coded.codes < 0, values, coded.codes).astype(np.int32)
-        counts = np.bincount(codes, minlength=values + 1)[: values + bool((coded.codes < 0).any())]
+        occurring = np.append(coded.counts > 0, True)  # the last for missing, to which the code -1 leads
+        codes = (np.cumsum(occurring) - 1).astype(np.int32)[coded.codes]
+        counts = np.bincount(codes)
         distance = ordered_distances if self.ordered(coded.attribute.kind) else equal_distances
         return np.asarray(distance(codes, order, starts, counts / counts.sum()))
 
@@ -78,15 +74,11 @@ class TCloseness:
         assert self.attribute is not None
         column = classes.frame[self.attribute]
         ordered = self.ordered(classes.kinds[self.attribute])
-        achieved = (
-            _farthest_ordered(column, *classes.members) if ordered else _farthest_equal(column, classes)
-        )
+        achieved = _farthest_ordered(column, *classes.members) if ordered else _farthest_equal(column, classes)
         return Verdict(self.name, self.t, achieved, achieved <= self.t + 1e-9, self.attribute)
 
 
-def _farthest_ordered(
-    column: pl.Series, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
-) -> float:
+def _farthest_ordered(column: pl.Series, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]) -> float:
     """Largest ordered EMD of any class.
 
     Between two of its members, F_class is constant; there the sum of |F_class - F| splits where F crosses it, and
@@ -128,13 +120,9 @@ def _rank_with_null(column: pl.Series) -> npt.NDArray[np.int64]:
 
 def _farthest_equal(column: pl.Series, classes: EquivalenceClasses) -> float:
     """Largest total variation distance of any class: sum over its values of max(0, p_class - p)."""
-    whole = (
-        column.alias("@value").to_frame().lazy().group_by("@value").agg((pl.len() / len(column)).alias("@p"))
-    )
+    whole = column.alias("@value").to_frame().lazy().group_by("@value").agg((pl.len() / len(column)).alias("@p"))
     by = list(classes.quasi) or [pl.lit(0).alias("@all")]
-    counts = (
-        classes.frame.lazy().group_by([*by, pl.col(column.name).alias("@value")]).agg(pl.len().alias("@n"))
-    )
+    counts = classes.frame.lazy().group_by([*by, pl.col(column.name).alias("@value")]).agg(pl.len().alias("@n"))
     key = list(classes.quasi) or ["@all"]
     excess = (
         counts.join(whole, on="@value", nulls_equal=True)
