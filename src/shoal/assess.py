@@ -14,7 +14,7 @@ from shoal.utility.measure import Utility, assess_utility
 def risk(frame: Any, policy: Policy, *, when: Sequence[str] = ()) -> Risk:
     """Of an original or a released table; `when` are conditions on confidential attributes, as `charge > 100000`."""
     table, _ = to_polars(frame)
-    return assess_risk(table, policy.schema(table), when=when, groups=policy.groups)
+    return assess_risk(table, policy.schema(table, released=True), when=when, groups=policy.groups)
 
 
 def utility(original: Any, masked: Any, policy: Policy) -> Utility:

@@ -6,8 +6,9 @@ check is made again on what stands there, and only then does the file get its na
 
 from __future__ import annotations
 
-import hashlib
+import json
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,10 +20,10 @@ import polars as pl
 
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Role, Schema
-from shoal.errors import InputError
+from shoal.errors import InputError, PromiseError
 from shoal.masking.method import Masked
 from shoal.policy import Policy
-from shoal.privacy.check import classes_of, judge, refuse_broken
+from shoal.privacy.check import judge, refuse_broken, released_classes
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ class Release:
 
     @cached_property
     def classes(self) -> EquivalenceClasses:
-        return _classes(self.table, self.schema)
+        return released_classes(self.table, self.schema)
 
     @cached_property
     def information_loss(self) -> float:
@@ -68,9 +69,9 @@ class Release:
     @property
     def certificate(self) -> dict[str, Any]:
         """What the public may know: nothing that the release does not show by itself."""
-        from shoal.report.certificate import certificate
+        from shoal.report.certificate import certify
 
-        return certificate(self.table, self.schema, self.classes, self.verdicts)
+        return certify(self.table, self.schema, self.classes, self.promises, self.verdicts)
 
     def to_dict(self) -> dict[str, Any]:
         """For the custodian."""
@@ -94,22 +95,26 @@ class Release:
         seed: int | None = None,
     ) -> Release:
         """Writes the release, shuffled unless told otherwise; the promise is judged again on the written file."""
-        from shoal.data.files import write_table
-        from shoal.report.certificate import write_certificate
+        from shoal.data.files import atomic_write, is_sql, write_table
+        from shoal.report.certificate import certify, digest
 
+        if certificate is not None and is_sql(path):
+            raise InputError("A certificate names a file by its digest: write the release to a file, or do without.")
         table = self.table if keep_order else _shuffled(self.table, seed)
+        with ExitStack() as beside:
 
-        def judge_file(written: Path) -> None:
-            classes = _classes(_read_back(written, table), self.schema)
-            verdicts = judge(classes, self.promises)
-            refuse_broken(verdicts)
-            if certificate is not None:
-                digest = _digest(written)
-                write_certificate(
-                    certificate, table, self.schema, classes, verdicts, digest, shuffled=not keep_order
-                )
+            def judge_file(written: Path) -> None:
+                classes = released_classes(_read_back(written, table), self.schema)
+                verdicts = judge(classes, self.promises)
+                refuse_broken(verdicts)
+                if certificate is not None:  # it gets its name after the release, and only if that got its own
+                    content = certify(table, self.schema, classes, self.promises, verdicts)
+                    content["record_order"] = "as in the source" if keep_order else "shuffled"
+                    content["sha256"] = digest(written)
+                    partial = beside.enter_context(atomic_write(certificate))
+                    partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
-        write_table(table, path, before_commit=judge_file)
+            write_table(table, path, before_commit=judge_file)
         return self
 
     def report(self, path: str | Path) -> None:
@@ -124,9 +129,7 @@ class Release:
         return assess_risk(self.table, self.schema, when=when, groups=self.policy.groups)
 
 
-def anonymize(
-    frame: Any, policy: Policy, *, seed: int | None = None, progress: Progress | None = None
-) -> Release:
+def anonymize(frame: Any, policy: Policy, *, seed: int | None = None, progress: Progress | None = None) -> Release:
     """Masks the frame as the policy says, and hands out the release only if every promise holds."""
     from shoal.data.frames import to_polars
 
@@ -140,8 +143,7 @@ def anonymize(
     say("publishing")
     released = assemble(original, masked)
     say("judging the result")
-    classes = _classes(released, original.schema)
-    verdicts = judge(classes, promises)
+    verdicts = judge(released_classes(released, original.schema), promises)
     refuse_broken(verdicts)
     return Release(
         released, original.schema, policy, promises, verdicts, original, masked, notes + masked.notes, restore
@@ -187,18 +189,14 @@ def check(frame: Any, policy: Policy) -> tuple[Verdict, ...]:
     from shoal.data.frames import to_polars
 
     table, _ = to_polars(frame)
-    schema = policy.schema(table)
+    schema = policy.schema(table, released=True)
     if not schema.quasi_identifiers:
         raise InputError("No quasi-identifier is named: name the columns an intruder may know (--quasi a,b).")
     for name in schema.with_role(Role.IDENTIFIER):
-        raise InputError(
+        raise PromiseError(
             f"The table shows {name!r}, which the policy names as an identifier: it must not be released."
         )
-    return judge(_classes(table, schema), policy.promises(schema))
-
-
-def _classes(table: pl.DataFrame, schema: Schema) -> EquivalenceClasses:
-    return classes_of(table, schema.quasi_identifiers, {a.name: a.kind for a in schema})
+    return judge(released_classes(table, schema), policy.promises(schema))
 
 
 def _shuffled(table: pl.DataFrame, seed: int | None) -> pl.DataFrame:
@@ -214,11 +212,6 @@ def _read_back(path: Path, table: pl.DataFrame) -> pl.DataFrame:
     if path.suffix == ".csv":  # the types are known: no need to guess them again
         return pl.read_csv(path, schema=table.schema)
     return read_table(path)
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _listed(names: Sequence[str]) -> str:

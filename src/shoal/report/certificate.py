@@ -1,81 +1,129 @@
-"""The public certificate: what was promised, what holds, and of which file. Nothing that the release does not show."""
+"""The public certificate: what was promised, what holds, and of which file. Nothing that the release does not show.
+
+Every number in it can be counted again from the released file, and `Certificate.verify` does so.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass, is_dataclass
+from math import isclose
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 import shoal
-from shoal.data.schema import Schema
-from shoal.privacy.model import EquivalenceClasses, Verdict
+from shoal.data.microdata import declared_order
+from shoal.data.schema import Attribute, Kind, Schema
+from shoal.errors import InputError, PromiseError
+from shoal.policy import Policy
+from shoal.privacy.check import judge, released_classes
+from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
+
+_JUDGED = ("asked", "achieved", "holds")
 
 
-def certificate(
-    table: pl.DataFrame, schema: Schema, classes: EquivalenceClasses, verdicts: Sequence[Verdict]
+def certify(
+    table: pl.DataFrame,
+    schema: Schema,
+    classes: EquivalenceClasses,
+    promises: Sequence[PrivacyModel],
+    verdicts: Sequence[Verdict],
 ) -> dict[str, Any]:
-    """Every number here can be counted again from the released file by anyone."""
+    """What can be said of a released table in public."""
     return {
         "made_by": f"shoal {shoal.__version__}",
         "records": table.height,
         "columns": table.columns,
         "quasi_identifiers": schema.quasi_identifiers,
         "confidential": schema.confidential,
+        "attributes": {name: _described(table[name], schema[name]) for name in schema.confidential},
         "classes": len(classes.sizes),
         "smallest_class": int(classes.sizes.min()) if len(classes.sizes) else 0,
-        "models": [verdict.to_dict() for verdict in verdicts],
+        "models": [_stated(*pair) for pair in zip(promises, verdicts, strict=True)],
     }
 
 
-def write_certificate(
-    path: str | Path,
-    table: pl.DataFrame,
-    schema: Schema,
-    classes: EquivalenceClasses,
-    verdicts: Sequence[Verdict],
-    digest: str,
-    *,
-    shuffled: bool,
-) -> None:
-    from shoal.data.files import atomic_write
-
-    content = certificate(table, schema, classes, verdicts)
-    content |= {"record_order": "shuffled" if shuffled else "as in the source", "sha256": digest}
-    with atomic_write(path) as temporary:
-        Path(temporary).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+def _described(column: pl.Series, attribute: Attribute) -> dict[str, Any]:
+    """What distances depend on: the kind and, of a declared order, the part that the release shows."""
+    order = declared_order(column, attribute) if attribute.kind in (Kind.ORDINAL, Kind.NOMINAL) else None
+    if order is None:
+        return {"kind": attribute.kind.value}
+    shown = set(column.cast(pl.String))
+    return {"kind": attribute.kind.value, "domain": [value for value in order.cast(pl.String) if value in shown]}
 
 
-def verify_certificate(path: str | Path, source: str | Path, table: pl.DataFrame) -> tuple[Verdict, ...]:
-    """The certificate's promises, judged anew on the file it must belong to."""
-    import hashlib
+def _stated(promise: PrivacyModel, verdict: Verdict) -> dict[str, Any]:
+    """A model as a policy names it, and how it was judged."""
+    parameters: dict[str, Any] = asdict(promise) if is_dataclass(promise) else {}
+    return {"name": promise.name} | parameters | {name: getattr(verdict, name) for name in _JUDGED}
 
-    from shoal.errors import InputError, PromiseError
-    from shoal.policy import Policy
-    from shoal.release import check
 
+def digest(path: str | Path) -> str:
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A certificate read back."""
+
+    path: Path
+    content: dict[str, Any]
+    policy: Policy  # what was promised
+
+    def verify(self, table: pl.DataFrame) -> tuple[Verdict, ...]:
+        """Judges the promises anew, and refuses a certificate that states something else than the table shows."""
+        schema = self.policy.schema(table, released=True)
+        promises = self.policy.promises(schema)
+        classes = released_classes(table, schema)
+        verdicts = judge(classes, promises)
+        shown = certify(table, schema, classes, promises, verdicts)
+        for name in ("records", "columns", "classes", "smallest_class"):
+            if self.content.get(name) != shown[name]:
+                raise self._false(name, self.content.get(name), shown[name])
+        for stated, verdict in zip(self.content["models"], verdicts, strict=True):
+            if not isclose(stated["achieved"], verdict.achieved, rel_tol=1e-9, abs_tol=1e-12):
+                raise self._false(f"the {verdict.model} achieved", stated["achieved"], verdict.achieved)
+        return verdicts
+
+    def _false(self, name: str, stated: object, shown: object) -> PromiseError:
+        return PromiseError(
+            f"The certificate {str(self.path)!r} states {name} as {stated}, but the file shows {shown}."
+        )
+
+
+def read_certificate(path: str | Path, source: str | Path) -> Certificate:
+    """The certificate of that very file; any other file is refused."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
         policy = Policy(
             quasi_identifiers=content["quasi_identifiers"],
             confidential=content["confidential"],
-            models=[_asked(model) for model in content["models"]],
+            attributes=content["attributes"],
+            models=[_promised(model) for model in content["models"]],
         )
-        digest = content["sha256"]
-    except (OSError, ValueError, KeyError, TypeError):
+        stated = content["sha256"]
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
         raise InputError(f"{str(path)!r} is not a certificate that Shoal wrote.") from None
-    with Path(source).open("rb") as file:
-        if hashlib.file_digest(file, "sha256").hexdigest() != digest:
-            raise PromiseError(
-                f"{str(source)!r} is not the file that {str(path)!r} certifies: its digest differs."
-            )
-    return check(table, policy)
+    try:
+        found = digest(source)
+    except OSError as error:
+        raise InputError(f"{str(source)!r} cannot be read ({error.strerror}): a certificate is of a file.") from None
+    if found != stated:
+        raise PromiseError(f"{str(source)!r} is not the file that {str(path)!r} certifies: its digest differs.")
+    return Certificate(Path(path), content, policy)
 
 
-def _asked(model: dict[str, Any]) -> dict[str, Any]:
+def _promised(model: dict[str, Any]) -> dict[str, Any]:
     """The model as a policy names it."""
-    parameter = {"k-anonymity": "k", "l-diversity": "l", "t-closeness": "t"}[model["name"]]
-    about = {"attribute": model["attribute"]} if "attribute" in model else {}
-    return {"name": model["name"], parameter: model["asked"], **about}
+    float(model["achieved"])  # stated, or it is no certificate
+    return {name: value for name, value in model.items() if name not in _JUDGED}
+
+
+def verify_certificate(path: str | Path, source: str | Path, table: pl.DataFrame) -> tuple[Verdict, ...]:
+    """The certificate's promises, judged anew on the file it must belong to."""
+    return read_certificate(path, source).verify(table)
