@@ -37,9 +37,7 @@ class LDiversity:
         )
         known = ("distinct", "entropy", "recursive")
         require(self.name, "variant", self.variant, f"one of {', '.join(known)}", holds=self.variant in known)
-        require(
-            self.name, "c", self.c, "a number above 0", holds=isinstance(self.c, int | float) and self.c > 0
-        )
+        require(self.name, "c", self.c, "a number above 0", holds=isinstance(self.c, int | float) and self.c > 0)
 
     @property
     def asked(self) -> float:
@@ -59,15 +57,9 @@ class LDiversity:
 
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
         assert self.attribute is not None
-        values = (
-            classes.frame.lazy()
-            .group_by([*classes.quasi, pl.col(self.attribute).alias("@value")])
-            .agg(pl.len())
-        )
-        per_class = (
-            values.group_by(classes.quasi) if classes.quasi else values.group_by(pl.lit(0).alias("@all"))
-        )
-        level = per_class.agg(self._level(pl.col("len")).alias("@level")).collect()["@level"]
+        key, value = classes.keys.columns, classes.frame[self.attribute].alias("@value")
+        counts = classes.keys.with_columns(value).lazy().group_by([*key, "@value"]).agg(pl.len())
+        level = counts.group_by(key).agg(self._level(pl.col("len")).alias("@level")).collect()["@level"]
         achieved = float(level.min() or 0.0)  # type: ignore[arg-type]
         return Verdict(self.name, self.l, achieved, achieved >= self.l - 1e-9, self.attribute)
 

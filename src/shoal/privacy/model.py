@@ -48,27 +48,20 @@ class EquivalenceClasses:
     kinds: dict[str, Kind]
 
     @cached_property
+    def keys(self) -> pl.DataFrame:
+        """The quasi-identifiers under names that no other column of a query has; where there are none, all is alike."""
+        shown = [self.frame[name].alias(f"@{i}") for i, name in enumerate(self.quasi)]
+        return pl.DataFrame(shown or [pl.repeat(0, self.frame.height, eager=True).alias("@0")])
+
+    @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
-        if self.frame.height == 0:
-            return np.zeros(0, np.int64)
-        if not self.quasi:
-            return np.array([self.frame.height])
-        return (
-            self.frame.lazy()
-            .group_by(self.quasi)
-            .agg(pl.len())
-            .select("len")
-            .collect()["len"]
-            .to_numpy()
-            .astype(np.int64)
-        )
+        counts = self.keys.lazy().group_by(self.keys.columns).agg(pl.len()).select("len").collect()
+        return counts["len"].to_numpy().astype(np.int64)
 
     @cached_property
     def members(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Records class after class, and where each class starts."""
-        if not self.quasi:
-            return np.arange(self.frame.height), np.array([0, self.frame.height])
-        lists = self.frame.select(self.quasi).with_row_index("@row").group_by(self.quasi).agg("@row")["@row"]
+        lists = self.keys.with_row_index("@row").group_by(self.keys.columns).agg("@row")["@row"]
         starts = np.append(0, np.cumsum(lists.list.len().to_numpy().astype(np.int64)))
         return lists.explode(empty_as_null=False).to_numpy().astype(np.int64), starts
 

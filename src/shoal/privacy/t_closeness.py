@@ -121,13 +121,14 @@ def _rank_with_null(column: pl.Series) -> npt.NDArray[np.int64]:
 def _farthest_equal(column: pl.Series, classes: EquivalenceClasses) -> float:
     """Largest total variation distance of any class: sum over its values of max(0, p_class - p)."""
     whole = column.alias("@value").to_frame().lazy().group_by("@value").agg((pl.len() / len(column)).alias("@p"))
-    by = list(classes.quasi) or [pl.lit(0).alias("@all")]
-    counts = classes.frame.lazy().group_by([*by, pl.col(column.name).alias("@value")]).agg(pl.len().alias("@n"))
-    key = list(classes.quasi) or ["@all"]
+    key = classes.keys.columns
+    counts = (
+        classes.keys.with_columns(column.alias("@value")).lazy().group_by([*key, "@value"]).agg(pl.len().alias("@n"))
+    )
     excess = (
         counts.join(whole, on="@value", nulls_equal=True)
-        .with_columns(share=pl.col("@n") / pl.col("@n").sum().over(key))
+        .with_columns((pl.col("@n") / pl.col("@n").sum().over(key)).alias("@share"))
         .group_by(key)
-        .agg((pl.col("share") - pl.col("@p")).clip(0).sum().alias("@d"))
+        .agg((pl.col("@share") - pl.col("@p")).clip(0).sum().alias("@d"))
     )
     return float(excess.collect()["@d"].max() or 0.0)  # type: ignore[arg-type]
