@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -10,9 +12,14 @@ import typer
 from shoal.cli import options as opt
 
 if TYPE_CHECKING:
-    from shoal.release import Release
+    from rich.console import Group
 
-_METHODS = "hilbert, sorted, stratified, kd, kd-median, coarsen or safe-harbor"
+    from shoal.privacy import Verdict
+    from shoal.release import Release
+    from shoal.sheet import Sheet
+
+GROUPINGS = ("hilbert", "sorted", "stratified", "kd", "kd-median")
+_METHODS = f"{', '.join(GROUPINGS)}, coarsen or safe-harbor"
 _HOW = "Promise and method"
 
 
@@ -47,7 +54,7 @@ def anonymize(
     k: opt.K = None,
     t: opt.T = None,
     l: opt.L = None,  # noqa: E741
-    l_variant: opt.LVariant = "distinct",
+    l_variant: opt.LVariant = None,
     method: Annotated[str | None, typer.Option(help=f"{_METHODS}.", rich_help_panel=_HOW)] = None,
     resolution: Annotated[
         list[str] | None,
@@ -67,9 +74,7 @@ def anonymize(
     ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the records.")] = False,
     seed: Annotated[int | None, typer.Option(help="Makes a run repeatable; never released.")] = None,
-    report: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the custodian's report (HTML).")
-    ] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the custodian's report (HTML).")] = None,
     certificate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the public certificate (JSON).")
     ] = None,
@@ -81,25 +86,22 @@ def anonymize(
 ) -> None:
     """Mask a table, check the result, and write it; or refuse."""
     from shoal.cli.console import say, show, stages
-    from shoal.data.files import same_file
-    from shoal.errors import InputError
+    from shoal.data.files import atomic_write
     from shoal.release import anonymize as make
 
-    if same_file(source, output):
-        raise InputError(
-            f"The output {output!r} is the input: choose another name, the input is never changed."
-        )
+    opt.check_paths([source, policy], output, [report, certificate])
     chosen = opt.make_policy(
         policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, k, t, l, l_variant,
         rest=rest, method=_method(method, resolution, remainder), suppression=suppress,
     )  # fmt: skip
-    with stages("anonymize", 7) as step:
+    with stages("anonymize", 8) as step, ExitStack() as beside:
         step("reading")
         table = opt.read(source, delimiter, encoding, decimal, text)
         release = make(table, chosen, seed=seed, progress=step)
+        step("writing the report")
+        if report is not None:  # it gets its name after the release, and only if that got its own
+            release.report(beside.enter_context(atomic_write(report)))
         step("writing and judging the file")
-        if report is not None:
-            release.report(report)
         release.write(output, keep_order=keep_order, certificate=certificate, seed=seed)
         step("done")
     for note in release.notes:
@@ -110,17 +112,19 @@ def anonymize(
 def _method(name: str | None, resolution: list[str] | None, remainder: str | None) -> dict[str, Any] | None:
     from shoal.errors import InputError, did_you_mean
 
-    groupings = ("hilbert", "sorted", "stratified", "kd", "kd-median")
+    known = (*GROUPINGS, "coarsen", "safe-harbor")
+    name = name or ("coarsen" if resolution else "stratified" if remainder else None)
     if name is None:
         return None
-    if name in groupings:
+    if name not in known:
+        raise InputError(f"There is no method {name!r}.{did_you_mean(name, known) or f' Known are {_METHODS}.'}")
+    if resolution and name != "coarsen":
+        raise InputError(f"--resolution is for --method coarsen, not for {name}: leave one of them out.")
+    if remainder and name != "stratified":
+        raise InputError(f"--remainder is for --method stratified, not for {name}: leave one of them out.")
+    if name in GROUPINGS:
         return {"name": "grouped", "grouping": name} | ({"remainder": remainder} if remainder else {})
-    if name == "coarsen":
-        return {"name": "coarsen"} | ({"resolution": _resolution(resolution)} if resolution else {})
-    if name == "safe-harbor":
-        return {"name": "safe-harbor"}
-    hint = did_you_mean(name, (*groupings, "coarsen", "safe-harbor")) or f" Known are {_METHODS}."
-    raise InputError(f"There is no method {name!r}.{hint}")
+    return {"name": name} | ({"resolution": _resolution(resolution)} if resolution else {})
 
 
 def _resolution(choices: list[str]) -> int | dict[str, int]:
@@ -132,32 +136,37 @@ def _resolution(choices: list[str]) -> int | dict[str, int]:
         if not number.isdigit():
             raise InputError(f"--resolution {choice!r} is not a number of intervals, nor COLUMN=NUMBER.")
         found[column] = int(number)
-    return found[""] if list(found) == [""] else found
+    if "" in found and len(found) > 1:
+        raise InputError("--resolution gives a number for all columns and one for a column: choose one way.")
+    return found.get("", found)
 
 
-def _summary(release: Release, output: str) -> Any:
-    from rich.table import Table
+def _summary(release: Release, output: str) -> Group:
+    from shoal.sheet import Sheet, for_terminal
 
-    facts = release.to_dict()
-    table = Table(
-        title=f"Released: {output}", title_justify="left", show_header=False, box=None, padding=(0, 2)
-    )
-    rows = {
-        "records": f"{facts['records']:,}",
-        "suppressed": f"{facts['suppressed']:,}",
-        "classes": f"{facts['classes']:,}",
-        "smallest class": f"{facts['smallest_class']:,}",
-        "information loss": f"{facts['information_loss']:.4f}",
-    }
-    for name, value in rows.items():
-        table.add_row(name, value)
-    for verdict in release.verdicts:
-        of = f" of {verdict.attribute}" if verdict.attribute else ""
-        state = "[green]holds[/]" if verdict.holds else "[red]does not hold[/]"
-        table.add_row(
-            f"{verdict.model}{of}", f"asked {verdict.asked:g}, reached {verdict.achieved:.4g}: {state}"
+    facts = [
+        ("records", f"{release.table.height:,}"),
+        ("suppressed", f"{release.suppressed:,}"),
+        ("classes", f"{len(release.classes.sizes):,}"),
+        ("smallest class", f"{release.classes.sizes.min():,}"),
+        ("information loss", f"{release.information_loss:.4f}"),
+    ]
+    return for_terminal([Sheet(f"Released: {output}", ("", "value"), facts), _judgement(release.verdicts)])
+
+
+def _judgement(verdicts: Sequence[Verdict]) -> Sheet:
+    from shoal.sheet import Sheet
+
+    rows = [
+        (
+            v.model + (f" of {v.attribute}" if v.attribute else ""),
+            f"{v.asked:g}",
+            f"{v.achieved:.4g}",
+            "holds" if v.holds else "does not hold",
         )
-    return table
+        for v in verdicts
+    ]
+    return Sheet("Judged on what is shown", ("promise", "asked", "reached", ""), rows, numbers=2)
 
 
 _CHECK_EXAMPLES = """Examples:
@@ -180,7 +189,7 @@ def check(
     k: opt.K = None,
     t: opt.T = None,
     l: opt.L = None,  # noqa: E741
-    l_variant: opt.LVariant = "distinct",
+    l_variant: opt.LVariant = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -188,36 +197,30 @@ def check(
     as_json: opt.Json = False,
 ) -> None:
     """Judge a released file against a policy: exit code 0 if every promise holds, 1 if not."""
-    from shoal.cli.console import show, stages
-    from shoal.report.certificate import verify_certificate
+    from shoal.cli.console import say, show, stages
+    from shoal.errors import InputError
     from shoal.release import check as judge
+    from shoal.report.certificate import read_certificate
+    from shoal.sheet import for_terminal
 
+    if policy is not None and certificate is not None:
+        raise InputError("Give --policy or --certificate: a certificate says itself what was promised.")
+    stated = read_certificate(certificate, source) if certificate is not None else None
+    chosen = opt.make_policy(
+        stated.policy if stated else policy, quasi, confidential, identifiers, None, kind, None, k, t, l, l_variant
+    )
     with stages("check", 3) as step:
         step("reading")
         table = opt.read(source, delimiter, encoding, decimal, text)
         step("judging")
-        if certificate is not None:
-            verdicts = verify_certificate(certificate, source, table)
-        else:
-            chosen = opt.make_policy(
-                policy, quasi, confidential, identifiers, None, kind, None, k, t, l, l_variant
-            )
-            verdicts = judge(table, chosen)
+        verdicts = judge(table, chosen)
+        if stated is not None:
+            stated.verify(table)
         step("done")
+    named = chosen.schema(table, released=True).names
+    if unnamed := [repr(name) for name in table.columns if name not in named]:
+        say(f"No role names {', '.join(unnamed)}: a release made by this policy would not show this.")
     holds = all(verdict.holds for verdict in verdicts)
     facts = {"records": table.height, "holds": holds, "models": [verdict.to_dict() for verdict in verdicts]}
-    show(facts if as_json else _judgement(source, verdicts), as_json)
+    show(facts if as_json else for_terminal([_judgement(verdicts)]), as_json)
     raise typer.Exit(0 if holds else 1)
-
-
-def _judgement(source: str, verdicts: Any) -> Any:
-    from rich.table import Table
-
-    table = Table(
-        "promise", "asked", "reached", "", title=source, title_justify="left", box=None, padding=(0, 2)
-    )
-    for verdict in verdicts:
-        of = f" of {verdict.attribute}" if verdict.attribute else ""
-        state = "[green]holds[/]" if verdict.holds else "[red]does not hold[/]"
-        table.add_row(f"{verdict.model}{of}", f"{verdict.asked:g}", f"{verdict.achieved:.4g}", state)
-    return table

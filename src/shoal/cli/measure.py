@@ -28,9 +28,7 @@ def risk(
     confidential: opt.Confidential = None,
     when: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="CONDITION", help='What must not be learnt, as "charge > 100000". May be repeated.'
-        ),
+        typer.Option(metavar="CONDITION", help='What must not be learnt, as "charge > 100000". May be repeated.'),
     ] = None,
     group: Annotated[
         list[str] | None,

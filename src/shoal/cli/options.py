@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -38,9 +40,7 @@ Kinds = Annotated[
 ]
 Hierarchies = Annotated[
     Path | None,
-    typer.Option(
-        metavar="DIR", help="Folder of COLUMN.csv files: value;level 1;level 2;...", rich_help_panel=_ROLES
-    ),
+    typer.Option(metavar="DIR", help="Folder of COLUMN.csv files: value;level 1;level 2;...", rich_help_panel=_ROLES),
 ]
 K = Annotated[int | None, typer.Option("--k", help="k-anonymity: least class size.", rich_help_panel=_MODELS)]
 T = Annotated[
@@ -52,16 +52,15 @@ L = Annotated[
     typer.Option("--l", help="l-diversity of every confidential column.", rich_help_panel=_MODELS),
 ]
 LVariant = Annotated[
-    str, typer.Option("--l-variant", help="distinct, entropy or recursive.", rich_help_panel=_MODELS)
+    str | None,
+    typer.Option("--l-variant", help="distinct (the default), entropy or recursive.", rich_help_panel=_MODELS),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Delimiter = Annotated[
     str | None,
     typer.Option(metavar="CHAR", help="Of a text file; otherwise detected.", rich_help_panel=_FILES),
 ]
-Encoding = Annotated[
-    str | None, typer.Option(help="Of a text file; otherwise UTF-8.", rich_help_panel=_FILES)
-]
+Encoding = Annotated[str | None, typer.Option(help="Of a text file; otherwise UTF-8.", rich_help_panel=_FILES)]
 Decimal = Annotated[
     str | None, typer.Option(metavar="CHAR", help="Decimal mark; otherwise detected.", rich_help_panel=_FILES)
 ]
@@ -84,8 +83,30 @@ def read(
     return read_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=split(text))
 
 
+def check_paths(read: Sequence[str | Path | None], table: str | None, beside: Sequence[Path | None] = ()) -> None:
+    """Refuses, before any work, to write over what is read, twice to one place, or where nothing can be written."""
+    from shoal.data.files import format_of, is_sql, same_file
+    from shoal.errors import InputError
+
+    if table is not None and not is_sql(table):
+        format_of(Path(table))
+    taken = [path for path in read if path is not None]
+    for target in (path for path in (table, *beside) if path is not None):
+        for path in taken:
+            if same_file(path, target):
+                raise InputError(
+                    f"The output {str(target)!r} would replace {str(path)!r}, which this command reads or writes too: "
+                    "choose another name."
+                )
+        taken.append(target)
+        folder = Path(target).parent
+        if not is_sql(target) and not (folder.is_dir() and os.access(folder, os.W_OK)):
+            state = "may not be written to" if folder.is_dir() else "does not exist"
+            raise InputError(f"{str(target)!r} cannot be written: the folder {str(folder)!r} {state}.")
+
+
 def make_policy(
-    file: Path | None,
+    base: Path | Policy | None,
     quasi: list[str] | None = None,
     confidential: list[str] | None = None,
     identifiers: list[str] | None = None,
@@ -95,14 +116,14 @@ def make_policy(
     k: int | None = None,
     t: float | None = None,
     l: float | None = None,  # noqa: E741
-    l_variant: str = "distinct",
+    l_variant: str | None = None,
     **others: Any,
 ) -> Policy:
-    """The policy of a file, with what the options say put in its place."""
+    """The policy of a file or the one without choices, with what the options say put in its place."""
     from shoal.policy import Policy
 
-    base = Policy.read(file) if file else None
-    choices: dict[str, Any] = {name: getattr(base, name) for name in Policy.model_fields} if base else {}
+    base = Policy.read(base) if isinstance(base, Path) else base or Policy()
+    choices: dict[str, Any] = {name: getattr(base, name) for name in Policy.model_fields}
     roles = {
         "quasi_identifiers": quasi,
         "confidential": confidential,
@@ -112,18 +133,18 @@ def make_policy(
     choices |= {name: tuple(split(values)) for name, values in roles.items() if values}
     choices |= {name: value for name, value in others.items() if value is not None}
     models = _models(k, t, l, l_variant)
-    if models:
-        replaced = {type(model) for model in models}
-        choices["models"] = [m for m in choices.get("models", ()) if type(m) not in replaced] + models
-    attributes = dict(choices.get("attributes", {}))
-    described = _kinds(kinds) | _hierarchies(hierarchies, choices.get("quasi_identifiers", ()))
+    replaced = {type(model) for model in models}
+    choices["models"] = [model for model in base.models if type(model) not in replaced] + models
+    attributes: dict[str, Any] = dict(base.attributes)
+    described = _kinds(kinds) | _hierarchies(hierarchies, choices["quasi_identifiers"])
     for name, choice in described.items():
         known = attributes.get(name)
         attributes[name] = (known.model_dump() if known is not None else {}) | choice
     return Policy(**(choices | {"attributes": attributes}))
 
 
-def _models(k: int | None, t: float | None, l: float | None, l_variant: str) -> list[Any]:  # noqa: E741
+def _models(k: int | None, t: float | None, l: float | None, l_variant: str | None) -> list[Any]:  # noqa: E741
+    from shoal.errors import InputError
     from shoal.privacy import KAnonymity, LDiversity, TCloseness
 
     models: list[Any] = []
@@ -132,19 +153,22 @@ def _models(k: int | None, t: float | None, l: float | None, l_variant: str) -> 
     if t is not None:
         models.append(TCloseness(t))
     if l is not None:
-        models.append(LDiversity(l, variant=l_variant))  # type: ignore[arg-type]
+        models.append(LDiversity(l, variant=l_variant or "distinct"))  # type: ignore[arg-type]
+    elif l_variant is not None:
+        raise InputError("--l-variant says how l-diversity is counted: give --l as well.")
     return models
 
 
 def _kinds(pairs: list[str] | None) -> dict[str, dict[str, Any]]:
     from shoal.data.schema import Kind
-    from shoal.errors import InputError
+    from shoal.errors import InputError, did_you_mean
 
     found: dict[str, dict[str, Any]] = {}
     for pair in split(pairs):
         name, _, kind = pair.rpartition("=")
         if not name or kind not in list(Kind):
-            raise InputError(f"--kind {pair!r} is not COLUMN=KIND with a kind of {', '.join(Kind)}.")
+            hint = did_you_mean(kind, Kind)
+            raise InputError(f"--kind {pair!r} is not COLUMN=KIND with a kind of {', '.join(Kind)}.{hint}")
         found[name] = {"kind": kind}
     return found
 
@@ -156,8 +180,4 @@ def _hierarchies(folder: Path | None, quasi: tuple[str, ...]) -> dict[str, dict[
         return {}
     if not folder.is_dir():
         raise InputError(f"--hierarchies {str(folder)!r} is not a folder.")
-    return {
-        name: {"hierarchy": str(folder / f"{name}.csv")}
-        for name in quasi
-        if (folder / f"{name}.csv").exists()
-    }
+    return {name: {"hierarchy": str(folder / f"{name}.csv")} for name in quasi if (folder / f"{name}.csv").exists()}

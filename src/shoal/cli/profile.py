@@ -37,6 +37,7 @@ def profile(
     from shoal.data.files import atomic_write
     from shoal.profile import profile as examine
 
+    opt.check_paths([source], None, [write_policy])
     with stages("profile", 3) as step:
         step("reading")
         table = opt.read(source, delimiter, encoding, decimal, text)

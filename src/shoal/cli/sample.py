@@ -35,6 +35,7 @@ def discharges(
     from shoal.data.files import write_table
     from shoal.data.sample import discharges as generate
 
+    opt.check_paths([], output)
     with stages("sample", 3) as step:
         step("generating")
         table = generate(rows, seed)
@@ -66,15 +67,11 @@ def regenerate(
 ) -> None:
     """Put plausible values in the place of masked ones, from published counts (Algorithm S1)."""
     from shoal.cli.console import say
-    from shoal.data.files import same_file, write_table
-    from shoal.errors import InputError
+    from shoal.data.files import write_table
     from shoal.masking.regenerate import read_counts
     from shoal.masking.regenerate import regenerate as fill
 
-    if same_file(source, output):
-        raise InputError(
-            f"The output {output!r} is the input: choose another name, the input is never changed."
-        )
+    opt.check_paths([source, counts], output)
     table = opt.read(source, delimiter, encoding, decimal, text)
     write_table(fill(table, read_counts(counts), seed=seed, rescale=rescale), output)
     say(f"Written to {output}.")

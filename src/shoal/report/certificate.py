@@ -100,9 +100,10 @@ def read_certificate(path: str | Path, source: str | Path) -> Certificate:
     """The certificate of that very file; any other file is refused."""
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
+        roles = {"quasi_identifiers": content["quasi_identifiers"], "confidential": content["confidential"]}
         policy = Policy(
-            quasi_identifiers=content["quasi_identifiers"],
-            confidential=content["confidential"],
+            **roles,
+            insensitive=[name for name in content["columns"] if all(name not in names for names in roles.values())],
             attributes=content["attributes"],
             models=[_promised(model) for model in content["models"]],
         )
