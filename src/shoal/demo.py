@@ -53,7 +53,7 @@ def run(folder: Path, rows: int, progress: Callable[[str], None]) -> Group:
     progress("generating discharges")
     table = discharges(rows, seed=7)
     progress("writing table and policy")
-    make_folder(folder)
+    _make_folder(folder)
     write_table(table, folder / "discharges.csv")
     (folder / "shoal.toml").write_text(POLICY, encoding="utf-8")
     policy = Policy.read(folder / "shoal.toml")
@@ -68,7 +68,7 @@ def run(folder: Path, rows: int, progress: Callable[[str], None]) -> Group:
     return _shown(folder, release, before, release.risk(when=[SECRET]))
 
 
-def make_folder(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     from shoal.errors import InputError
 
     try:

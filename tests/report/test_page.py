@@ -236,6 +236,7 @@ def test_a_wide_table_of_many_categories_makes_a_small_page(tmp_path: Path) -> N
         {"quasi_identifiers": ["gaps", "empty"], "confidential": ["gaps"]},
         {"quasi_identifiers": ["number", "gaps", "tree", "moment"], "confidential": ["constant", "flag"]},
         {"quasi_identifiers": ["number"], "models": (), "method": Coarsened(4)},
+        {"quasi_identifiers": ["number", "moment"], "models": (), "method": Coarsened(50)},
         {"quasi_identifiers": ["flag", "gaps"], "confidential": ["number"], "suppression": 0.9,
          "models": [LDiversity(4)]},
     ],
@@ -262,6 +263,7 @@ def test_every_kind_of_column_can_be_reported(policy: dict[str, object]) -> None
     for figure in re.findall(r"<figure>.*?</figure>", page, re.DOTALL):
         ET.fromstring(figure)
     assert row(page, "Records left out")[0] == f"{release.suppressed:,}"
+    assert row(page, "Unique records")[1] == f"{release.risk().uniques:,}"
     assert "nan" not in Outline(page).words.lower().split()
 
 

@@ -42,6 +42,7 @@ class Histogram:
     after: Floats
     ticks: tuple[tuple[float, str], ...]
     missing: tuple[float, float]  # shares before and after
+    tails: bool  # something lies beyond
 
 
 @dataclass(frozen=True)
@@ -158,7 +159,8 @@ def _histogram(coded: Coded, column: MaskedColumn) -> Histogram:
     after = _mass_between(edges, spread, 0.5 if discrete else 0.0)
     n, released = len(coded.codes), max(len(column.index), 1)
     missing = 1.0 - float(coded.counts.sum()) / n, spread.missing / released
-    return Histogram(edges, before / n, after / released, _ticks(coded, edges, discrete), missing)
+    tails = bool(coded.positions[0] < edges[0] or coded.positions[-1] > edges[-1])
+    return Histogram(edges, before / n, after / released, _ticks(coded, edges, discrete), missing, tails)
 
 
 def _edges(coded: Coded, discrete: bool) -> Floats:
@@ -167,8 +169,8 @@ def _edges(coded: Coded, discrete: bool) -> Floats:
     least, most = line[0], line[-1]
     low, high = line[np.searchsorted(below, TAIL)], line[np.searchsorted(below, 1 - TAIL)]
     core = high - low
-    low = least if low - least <= core / 4 else low
-    high = most if most - high <= core / 4 else high
+    low = least if low - least <= core / 2 else low
+    high = most if most - high <= core / 2 else high
     if not discrete:
         return np.linspace(low, high if high > low else low + 1.0, BINS + 1)
     width = np.ceil((high - low + 1) / BINS)
@@ -178,15 +180,18 @@ def _edges(coded: Coded, discrete: bool) -> Floats:
 
 
 def _mass_between(edges: Floats, spread: _Spread, half: float) -> Floats:
-    """Records between the edges: each stretch, half a step wider at both ends, spread evenly."""
-    low, width = spread.low - half, spread.high - spread.low + 2 * half
-    point = width == 0.0
-    scale = 1.0 / np.where(point, 1.0, width)
-    below = [0.0]
-    for edge in edges[1:-1]:
-        share = np.where(point, edge > low, np.clip((edge - low) * scale, 0.0, 1.0))
-        below.append(float(spread.records @ share))
-    return np.diff([*below, float(spread.records.sum())])
+    """Records in each bin: each stretch, half a step wider at both ends, spread evenly over its length."""
+    low, high, records, bins = spread.low - half, spread.high + half, spread.records, len(edges) - 1
+    first = np.searchsorted(edges[1:-1], low, "right")
+    last = np.maximum(np.searchsorted(edges[1:-1], high, "left"), first)
+    across = first < last
+    within = np.bincount(first[~across], records[~across], bins)
+    first, last, low, high = first[across], last[across], low[across], high[across]
+    density = records[across] / (high - low)
+    begun = np.bincount(first, density * (edges[first + 1] - low), bins)
+    ended = np.bincount(last, density * (high - edges[last]), bins)
+    covering = np.cumsum(np.bincount(first + 1, density, bins) - np.bincount(last, density, bins))
+    return np.maximum(within + begun + ended + covering * np.diff(edges), 0.0)
 
 
 def _ticks(coded: Coded, edges: Floats, discrete: bool) -> tuple[tuple[float, str], ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +11,9 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.masked import MaskedColumn
+from shoal.data.schema import Schema
 from shoal.report.distributions import Precision, precision
+from shoal.risk.classes import class_risk, records_at_risk
 from shoal.risk.disclosure import Exposure, Family, expose, value_family
 from shoal.risk.measure import Risk, assess_risk
 from shoal.utility.correlations import Correlations, correlations, place_masked, place_original
@@ -39,9 +41,11 @@ def measure(release: Release) -> Findings:
     families = [value_family(original.frame[name], release.schema[name]) for name in learnt]
     before, after = _exposures(release, families)
     values = zip(learnt, before.families, after.families, strict=True)
+    known = Schema(tuple(release.schema[name] for name in quasi))
+    risk = assess_risk(original.frame, known, groups=release.policy.groups)
     return Findings(
-        before=assess_risk(original.frame, release.schema, groups=release.policy.groups),
-        after=release.risk(),
+        before=risk,
+        after=_risk_after(release, risk, after.sizes),
         sizes=(before.sizes, after.sizes),
         disclosed={name: _side_by_side(one, other) for name, one, other in values},
         losses={name: attribute_loss(original[name], columns[name], kept) for name in quasi},
@@ -62,9 +66,24 @@ def _exposures(release: Release, families: Sequence[Family]) -> tuple[Exposure, 
     return expose(release.original.frame, quasi, families), expose(shown, quasi, left)
 
 
-def _numbered(column: MaskedColumn) -> npt.NDArray[np.uint32]:
+def _risk_after(release: Release, before: Risk, sizes: npt.NDArray[np.int64]) -> Risk:
+    """Where every record has its like, none is unique whatever the intruder knows, and no search is needed."""
+    if sizes.min(initial=2) < 2:
+        return release.risk()
+    records = int(sizes.sum())
+    return replace(
+        before,
+        records=records,
+        uniques=0,
+        classes=class_risk(sizes),
+        records_at_risk={limit: records_at_risk(sizes, limit) for limit in before.records_at_risk},
+        attributes_known=tuple(replace(known, uniques=0, records=records) for known in before.attributes_known),
+    )
+
+
+def _numbered(column: MaskedColumn) -> npt.NDArray[np.int64]:
     """Record -> a number, the same where the same is shown: tells classes as text does, and is quicker."""
-    number = column.text.rank("dense").fill_null(0).cast(pl.UInt32).to_numpy()
+    number = column.text.cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     return number[column.index]
 
 

@@ -8,6 +8,7 @@ everything on it is a count, a share, or a figure of a few dozen marks.
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -287,7 +288,7 @@ def _disclosure_figure(name: str, table: pl.DataFrame) -> str:
         shown = table.sort("exposed_after", "exposed_before", descending=True, maintain_order=True)
         shown = shown.head(DISCLOSED)
         caption += f" Shown are {DISCLOSED} of {table.height:,} values, those that expose most records."
-    labels = [_value_only(condition) for condition in shown["condition"]]
+    labels = [_value_only(condition, name) for condition in shown["condition"]]
     return bars(name, labels, _pair(shown["before"].to_numpy(), shown["after"].to_numpy()), caption=caption)
 
 
@@ -295,12 +296,14 @@ def _most(risks: pl.Series) -> float:
     return float(risks.max() or 0.0)  # type: ignore[arg-type]
 
 
-def _value_only(condition: str) -> str:
-    """`charge between 5 and 9` -> `5 to 9`."""
-    _, between, ends = condition.partition(" between ")
-    if between:
+def _value_only(condition: str, name: str) -> str:
+    """`charge between 5.0 and 9.0` -> `5 to 9`, `diag_p = 'V30'` -> `V30`."""
+    quoted = '"' + name.replace('"', '""') + '"'
+    said = condition.removeprefix(name).removeprefix(quoted)
+    if said.startswith(" between "):
+        ends = re.sub(r"DATE |TIMESTAMP |TIME |'|\.0(?= |$)", "", said.removeprefix(" between "))
         return ends.replace(" and ", " to ", 1)
-    return condition.partition(" = ")[2].strip("'")
+    return said.removeprefix(" = ").removeprefix("'").removesuffix("'").replace("''", "'")
 
 
 # ---- what was lost
@@ -381,13 +384,15 @@ def _losses(findings: Findings) -> str:
 
 
 def _exactness(findings: Findings) -> str:
-    least = sorted(findings.precisions.items(), key=lambda item: item[1].exact)
-    hidden = len(least) - ATTRIBUTES
-    more = f" {hidden:,} attributes that are shown more exactly are left out." if hidden > 0 else ""
+    first = sorted(findings.precisions.items(), key=lambda item: -item[1].exact)
+    if not first[0][1].exact:
+        return ""
+    hidden = len(first) - ATTRIBUTES
+    more = f" {hidden:,} attributes that are shown less exactly are left out." if hidden > 0 else ""
     return bars(
         "Shown exactly, by attribute",
-        [name for name, _ in least[:ATTRIBUTES]],
-        [Series("after", "shown exactly", [found.exact for _, found in least[:ATTRIBUTES]])],
+        [name for name, _ in first[:ATTRIBUTES]],
+        [Series("after", "shown exactly", [found.exact for _, found in first[:ATTRIBUTES]])],
         caption=f"Released records that show one value, and no interval or set.{more}",
     )
 
@@ -399,6 +404,8 @@ def _distribution(coded: Coded, column: MaskedColumn, shown: Precision) -> str:
         return bars(coded.name, found.labels, _pair(found.before, found.after), caption=caption)
     if any(found.missing):
         caption += f" Missing: {percent(found.missing[0])} {BEFORE}, {percent(found.missing[1])} {AFTER}."
+    if found.tails:
+        caption += " The outermost bins hold all that lies beyond, too."
     return histogram(coded.name, found.edges, found.before, found.after, found.ticks, caption=caption)
 
 
@@ -413,8 +420,8 @@ def _in_short(coded: Coded, column: MaskedColumn, shown: Precision) -> str:
     if coded.attribute.kind is not Kind.NUMERIC or np.isnan(before + after):
         return text(f"{said}.")
     return text(
-        f"{said}; intervals {number(shown.width)} wide on average. Mean {number(before)} {BEFORE}, "
-        f"{number(after)} {AFTER}, by the middle of intervals."
+        f"{said}; intervals {number(shown.width)} wide on average. Mean {number(before, 4)} {BEFORE}, "
+        f"{number(after, 4)} {AFTER}, by the middle of intervals."
     )
 
 

@@ -43,18 +43,18 @@ def _cut(plain: str, longest: int) -> str:
 
 
 def percent(share: float) -> str:
-    """A share that never rounds to nothing or to all."""
+    """A share that never rounds to nothing or to all; harmless as HTML."""
     if 0 < share < 0.0001:
-        return "<0.01%"
+        return "≤0.01%"
     if 0.9999 < share < 1:
-        return ">99.99%"
+        return "≥99.99%"
     digits = 2 if share < 0.1 or share > 0.999 else 1
     return f"{100 * share:.{digits}f}".rstrip("0").rstrip(".") + "%" if share else "0%"
 
 
-def number(value: float) -> str:
-    """Three digits, or all before the point."""
-    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+def number(value: float, digits: int = 3) -> str:
+    """So many digits, or all before the point."""
+    return f"{value:,.0f}" if abs(value) >= 10**digits else f"{value:.{digits}g}"
 
 
 # ---- bars
@@ -70,7 +70,7 @@ def bars(
 ) -> str:
     """Horizontal bars, one a series beside each label; `caption` is HTML already."""
     longest = max((float(np.max(s.values, initial=0.0)) for s in series), default=0.0) or 1.0
-    left = 14 + round(6.6 * max((len(_cut(label, _LABEL)) for label in labels), default=0))
+    left = 16 + round(7.1 * max((len(_cut(label, _LABEL)) for label in labels), default=0))
     scale = (WIDTH - left - 56) / longest
     thick = 11 if len(series) > 1 else 14
     height = len(series) * (thick + 1)

@@ -112,9 +112,11 @@ def _homogeneous(models: Sequence[PrivacyModel], most_learnt: Mapping[str, float
     if not bare:
         return []
     measured = " ".join(
-        f"Of {name}, this is so for {risk:.1%} of the records with the value that is learnt most."
+        f"Of {name}, this is so for {risk:.2%} of the records with the value that is learnt most."
         for name, risk in list(bare.items())[:6]
+        if risk
     )
+    measured = measured or "No class of this release is such."
     return [
         Limit(
             "Everybody in a class may share a secret",
