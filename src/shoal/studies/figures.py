@@ -1,0 +1,159 @@
+"""The studies' figures: bars beside each other, bars in a table, heat maps.
+
+Every mark carries its number, so that no figure needs gridlines or a legend to be looked up. Colours are Okabe
+and Ito's, which people with any colour vision can tell apart, and lighter shades of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+GREY, ORANGE = "#6d7f95", "#D55E00"
+BLUE, LIGHT_BLUE, GREEN, LIGHT_GREEN = "#0072B2", "#56B4E9", "#009E73", "#7FCFB4"
+_INK, _SOFT, _LINE = "#17232e", "#52616f", "#dfe5ea"
+_WIDTH = 10.0  # inches
+
+Show = Callable[[float], str]
+
+
+def percent(share: float) -> str:
+    """A share that never rounds to nothing or to all."""
+    if share in (0, 1):
+        return f"{share:.0%}"
+    if share < 0.0001:
+        return "<0.01%"
+    if share > 0.9999:
+        return ">99.99%"
+    return f"{share:.2%}" if share < 0.0995 else f"{share:.1%}"
+
+
+def loss(value: float) -> str:
+    return f"{value:.3f}"
+
+
+def grouped_bars(title: str, labels: Sequence[str], series: Mapping[str, tuple[str, Sequence[float]]]) -> Figure:
+    """For each label one bar a series, a share of 1; a series is its name, its colour and its values."""
+    figure, (axes,) = _sheet(title, 1, 0.9 + len(labels) * (0.22 + 0.18 * len(series)))
+    thick = 0.8 / len(series)
+    places = -np.arange(len(labels), dtype=np.float64)
+    for j, (name, (colour, values)) in enumerate(series.items()):
+        at = places + (0.4 - thick / 2) - j * thick
+        axes.barh(at, values, thick * 0.86, color=colour, label=name)
+        _numbers(axes, at, values, percent, 1.0)
+    axes.set_yticks(places, labels)
+    axes.set(xlim=(0, 1.1), ylim=(places[-1] - 0.55, 0.55))
+    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=1, frameon=False, borderaxespad=0, handlelength=1.2)
+    return figure
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One column of bars: its title, the column of the data and how a value is written."""
+
+    title: str
+    column: str
+    show: Show
+    longest: float | None = None  # what a full bar stands for; the greatest value if not given
+    mark: tuple[float, str] | None = None  # a value to hold the bars against, and its name
+
+
+def bar_table(title: str, data: pl.DataFrame, panels: Sequence[Panel], colours: Mapping[str, str]) -> Figure:
+    """A row for each record of the data (family, setting, values); families stand apart, each in its colour."""
+    heads, rows = _places(data["family"])
+    bottom = rows[-1] - 0.6
+    figure, all_axes = _sheet(title, len(panels), 1.0 - 0.225 * bottom)
+    for axes, panel in zip(all_axes, panels, strict=True):
+        values = data[panel.column].to_list()
+        longest = panel.longest or max([*values, panel.mark[0] if panel.mark else 0.0]) or 1.0
+        axes.barh(rows, values, 0.78, color=[colours[family] for family in data["family"]])
+        _numbers(axes, rows, values, panel.show, longest)
+        axes.set(xlim=(0, longest * 1.34), ylim=(bottom, 0.6))
+        axes.set_title(panel.title, loc="left", fontsize=10.5, color=_INK)
+        if panel.mark:
+            _mark(axes, *panel.mark)
+    first = all_axes[0]
+    first.set_yticks([*rows, *heads.values()], [*data["setting"], *heads])
+    for label in first.get_yticklabels()[len(rows) :]:
+        label.set_fontweight("bold")
+    return figure
+
+
+def _places(families: pl.Series) -> tuple[dict[str, float], npt.NDArray[np.float64]]:
+    """How far down each family's name and each row stand."""
+    heads: dict[str, float] = {}
+    rows: list[float] = []
+    y = 1.5
+    for family in families:
+        if family not in heads:
+            heads[family] = y = y - 1.5
+        rows.append(y := y - 1)
+    return heads, np.array(rows)
+
+
+def heat_map(
+    title: str,
+    values: npt.NDArray[np.float64],
+    labels: Sequence[Sequence[str]],
+    ticks: Sequence[str],
+    across: str,
+    upwards: str,
+    colours: str,
+) -> Figure:
+    """A square of labelled cells, the darker the greater."""
+    figure, (axes,) = _sheet(title, 1, 5.8)
+    top = float(values.max()) or 1.0
+    edges = np.arange(len(ticks) + 1) - 0.5
+    axes.pcolormesh(edges, edges, values, cmap=colours, vmin=0, vmax=1.15 * top, edgecolors="white", linewidth=2)
+    for (i, j), value in np.ndenumerate(values):
+        ink = "white" if value > 0.75 * top else _INK
+        axes.text(j, i, labels[i][j], ha="center", va="center", color=ink, fontsize=11)
+    axes.set_xticks(range(len(ticks)), ticks)
+    axes.set_yticks(range(len(ticks)), ticks)
+    axes.set_xlabel(across, color=_SOFT, labelpad=6)
+    axes.set_ylabel(upwards, color=_SOFT, labelpad=6)
+    axes.tick_params(labelbottom=True)
+    axes.spines["left"].set_visible(False)
+    return figure
+
+
+# ---- what all share
+
+
+def _sheet(title: str, columns: int, height: float) -> tuple[Figure, list[Axes]]:
+    """An empty figure with a title and axes side by side, without frames and gridlines."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(_WIDTH, height), facecolor="white")
+    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
+    figure.suptitle(title, x=0.01, ha="left", weight="bold", fontsize=13, color=_INK)
+    found = list(figure.subplots(1, columns, squeeze=False, sharey=True)[0])
+    for axes in found:
+        axes.set_facecolor("white")
+        axes.grid(visible=False)
+        axes.tick_params(length=0, labelbottom=False, colors=_INK, labelsize=10.5)
+        axes.spines[["top", "right", "bottom"]].set_visible(False)
+        axes.spines["left"].set_color(_LINE)
+    return figure, found
+
+
+def _numbers(axes: Axes, at: npt.NDArray[np.float64], values: Sequence[float], show: Show, longest: float) -> None:
+    """Each bar's number at its end."""
+    behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+    for y, value in zip(at, values, strict=True):
+        axes.text(value + 0.015 * longest, y, show(value), va="center", fontsize=9, color=_INK, bbox=behind)
+
+
+def _mark(axes: Axes, value: float, name: str) -> None:
+    """A line across all bars, named beside the first family, where no bar is."""
+    axes.axvline(value, color=_SOFT, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
+    axes.annotate(name, (value, 0), (4, 0), textcoords="offset points", fontsize=9, color=_SOFT, va="center")
