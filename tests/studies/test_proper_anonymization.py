@@ -312,10 +312,35 @@ def test_lacking_attributes_are_named(table: pl.DataFrame, tmp_path: Path) -> No
         run(tmp_path / "out", data=str(tmp_path / "d.csv"))
 
 
-def test_categories_as_text_are_refused(table: pl.DataFrame, tmp_path: Path) -> None:
-    table.head(50).with_columns(sex=pl.lit("female")).write_csv(tmp_path / "d.csv")
-    with pytest.raises(InputError, match=r"'sex'.*number"):
-        run(tmp_path / "out", data=str(tmp_path / "d.csv"))
+@pytest.mark.parametrize("values", [pl.lit("female"), pl.lit(1.5), pl.lit(-1)])
+def test_what_is_no_code_is_refused(table: pl.DataFrame, tmp_path: Path, values: pl.Expr) -> None:
+    table.head(50).with_columns(sex=values).write_parquet(tmp_path / "d.parquet")
+    with pytest.raises(InputError, match=r"'sex'.*whole numbers"):
+        run(tmp_path / "out", data=str(tmp_path / "d.parquet"))
+
+
+def test_charges_as_text_are_refused(table: pl.DataFrame, tmp_path: Path) -> None:
+    table.head(50).with_columns(charge=pl.lit("high")).write_parquet(tmp_path / "d.parquet")
+    with pytest.raises(InputError, match="'charge'"):
+        run(tmp_path / "out", data=str(tmp_path / "d.parquet"))
+
+
+def test_missing_values_and_whole_numbers_kept_as_floats_are_everyday_input(
+    table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(StudyResult, "write", lambda self: None)
+    some = pl.int_range(pl.len()) % 10 == 0
+    holes = [pl.when(~some).then(pl.col(name)).alias(name) for name in ("race", "age_yrs", "charge")]
+    table.head(500).with_columns(*holes, pl.col("los").cast(pl.Float64)).write_parquet(tmp_path / "d.parquet")
+    found = run(tmp_path / "out", data=str(tmp_path / "d.parquet")).to_dict()
+    json.dumps(found, allow_nan=False)
+    grouped = [s for s in found["statements"] if "zero unequivocal" in s["paper"]]  # type: ignore[attr-defined]
+    assert grouped[0]["agrees"]
+
+
+def test_fewer_records_than_the_largest_k_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="classes of up to 10, but the table has 9"):
+        run(tmp_path / "out", rows=9)
 
 
 def test_an_output_that_is_a_file_is_refused_before_any_work(tmp_path: Path) -> None:

@@ -120,6 +120,10 @@ def run(
     _check_folder(output)
     progress("the table")
     table = _generated(rows, seed) if data is None else _read(data)
+    if table.height < max(LEVELS):
+        raise InputError(
+            f"The study puts records into classes of up to {max(LEVELS)}, but the table has {table.height}: give more."
+        )
     source = f"{table.height:,} " + ("generated discharges" if data is None else f"records of {data}")
     progress("unique records of the original")
     original, _ = prepare(table, _policy(Grouped(), ()))
@@ -176,13 +180,21 @@ def _read(data: str) -> pl.DataFrame:
             f"{data} lacks {', '.join(map(repr, lacking))}: the study needs the paper's nine quasi-identifiers "
             f"({', '.join(QUASI)}) and {CHARGE!r}, under these names."
         )
-    for name in (*QUASI, CHARGE):
-        if not table[name].dtype.is_numeric():
-            raise InputError(
-                f"Column {name!r} of {data} holds text, but the study takes the paper's codes as numbers: "
-                "give each category a number."
-            )
-    return table.select(*QUASI, CHARGE)
+    if not table[CHARGE].dtype.is_numeric():
+        raise InputError(f"Column {CHARGE!r} of {data} holds text, not numbers: give the charges as numbers.")
+    return table.select(*(_codes(table[name], data) for name in QUASI), CHARGE)
+
+
+def _codes(column: pl.Series, data: str) -> pl.Series:
+    """The paper's attributes are codes and counts; some file formats keep whole numbers as floats."""
+    if column.dtype.is_float() and (column == column.round()).all():
+        column = column.cast(pl.Int64)
+    if not column.dtype.is_integer() or (column < 0).any():
+        raise InputError(
+            f"Column {column.name!r} of {data} holds values that are not whole numbers of at least 0, which the "
+            "paper's codes are: give each category a number."
+        )
+    return column
 
 
 def _policy(method: Method, models: Sequence[PrivacyModel], groups: bool = False) -> Policy:
@@ -600,7 +612,7 @@ def _table_s4(printed: Regeneration) -> Part:
             "Only hospital and county of residence are highly correlated (0.811).",
             f"{first}: {strong:.3f}; next {second}: {weaker:.3f}.",
             first == "oshpd_id and patcnty" and abs(weaker) < 0.6 < abs(strong),
-            "Few values are left of what safe harbor masks most, and these are not typical.",
+            f"Only {percent(printed.left)} of the values are left to correlate, and not by chance which.",
         ),
         Statement(
             "On average over the attributes, 3,142,313 of 3,985,166 values (79%) were not masked.",
