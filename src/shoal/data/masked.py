@@ -248,7 +248,8 @@ def _parse(text: pl.Series, attribute: Attribute, values: pl.Series | None) -> p
     if attribute.kind is Kind.DATE:
         return _parse_times(text, dtype)
     if dtype is None or dtype.is_integer():
-        for exact in (pl.Int64, pl.UInt64):
+        # The domain's own type first, or a wildcard would not reach to the end of an unsigned one.
+        for exact in (pl.UInt64, pl.Int64) if dtype == pl.UInt64 else (pl.Int64, pl.UInt64):
             number = text.cast(exact, strict=False)
             if number.null_count() == text.null_count():
                 return number
