@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ class Masked:
     columns: Mapping[str, MaskedColumn]
     kept: npt.NDArray[np.int64] | None = None  # the records released, ascending; None: all
     notes: tuple[str, ...] = ()  # what the custodian should know, in plain words
+    facts: Mapping[str, Any] = field(default_factory=dict)  # what else is known of the result, for machines
 
 
 class Method(Protocol):

@@ -1,0 +1,307 @@
+"""The lattice of a table's generalizations: one level for each attribute, the same for all records (paper 3).
+
+It is searched to the node of least cost that suppresses at most the allowed records. Counting is done in
+`kernels/lattice.py`; what it leaves out cannot win. Costs, with n records and classes below k suppressed:
+
+- discernibility: sum of f^2 over kept classes + n for each suppressed record
+- loss: each released value counts the share of the domain it admits, a suppressed record all of it
+- average-class-size: n / classes, the suppressed records one of them
+- precision: each value counts its level's share of the hierarchy's height
+- entropy: each value counts log2 of how many records show it, from 0 (original values) to 1 (all alike)
+
+The last three but one give each attribute a loss from 0 to 1, and their geometric or arithmetic mean is the cost.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.data.microdata import Coded, Microdata
+from shoal.errors import InputError
+
+Cost = Literal["discernibility", "loss", "average-class-size", "precision", "entropy"]
+Mean = Literal["geometric", "arithmetic"]
+Levels = tuple[int, ...]
+Ints = npt.NDArray[np.int64]
+
+_PARTS = 24  # the lattice is searched in at least that many parts, side by side ...
+_PART = 1 << 22  # ... of at most that many nodes
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """The nodes found within the suppression limit, cheapest first; and what is known of the others."""
+
+    number: Ints
+    cost: npt.NDArray[np.float64]
+    suppressed: Ints
+    checked: int
+    bound: float  # no node that was not looked at costs less than this
+
+
+@dataclass(frozen=True)
+class Tree:
+    """One attribute's hierarchy over the values that occur: level by level, dense codes in tree order."""
+
+    codes: Ints  # [level, value that occurs] -> code of its node
+    shown: Ints  # record -> value that occurs
+    domain: npt.NDArray[np.float64]  # [level, value that occurs] -> the share of the domain that its node admits
+    single: float  # the share of the domain that one value is
+    weight: float
+
+    @property
+    def levels(self) -> int:
+        return len(self.codes)
+
+    @property
+    def mask(self) -> int:
+        """As many ones as a code needs bits."""
+        return (1 << int(self.codes[0].max()).bit_length()) - 1
+
+    def parents(self, level: int) -> Ints:
+        """code at the level -> code one level up."""
+        up = np.zeros(int(self.codes[level].max()) + 1, np.int64)
+        up[self.codes[level]] = self.codes[level + 1]
+        return up
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """A table collapsed to distinct rows, each packed into one key; attributes with most levels least significant."""
+
+    trees: list[Tree]
+    position: Ints  # place in the lattice -> quasi-identifier
+    shift: Ints
+    keys: npt.NDArray[np.uint64]
+    counts: Ints
+    row: Ints  # record -> distinct row
+
+    @property
+    def levels(self) -> Ints:
+        return np.array([tree.levels for tree in self.trees])
+
+    @property
+    def nodes(self) -> int:
+        return prod(tree.levels for tree in self.trees)
+
+    def at(self, number: int) -> Levels:
+        """A node's number as levels, in the lattice's own order of attributes."""
+        return tuple(int(level) for level in np.unravel_index(number, tuple(self.levels)))
+
+    def by_attribute(self, levels: Levels) -> Levels:
+        """Levels in the lattice's order as levels in the order of the quasi-identifiers."""
+        found = np.empty(len(levels), np.int64)
+        found[self.position] = levels
+        return tuple(int(level) for level in found)
+
+    def lifted(self, levels: Levels, rows: Ints | slice = slice(None)) -> npt.NDArray[np.uint64]:
+        """Each distinct row's key at these levels; attributes not mentioned stay at level 0."""
+        packed = self.keys[rows]
+        keys = np.zeros(len(packed), np.uint64)
+        for a, tree in enumerate(self.trees):
+            code = (packed >> np.uint64(self.shift[a])) & np.uint64(tree.mask)
+            up = tree.codes[levels[a] if a < len(levels) else 0][code.astype(np.int64)]
+            keys |= up.astype(np.uint64) << np.uint64(self.shift[a])
+        return keys
+
+    def classes(self, levels: Levels) -> tuple[Ints, Ints]:
+        """record -> class at these levels, and the classes' sizes."""
+        _, label = np.unique(self.lifted(levels), return_inverse=True)
+        return label[self.row].astype(np.int64), np.bincount(label, self.counts).astype(np.int64)
+
+
+def lattice_of(microdata: Microdata) -> Lattice:
+    """Every quasi-identifier needs a hierarchy."""
+    trees = [_tree(coded) for coded in microdata.quasi]
+    position = np.argsort([tree.levels for tree in trees], kind="stable")
+    trees = [trees[i] for i in position]
+    bits = [tree.mask.bit_length() for tree in trees]
+    if sum(bits) > 64:
+        raise InputError(
+            f"The quasi-identifiers have too many values together for an exact search ({sum(bits)} bits, 64 at most): "
+            "name fewer, or coarsen those with most values first."
+        )
+    shift = np.array([sum(bits[a + 1 :]) for a in range(len(bits))])
+    packed = np.zeros(len(microdata), np.uint64)
+    for a, tree in enumerate(trees):
+        packed |= tree.shown.astype(np.uint64) << np.uint64(shift[a])
+    keys, row, counts = np.unique(packed, return_inverse=True, return_counts=True)
+    return Lattice(trees, position, shift, keys, counts.astype(np.int64), row.astype(np.int64))
+
+
+def _tree(coded: Coded) -> Tree:
+    hierarchy = coded.attribute.hierarchy
+    if hierarchy is None:
+        raise InputError(
+            f"Column {coded.name!r} has no hierarchy: give one (--hierarchies DIR), or use method 'cut-points'."
+        )
+    ancestors, lines = hierarchy.ancestors.astype(np.int64), hierarchy.lines.astype(np.float64)
+    codes = coded.codes.astype(np.int64)
+    if (codes < 0).any():  # missing: a leaf of its own, below nothing but the root
+        own = ancestors.max(axis=1, keepdims=True) + 1
+        own[-1] = ancestors[-1, 0]
+        ancestors, lines = np.hstack([ancestors, own]), np.append(lines, 0.0)
+        codes = np.where(codes < 0, ancestors.shape[1] - 1, codes)
+    occurs, shown = np.unique(codes, return_inverse=True)
+    dense = np.array([np.unique(level[occurs], return_inverse=True)[1] for level in ancestors])
+    below = np.array([np.bincount(level, lines)[level[occurs]] for level in ancestors])
+    values = float(hierarchy.lines.sum())
+    return Tree(dense, shown, np.maximum(below, 1.0) / values, 1.0 / values, coded.attribute.weight)
+
+
+def _prices(lattice: Lattice, cost: Cost, mean: Mean) -> tuple[object, ...]:
+    """What showing each node costs one record, in the form the kernel takes."""
+    from shoal.kernels.lattice import ARITHMETIC, CLASS_SIZE, DISCERNIBILITY, GEOMETRIC
+
+    n = float(lattice.counts.sum())
+    kind = {"discernibility": DISCERNIBILITY, "average-class-size": CLASS_SIZE}.get(
+        cost, GEOMETRIC if mean == "geometric" else ARITHMETIC
+    )
+    height, d = int(lattice.levels.max()), len(lattice.trees)
+    at, totals = np.zeros((d, height), np.int64), np.zeros((d, height))
+    least, greatest = np.zeros(d), np.ones(d)
+    flat: list[npt.NDArray[np.float64]] = []
+    place = 0
+    for a, tree in enumerate(lattice.trees):
+        records = np.bincount(tree.shown).astype(np.float64)
+        for level in range(tree.levels):
+            prices = _node_prices(tree, level, records, cost)
+            flat.append(prices)
+            at[a, level], place = place, place + len(prices)
+            totals[a, level] = records @ prices[tree.codes[level]]
+        if cost == "entropy":
+            least[a], greatest[a] = totals[a, 0] / n, np.log2(n)
+        elif cost == "loss":
+            least[a] = tree.single
+    weight = np.array([tree.weight for tree in lattice.trees])
+    return kind, n, np.concatenate(flat), at, totals, least, greatest, weight
+
+
+def _node_prices(tree: Tree, level: int, records: npt.NDArray[np.float64], cost: Cost) -> npt.NDArray[np.float64]:
+    code = tree.codes[level]
+    prices = np.zeros(int(code.max()) + 1)
+    if cost == "loss":
+        prices[code] = tree.domain[level]
+    elif cost == "precision":
+        prices[:] = level / max(1, tree.levels - 1)
+    elif cost == "entropy":
+        prices = np.log2(np.bincount(code, records))
+    return prices
+
+
+def search(
+    lattice: Lattice, k: int, limit: int, cost: Cost, mean: Mean, *, seconds: float | None = None, whole: bool = False
+) -> Nodes:
+    """The nodes that may win, or all of them with `whole`; stops after so many seconds with what it has."""
+    from shoal.kernels.lattice import mean_loss, merge_rows, sort_rows, walk
+
+    deadline = time.monotonic() + seconds if seconds is not None else float("inf")
+    price = _prices(lattice, cost, mean)
+    kind, n, _, _, totals, least, greatest, weight = price
+    fields = lattice.shift, np.array([tree.mask for tree in lattice.trees])
+    parents = _parents(lattice)
+    best = np.array([np.inf])
+    found: list[tuple[Ints, npt.NDArray[np.float64], Ints]] = []
+    checked, bound = 0, float("inf")
+
+    def bound_of(fixed: Levels) -> float:
+        if cost in ("discernibility", "average-class-size"):
+            return 0.0
+        levels = [*fixed, *([0] * (len(lattice.trees) - len(fixed)))]
+        sums = np.array([totals[a, level] for a, level in enumerate(levels)])  # type: ignore[index]
+        return float(mean_loss(kind, n, sums, least, greatest, weight))
+
+    def look(fixed: Levels) -> tuple[int, float] | None:
+        below = bound_of(fixed)
+        if time.monotonic() > deadline:
+            return 0, below
+        if not whole and below >= best[0]:
+            return None
+        keys, counts = lattice.lifted(fixed), lattice.counts.copy()
+        sort_rows(keys, counts, len(keys), np.empty_like(keys), np.empty_like(counts))
+        rows = merge_rows(keys, counts, len(keys))
+        size = lattice.nodes // prod(int(l) for l in lattice.levels[: len(fixed)])
+        costs, out = np.full(size, np.inf), np.full(size, -1)
+        looked = walk(
+            keys[:rows], counts[:rows], fields, parents, price, lattice.levels, np.array(fixed, np.int64), k, limit,
+            best, not whole, costs, out,
+        )  # fmt: skip
+        good = np.flatnonzero(np.isfinite(costs))
+        first = int(np.ravel_multi_index([*fixed, *([0] * (len(lattice.trees) - len(fixed)))], tuple(lattice.levels)))
+        found.append((good + first, costs[good], out[good]))
+        return looked, float("inf")
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for result in pool.map(look, _parts(lattice)):
+            if result is not None:
+                checked, bound = checked + result[0], min(bound, result[1])
+    return _sorted_nodes(found, checked, bound)
+
+
+def _parts(lattice: Lattice) -> Iterator[Levels]:
+    """Levels of the first attributes, coarse ones first: they are cheap and give a cost to beat."""
+    levels = [int(level) for level in lattice.levels]
+    fixed = 0
+    while fixed < len(levels) and (prod(levels[:fixed]) < _PARTS or prod(levels[fixed:]) > _PART):
+        fixed += 1
+    yield from sorted(product(*(range(level) for level in levels[:fixed])), key=sum, reverse=True)
+
+
+def _parents(lattice: Lattice) -> tuple[Ints, Ints]:
+    at = np.zeros((len(lattice.trees), int(lattice.levels.max())), np.int64)
+    flat: list[Ints] = []
+    place = 0
+    for a, tree in enumerate(lattice.trees):
+        for level in range(tree.levels - 1):
+            flat.append(tree.parents(level))
+            at[a, level], place = place, place + len(flat[-1])
+    return np.concatenate([*flat, np.zeros(1, np.int64)]), at
+
+
+def _sorted_nodes(found: list[tuple[Ints, npt.NDArray[np.float64], Ints]], checked: int, bound: float) -> Nodes:
+    empty = np.zeros(0, np.int64)
+    number, cost, out = (np.concatenate([part[i] for part in found]) if found else empty for i in range(3))
+    order = np.lexsort((number, cost))
+    return Nodes(number[order], cost[order].astype(np.float64), out[order], checked, bound)
+
+
+def losses(lattice: Lattice) -> npt.NDArray[np.float64]:
+    """Every node's loss when nothing is suppressed (geometric mean), in the order of the nodes' numbers."""
+    _, n, _, _, totals, least, greatest, weight = _prices(lattice, "loss", "geometric")
+    total = np.zeros(1)
+    for a, tree in enumerate(lattice.trees):
+        mean = totals[a, : tree.levels] / n  # type: ignore[index, operator]
+        span = greatest[a] - least[a]  # type: ignore[index]
+        loss = np.maximum(0.0, mean - least[a]) / span if span > 0 else np.zeros(tree.levels)  # type: ignore[index]
+        total = (total[:, None] + weight[a] * np.log1p(loss)[None, :]).ravel()  # type: ignore[index]
+    return np.asarray(total)
+
+
+def cost_at(lattice: Lattice, levels: Levels, bad: npt.NDArray[np.bool_], label: Ints, cost: Cost, mean: Mean) -> float:
+    """A node's cost when just these of its classes are suppressed; `label` is the class of each record."""
+    from shoal.kernels.lattice import mean_loss
+
+    kind, n, prices, at, totals, least, greatest, weight = _prices(lattice, cost, mean)
+    sizes = np.bincount(label).astype(np.float64)
+    out = float(sizes[bad].sum())
+    if cost == "discernibility":
+        return float((sizes[~bad] ** 2).sum() + len(label) * out)
+    if cost == "average-class-size":
+        return len(label) / (int((~bad).sum()) + bool(out))
+    suppressed = bad[label]
+    sums = np.empty(len(levels))
+    for a, (tree, level) in enumerate(zip(lattice.trees, levels, strict=True)):
+        code = tree.codes[level][tree.shown[suppressed]]
+        paid = prices[at[a, level] + code].sum()  # type: ignore[index]
+        sums[a] = totals[a, level] - paid + out * greatest[a]  # type: ignore[index]
+    return float(mean_loss(kind, n, sums, least, greatest, weight))
