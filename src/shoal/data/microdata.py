@@ -7,6 +7,7 @@ own. Distances live on positions divided by sigma (paper 1, Eq. 2; SPEC 1.5).
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -112,7 +113,8 @@ class Microdata:
 
     @cached_property
     def quasi(self) -> list[Coded]:
-        return [self[name] for name in self.schema.quasi_identifiers]
+        with ThreadPoolExecutor() as pool:
+            return list(pool.map(self.__getitem__, self.schema.quasi_identifiers))
 
     def rows(self) -> npt.NDArray[np.float32]:
         """The quasi-identifiers as one row-major matrix of standardised places, each counted from its least.
@@ -120,10 +122,14 @@ class Microdata:
         So single precision tells large numbers apart; and no weight or domain, however odd, leaves what can be squared.
         """
         matrix = np.empty((len(self), len(self.quasi)), np.float32)
-        for j, coded in enumerate(self.quasi):
-            places = coded.places()
+
+        def fill(j: int) -> None:
+            places = self.quasi[j].places()
             from_least = np.nan_to_num(places - places.min(), posinf=_FAR)
-            matrix[:, j] = np.minimum(from_least, _FAR).astype(np.float32)[coded.codes]
+            matrix[:, j] = np.minimum(from_least, _FAR).astype(np.float32)[self.quasi[j].codes]
+
+        with ThreadPoolExecutor() as pool:
+            list(pool.map(fill, range(len(self.quasi))))
         return matrix
 
 
