@@ -21,6 +21,7 @@ import polars as pl
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Role, Schema
 from shoal.errors import InputError, PromiseError
+from shoal.masking.grouped import class_size
 from shoal.masking.method import Masked
 from shoal.policy import Policy
 from shoal.privacy.check import judge, refuse_broken, released_classes
@@ -138,6 +139,7 @@ def anonymize(frame: Any, policy: Policy, *, seed: int | None = None, progress: 
     say("checking the table")
     original, notes = prepare(table, policy)
     promises = policy.promises(original.schema)
+    class_size(original, promises)  # whatever the method, a class needs k records
     say("masking")
     masked = policy.method.mask(original, promises, suppression=policy.suppression, seed=seed)
     say("publishing")
@@ -207,10 +209,16 @@ def _shuffled(table: pl.DataFrame, seed: int | None) -> pl.DataFrame:
 
 def _read_back(path: Path, table: pl.DataFrame) -> pl.DataFrame:
     """What stands in the written file."""
+    from shoal.data.csv_files import utf8_source
     from shoal.data.files import read_table
 
     if path.suffix == ".csv":  # the types are known: no need to guess them again
-        return pl.read_csv(path, schema=table.schema)
+        source = utf8_source(path, "utf-8")  # a column called x^2 would pass for a compressed file
+        types = [pl.String if dtype == pl.Null else dtype for dtype in table.dtypes]
+        # Without quotes the empty text is missing: so every reader has it.
+        written = pl.read_csv(source, schema_overrides=types, null_values="", glob=False)
+        written.columns = table.columns  # Polars leaves doubled quotes in names as they are
+        return written
     return read_table(path)
 
 
