@@ -76,8 +76,8 @@ shoal utility d.csv r.csv --policy shoal.toml --json"""
 
 
 def utility(
-    original: Annotated[str, typer.Argument(metavar="ORIGINAL")],
-    masked: Annotated[str, typer.Argument(metavar="MASKED")],
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The table before masking.")],
+    masked: Annotated[str, typer.Argument(metavar="MASKED", help="The table as released.")],
     policy: opt.PolicyFile = None,
     quasi: opt.Quasi = None,
     confidential: opt.Confidential = None,

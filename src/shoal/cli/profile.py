@@ -22,7 +22,7 @@ shoal profile d.csv --write-policy shoal.toml"""
 
 
 def profile(
-    source: Annotated[str, typer.Argument(metavar="FILE")],
+    source: Annotated[str, typer.Argument(metavar="FILE", help="The table to look at.")],
     write_policy: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a starting policy, to be looked through.")
     ] = None,

@@ -26,9 +26,9 @@ shoal sample discharges --rows 200000 --seed 7 -o d.csv
 shoal sample discharges --rows 4000000 -o d.parquet"""
 )
 def discharges(
-    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE")],
+    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where the table goes.")],
     rows: Annotated[int, typer.Option(help="How many discharges.")] = 100_000,
-    seed: Annotated[int | None, typer.Option(help="Makes the table repeatable.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Makes the table repeatable.")] = None,
 ) -> None:
     """Synthetic hospital discharges: nine quasi-identifiers, charge and diagnosis."""
     from shoal.cli.console import say, stages
@@ -53,13 +53,13 @@ shoal regenerate masked.csv -o plain.csv --counts counts.json --rescale --seed 1
 
 
 def regenerate(
-    source: Annotated[str, typer.Argument(metavar="MASKED")],
-    output: Annotated[str, typer.Option("-o", "--output", metavar="OUT")],
+    source: Annotated[str, typer.Argument(metavar="MASKED", help="A table with masked values.")],
+    output: Annotated[str, typer.Option("-o", "--output", metavar="OUT", help="Where the table goes.")],
     counts: Annotated[
         Path, typer.Option(metavar="FILE", help="Published counts of masked values: attribute,value,count.")
     ],
     rescale: Annotated[bool, typer.Option("--rescale", help="Fit counts that do not add up.")] = False,
-    seed: Annotated[int | None, typer.Option()] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Makes a run repeatable.")] = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -85,7 +85,7 @@ shoal demo -o try --rows 200000"""
 
 
 def demo(
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")] = Path("demo"),
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where all goes.")] = Path("demo"),
     rows: Annotated[int, typer.Option(help="How many synthetic discharges.")] = 50_000,
 ) -> None:
     """Generate discharges, anonymize them, and show risk before and after."""

@@ -25,10 +25,10 @@ shoal study proper-anonymization -o study
 shoal study proper-anonymization --rows 3985166 -o study""",
 )
 def proper_anonymization(
-    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where figures and tables go.")],
     data: Annotated[str | None, typer.Option(metavar="FILE", help="A table of paper 1's attributes.")] = None,
     rows: Annotated[int, typer.Option(help="Size of the generated table.")] = 400_000,
-    seed: Annotated[int, typer.Option()] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Of the generated table.")] = 1,
     as_json: opt.Json = False,
 ) -> None:
     """Paper 1: Figures S3 to S7 and Tables S4, S5, S9."""

@@ -1,0 +1,75 @@
+"""The command line run inside the test's own process, and a table to run it on."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from shoal.cli.main import run
+
+QUASI = ("oshpd_id", "age_yrs", "sex", "ethncty", "race", "patzip", "patcnty", "los", "adm_qtr")
+ROLES = ("--quasi", ",".join(QUASI), "--confidential", "charge")
+ROWS = 3_000
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a command printed and how it ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output, which must be one JSON document and nothing else."""
+
+        def refuse(constant: str) -> None:
+            raise AssertionError(f"{constant} is not JSON")
+
+        return json.loads(self.out, parse_constant=refuse)
+
+    @property
+    def sentence(self) -> str:
+        """The one line that a command ends with when it cannot go on."""
+        assert self.err.endswith("\n")
+        assert "Traceback" not in self.err
+        assert "inside Shoal" not in self.err
+        (line,) = self.err.splitlines()
+        assert line.startswith("shoal: ")
+        assert self.out == ""
+        return line.removeprefix("shoal: ")
+
+
+Shoal = Callable[..., Run]
+
+
+@pytest.fixture
+def shoal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shoal:
+    def command(*words: str | Path) -> Run:
+        monkeypatch.setattr(sys, "argv", ["shoal", *map(str, words)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as stop:
+            run()
+        printed = capsys.readouterr()
+        assert stop.value.code is None or isinstance(stop.value.code, int)
+        return Run(stop.value.code or 0, printed.out, printed.err)
+
+    return command
+
+
+@pytest.fixture(scope="session")
+def discharges(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A table of synthetic discharges; never written to."""
+    from shoal.data.files import write_table
+    from shoal.data.sample import discharges as generate
+
+    path = tmp_path_factory.mktemp("discharges") / "d.csv"
+    write_table(generate(ROWS, 7), path)
+    return path

@@ -1,0 +1,169 @@
+"""`shoal check`: 0 where every promise holds, 1 where one does not, 2 where nothing can be said."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli.conftest import ROLES, Run, Shoal
+
+PEOPLE = "age,sex,charge\n" + "[20;29],M,1\n" * 2 + "[20;29],M,2\n" * 2 + "[30;39],F,1\n" * 3
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> Path:
+    (tmp_path / "r.csv").write_text(PEOPLE)
+    return tmp_path / "r.csv"
+
+
+@pytest.fixture
+def certified(shoal: Shoal, discharges: Path, tmp_path: Path) -> tuple[Path, Path]:
+    release, certificate = tmp_path / "r.csv", tmp_path / "c.json"
+    run = shoal("anonymize", discharges, "-o", release, *ROLES, "--k", "4", "--t", "0.2", "--insensitive", "diag_p",
+                "--certificate", certificate)  # fmt: skip
+    assert run.code == 0
+    return release, certificate
+
+
+def test_a_promise_that_holds(shoal: Shoal, people: Path) -> None:
+    run = shoal("check", people, "--quasi", "age,sex", "--confidential", "charge", "--k", "3", "--json")
+    model = {"name": "k-anonymity", "asked": 3, "achieved": 3, "holds": True}
+    assert (run.code, run.err) == (0, "")
+    assert run.json == {"records": 7, "holds": True, "models": [model]}
+
+
+@pytest.mark.parametrize(
+    ("asked", "reached"), [(["--k", "4"], 3), (["--k", "3", "--l", "2"], 1), (["--k", "2", "--t", "0.1"], 2 / 7)]
+)
+def test_a_promise_that_does_not_hold(shoal: Shoal, people: Path, asked: list[str], reached: float) -> None:
+    run = shoal("check", people, "--quasi", "age,sex", "--confidential", "charge", *asked, "--json")
+    assert run.code == 1
+    assert not run.json["holds"]
+    assert run.json["models"][-1]["achieved"] == pytest.approx(reached)
+    shown = shoal("check", people, "--quasi", "age,sex", "--confidential", "charge", *asked)
+    assert (shown.code, "does not hold" in shown.out) == (1, True)
+
+
+def test_what_no_role_names_is_told(shoal: Shoal, people: Path) -> None:
+    run = shoal("check", people, "--quasi", "age", "--k", "3")
+    assert (run.code, "'sex', 'charge'" in run.err) == (0, True)
+
+
+def test_a_policy_with_identifiers_fits_a_release_without_them(shoal: Shoal, people: Path) -> None:
+    policy = people.parent / "shoal.toml"
+    policy.write_text(
+        'identifiers = ["name"]\nquasi_identifiers = ["age", "sex"]\nconfidential = ["charge"]\n'
+        'models = [{name = "k-anonymity", k = 3}]\n[attributes]\nname.kind = "nominal"\nage.kind = "numeric"\n'
+    )
+    assert shoal("check", people, "--policy", policy).code == 0
+    assert shoal("check", people, "--policy", policy, "--k", "4").code == 1
+    assert shoal("risk", people, "--policy", policy).code == 0
+
+
+def test_an_identifier_that_is_shown_breaks_the_promise(shoal: Shoal, people: Path) -> None:
+    run = shoal("check", people, "--identifiers", "sex", "--quasi", "age", "--k", "2")
+    assert (run.code, "'sex'" in run.sentence) == (1, True)
+
+
+def test_input_that_cannot_be_judged(shoal: Shoal, people: Path) -> None:
+    assert "'agee'" in shoal("check", people, "--quasi", "agee").sentence
+    assert "quasi-identifier" in shoal("check", people).sentence
+    assert "no file" in shoal("check", people.with_name("other.csv"), "--quasi", "age").sentence
+
+
+# ---- by certificate
+
+
+def test_a_certificate_is_enough(shoal: Shoal, certified: tuple[Path, Path]) -> None:
+    release, certificate = certified
+    run = shoal("check", release, "--certificate", certificate, "--json")
+    assert (run.code, run.err) == (0, "")
+    assert [(m["name"], m["asked"], m["holds"]) for m in run.json["models"]] == [
+        ("k-anonymity", 4, True),
+        ("t-closeness", 0.2, True),
+    ]
+    assert shoal("check", release, "--certificate", certificate, "--k", "100").code == 1  # options win
+
+
+@pytest.mark.parametrize("change", ["one value", "a record less", "broken"])
+def test_a_file_that_was_changed_is_refused(shoal: Shoal, certified: tuple[Path, Path], change: str) -> None:
+    release, certificate = certified
+    lines = release.read_text().splitlines(keepends=True)
+    lines[5:6] = {"one value": [lines[5].replace("1", "2")], "a record less": [], "broken": ['"\n']}[change]
+    release.write_text("".join(lines))
+    run = shoal("check", release, "--certificate", certificate)
+    assert (run.code, "its digest differs" in run.sentence) == (1, True)
+
+
+def forged(shoal: Shoal, certified: tuple[Path, Path], change: dict[str, Any]) -> Run:
+    release, certificate = certified
+    content = json.loads(certificate.read_text())
+    for path, value in change.items():
+        *parents, last = [int(part) if part.isdigit() else part for part in path.split(".")]
+        part = content
+        for parent in parents:
+            part = part[parent]
+        part[last] = value
+    certificate.write_text(json.dumps(content))
+    return shoal("check", release, "--certificate", certificate)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"records": 4000},
+        {"classes": 1},
+        {"smallest_class": 100},
+        {"columns": ["age_yrs"]},
+        {"models.0.achieved": 100},
+        {"models.1.achieved": 0.0},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_a_certificate_that_states_what_is_not_so_is_refused(
+    shoal: Shoal, certified: tuple[Path, Path], change: dict[str, Any]
+) -> None:
+    run = forged(shoal, certified, change)
+    assert (run.code, "but the file shows" in run.err) == (1, True)
+
+
+def test_a_certificate_that_promises_more_than_holds_is_refused(shoal: Shoal, certified: tuple[Path, Path]) -> None:
+    assert forged(shoal, certified, {"models.0.k": 100}).code == 1
+
+
+@pytest.mark.parametrize(
+    "content", ["", "[]", "{}", "null", '{"sha256": 1}', '{"quasi_identifiers": 1}', "\xff", "not there"]
+)
+def test_what_is_no_certificate_is_told(shoal: Shoal, people: Path, content: str) -> None:
+    certificate = people.with_name("c.json")
+    if content != "not there":
+        certificate.write_bytes(content.encode("latin-1"))
+    run = shoal("check", people, "--certificate", certificate)
+    assert (run.code, "is not a certificate that Shoal wrote" in run.sentence) == (2, True)
+
+
+def test_models_are_certified_with_all_they_mean(shoal: Shoal, tmp_path: Path) -> None:
+    """Variant, distance and declared order: judged otherwise, the figures would not be these."""
+    source, release, certificate = (tmp_path / name for name in ("d.csv", "r.csv", "c.json"))
+    words = ("low", "mid", "high", "mid", "low", "low")
+    source.write_text("age,word\n" + "".join(f"{i % 9},{words[i % 6]}\n" for i in range(60)))
+    policy = tmp_path / "shoal.toml"
+    policy.write_text(
+        'quasi_identifiers = ["age"]\nconfidential = ["word"]\n'
+        'models = [{name = "l-diversity", l = 2, variant = "entropy"}, {name = "t-closeness", t = 0.2}]\n'
+        '[attributes]\nword = {kind = "ordinal", domain = ["none", "low", "mid", "high", "unheard-of"]}\n'
+    )
+    run = shoal("anonymize", source, "-o", release, "--policy", policy, "--certificate", certificate, "--json")
+    assert run.code == 0
+    content = json.loads(certificate.read_text())
+    assert content["attributes"] == {"word": {"kind": "ordinal", "domain": ["low", "mid", "high"]}}
+    again = shoal("check", release, "--certificate", certificate, "--json")
+    assert (again.code, again.json["models"]) == (0, run.json["models"])
+
+
+def test_a_policy_or_a_certificate(shoal: Shoal, people: Path) -> None:
+    run = shoal("check", people, "--certificate", people, "--policy", people)
+    assert (run.code, "--policy or --certificate" in run.sentence) == (2, True)

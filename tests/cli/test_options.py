@@ -1,0 +1,175 @@
+"""Options: what they say beside a policy file, and how the commands explain themselves."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import typer
+
+from shoal.cli import console
+from shoal.cli.anonymize import GROUPINGS
+from shoal.cli.main import app
+from shoal.cli.options import make_policy, split
+from shoal.data.schema import Kind
+from shoal.masking.grouped import Grouped, Grouping
+from shoal.policy import AttributeChoice, Policy
+from shoal.privacy import KAnonymity, LDiversity, TCloseness
+from tests.cli.conftest import Shoal
+
+COMMANDS = [
+    "anonymize", "check", "demo", "profile", "regenerate", "risk", "sample discharges", "study proper-anonymization",
+    "utility",
+]  # fmt: skip
+
+
+@pytest.fixture
+def policy(tmp_path: Path) -> Path:
+    path = tmp_path / "shoal.toml"
+    path.write_text(
+        """
+identifiers = ["name"]
+quasi_identifiers = ["age", "sex"]
+confidential = ["charge"]
+suppression = 0.1
+models = [{ name = "k-anonymity", k = 7 }, { name = "t-closeness", t = 0.3, attribute = "charge" }]
+method = { name = "grouped", grouping = "kd" }
+[attributes]
+age = { kind = "numeric", weight = 2.0 }
+"""
+    )
+    return path
+
+
+def test_without_options_the_file_says_it_all(policy: Path) -> None:
+    assert make_policy(policy) == Policy.read(policy)
+
+
+def test_options_win_and_leave_the_rest(policy: Path) -> None:
+    chosen = make_policy(
+        policy, ["age"], k=3, kinds=["age=ordinal", "sex=nominal"], method={"name": "grouped", "grouping": "sorted"}
+    )
+    before = Policy.read(policy)
+    assert chosen.quasi_identifiers == ("age",)
+    assert chosen.models == (TCloseness(0.3, "charge"), KAnonymity(3))
+    assert chosen.method == Grouped("sorted")
+    assert chosen.attributes == {
+        "age": AttributeChoice(kind=Kind.ORDINAL, weight=2.0),
+        "sex": AttributeChoice(kind=Kind.NOMINAL),
+    }
+    kept = {"identifiers", "confidential", "suppression", "rest", "insensitive", "groups"}
+    assert chosen.model_dump(include=kept) == before.model_dump(include=kept)
+
+
+def test_without_a_file_5_anonymity_stays_promised() -> None:
+    assert make_policy(None, ["a"]).models == (KAnonymity(5),)
+    assert make_policy(None, ["a"], t=0.1).models == (KAnonymity(5), TCloseness(0.1))
+    assert make_policy(None, ["a"], k=2, l=3, l_variant="entropy").models == (
+        KAnonymity(2),
+        LDiversity(3, variant="entropy"),
+    )
+
+
+def test_lists_may_be_split_and_repeated() -> None:
+    assert split(["a, b", "c", ",d,"]) == ["a", "b", "c", "d"]
+
+
+def test_hierarchies_are_found_by_the_columns_name(shoal: Shoal, tmp_path: Path) -> None:
+    (tmp_path / "h").mkdir()
+    (tmp_path / "h" / "job.csv").write_text("nurse;care;*\ncook;kitchen;*\nporter;care;*\n")
+    (tmp_path / "d.csv").write_text("job,x\n" + "nurse,1\nporter,2\n" * 3 + "cook,3\n" * 4)
+    run = shoal("anonymize", tmp_path / "d.csv", "-o", tmp_path / "r.csv", "--quasi", "job", "--confidential", "x",
+                "--k", "4", "--hierarchies", tmp_path / "h")  # fmt: skip
+    assert run.code == 0
+    released = (tmp_path / "r.csv").read_text()
+    assert (released.count("care"), released.count("cook")) == (6, 4)
+
+
+def test_every_grouping_can_be_named() -> None:
+    assert get_args(Grouping) == GROUPINGS
+
+
+def test_an_override_changes_the_release(shoal: Shoal, discharges: Path, tmp_path: Path) -> None:
+    policy = tmp_path / "p.toml"
+    policy.write_text(
+        'quasi_identifiers = ["age_yrs", "los"]\nconfidential = ["charge"]\n'
+        'models = [{name = "k-anonymity", k = 3}]\nmethod = {name = "coarsen", resolution = 2}\nrest = "insensitive"\n'
+    )
+    words = ("anonymize", discharges, "-o", tmp_path / "r.csv", "--policy", policy, "--json")
+    assert shoal(*words).json["classes"] == 4
+    assert shoal(*words, "--resolution", "1").json["classes"] == 1
+    assert shoal(*words, "--method", "hilbert", "--k", "50").json["smallest_class"] >= 50
+    assert "diag_p" in shoal(*words, "--rest", "drop").err
+
+
+# ---- help
+
+
+def test_help_lists_every_command(shoal: Shoal) -> None:
+    run = shoal("--help")
+    assert (run.code, run.err) == (0, "")
+    for command in COMMANDS:
+        assert re.search(rf"^\W*{command.split()[0]} ", run.out, re.MULTILINE)
+    assert "Exit code 0" in run.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_a_command_shows_two_examples(shoal: Shoal, command: str) -> None:
+    run = shoal(*command.split(), "--help")
+    assert (run.code, run.err) == (0, "")
+    examples = run.out.partition("Examples:")[2]
+    assert len(re.findall(rf"^\s*shoal {command}", examples, re.MULTILINE)) == 2
+    assert max(map(len, run.out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_option_is_explained(command: str) -> None:
+    found: Any = typer.main.get_command(app)
+    for word in command.split():
+        found = found.commands[word]
+    assert [parameter.name for parameter in found.params if not parameter.help] == []
+
+
+@pytest.mark.parametrize("words", [(), ("sample",), ("study",)])
+def test_a_command_without_words_shows_its_help(shoal: Shoal, words: tuple[str, ...]) -> None:
+    run = shoal(*words)
+    assert (run.code, run.err) == (2, "")
+    assert "Usage: shoal" in run.out
+
+
+def test_the_version(shoal: Shoal) -> None:
+    from shoal import __version__
+
+    run = shoal("--version")
+    assert (run.code, run.out) == (0, f"shoal {__version__}\n")
+
+
+# ---- colours
+
+
+def test_colours_only_where_they_are_wanted() -> None:
+    def shown(**wishes: str) -> str:
+        plain = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "FORCE_COLOR")}
+        command = [Path(sys.executable).parent / "shoal", "--help"]
+        run = subprocess.run(command, capture_output=True, text=True, env=plain | {"TERM": "xterm-256color"} | wishes)
+        return run.stdout
+
+    colour = re.compile(r"\x1b\[[\d;]*3\d")
+    assert "\x1b" not in shown()  # not a terminal
+    assert colour.search(shown(FORCE_COLOR="1"))
+    assert not colour.search(shown(FORCE_COLOR="1", NO_COLOR="1"))
+
+
+def test_our_own_console_respects_no_color(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    fresh = runpy.run_path(console.__file__)
+    fresh["out"].print("[green]holds[/]")
+    assert "holds" in (shown := capsys.readouterr().out)
+    assert "[32m" not in shown

@@ -1,0 +1,219 @@
+"""A policy: there and back through its file, its JSON Schema, and what is said of one that is wrong."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.data.schema import Kind, Role
+from shoal.errors import InputError
+from shoal.masking.grouped import Grouped
+from shoal.masking.recoding.coarsening import Coarsened
+from shoal.masking.recoding.safe_harbor import TABLE_S3, SafeHarbor
+from shoal.policy import METHODS, MODELS, AttributeChoice, Policy
+from shoal.privacy import KAnonymity, LDiversity, TCloseness
+
+names = st.text(st.characters(codec="utf-8", exclude_characters="\r"), min_size=1, max_size=8)
+lists = st.lists(names, max_size=3).map(tuple)
+finite = st.floats(allow_nan=False, allow_infinity=False)
+values = st.one_of(
+    st.integers(-(2**63), 2**63 - 1), finite, names, st.dates(), st.datetimes(min_value=dt.datetime(1, 1, 1))
+)
+hierarchies = st.one_of(st.none(), names, st.lists(lists, min_size=1, max_size=3).map(tuple))
+choices = st.builds(
+    AttributeChoice,
+    kind=st.none() | st.sampled_from(Kind),
+    domain=st.none() | st.lists(values, min_size=1, max_size=4).map(tuple),
+    hierarchy=hierarchies,
+    weight=st.floats(0.01, 100),
+)
+models = st.one_of(
+    st.builds(KAnonymity, st.integers(2, 1000)),
+    st.builds(TCloseness, st.floats(0, 1), st.none() | names, st.sampled_from(["auto", "ordered", "equal"])),
+    st.builds(LDiversity, st.integers(1, 9), st.none() | names, st.sampled_from(["distinct", "entropy", "recursive"])),
+)
+methods = st.one_of(
+    st.builds(Grouped, st.sampled_from(["hilbert", "sorted", "kd"]), remainder=st.sampled_from(["central", "last"])),
+    st.builds(Coarsened, st.integers(1, 99) | st.dictionaries(names, st.integers(1, 99), min_size=1, max_size=3)),
+    st.builds(SafeHarbor, st.none() | st.lists(st.sampled_from(TABLE_S3), min_size=1).map(tuple)),
+)
+policies = st.builds(
+    Policy,
+    identifiers=lists,
+    quasi_identifiers=lists,
+    confidential=lists,
+    insensitive=lists,
+    rest=st.sampled_from(["drop", "insensitive"]),
+    models=st.lists(models, max_size=3),
+    method=methods,
+    suppression=st.floats(0, 1),
+    groups=st.dictionaries(names, lists, max_size=2),
+    attributes=st.dictionaries(names, choices, max_size=2),
+)
+
+
+@given(policies)
+@settings(deadline=None)
+def test_a_policy_comes_back_from_its_file(policy: Policy) -> None:
+    assert Policy(**tomllib.loads(policy.to_toml())) == policy
+
+
+def test_a_file_is_read_with_its_hierarchies_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "shoal.toml").write_text(
+        '\ufeffquasi_identifiers = ["job"]\n[attributes]\njob.hierarchy = "jobs.csv"\n'
+    )
+    (tmp_path / "jobs.csv").write_text("nurse;care\nporter;care\ncook;kitchen\n")
+    policy = Policy.read(tmp_path / "shoal.toml")
+    schema = policy.schema(pl.DataFrame({"job": ["nurse", "cook"]}))
+    assert schema["job"].hierarchy is not None
+    assert schema["job"].kind is Kind.NOMINAL
+
+
+# ---- JSON Schema
+
+
+def test_the_json_schema_describes_models_and_methods() -> None:
+    schema = Policy.model_json_schema()
+    json.dumps(schema)
+    described = {
+        part["properties"]["name"]["const"]: part
+        for part in (*schema["properties"]["models"]["items"]["oneOf"], *schema["properties"]["method"]["oneOf"])
+    }
+    assert set(described) == {*MODELS, *METHODS}
+    assert described["k-anonymity"]["properties"]["k"]["type"] == "integer"
+    assert described["k-anonymity"]["required"] == ["name", "k"]
+    assert "hilbert" in described["grouped"]["properties"]["grouping"]["enum"]
+    assert all(not part["additionalProperties"] for part in described.values())
+    for reference in {part for part in json.dumps(schema).split('"') if part.startswith("#/$defs/")}:
+        assert reference.removeprefix("#/$defs/") in schema["$defs"]
+
+
+@given(policies)
+@settings(deadline=None, max_examples=30)
+def test_what_a_policy_file_holds_is_what_the_schema_allows(policy: Policy) -> None:
+    schema = Policy.model_json_schema()
+    content = tomllib.loads(policy.to_toml())
+    assert set(content) <= set(schema["properties"])
+    parts = schema["properties"]["models"]["items"]["oneOf"] + schema["properties"]["method"]["oneOf"]
+    by_name: Mapping[str, Any] = {part["properties"]["name"]["const"]: part for part in parts}
+    for table in (*content.get("models", []), content["method"]):
+        described = by_name[table["name"]]
+        assert set(described["required"]) <= set(table) <= set(described["properties"])
+
+
+# ---- what is wrong
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("quasi_identifier = []", ("'quasi_identifier'", "'quasi_identifiers'")),
+        ("foo = 1", ("'foo'", "quasi_identifiers")),
+        ('confidential = "charge"', ("'confidential'", "list", "'charge'")),
+        ('rest = "keep"', ("'rest'", "'drop' or 'insensitive'", "'keep'")),
+        ("suppression = 2", ("'suppression'", "1", "2")),
+        ("suppression = nan", ("'suppression'", "nan")),
+        ("attributes = 3", ("'attributes'", "3")),
+        ("attributes.age = 3", ("'attributes.age'", "3")),
+        ("attributes.age.knd = 3", ("'attributes.age.knd'", "'kind'")),
+        ('attributes.age.kind = "number"', ("'attributes.age.kind'", "'numeric'", "'number'")),
+        ("attributes.age.weight = 0", ("'attributes.age.weight'", "0")),
+        ("attributes.age.hierarchy = 3", ("attributes.age.hierarchy", "3")),
+        ("groups.census = 3", ("'groups.census'", "3")),
+        ('models = "k-anonymity"', ("'k-anonymity'", "'name'")),
+        ("models = [3]", ("model", "3")),
+        ("models = [{ k = 5 }]", ("unknown model None", "k-anonymity")),
+        ('models = [{ name = "k-anonimity", k = 5 }]', ("'k-anonimity'", "'k-anonymity'")),
+        ('models = [{ name = "k-anonymity", kk = 5 }]', ("'k-anonymity'", "'kk'", "k")),
+        ('models = [{ name = "k-anonymity" }]', ("'k-anonymity'", "'k'")),
+        ('models = [{ name = "k-anonymity", k = "5" }]', ("'k'", "'5'")),
+        ('models = [{ name = "k-anonymity", k = 1 }]', ("'k'", "at least 2", "1")),
+        ('models = [{ name = "t-closeness", t = 2 }]', ("'t'", "from 0 to 1", "2")),
+        ('models = [{ name = "t-closeness", t = 0.1, distance = "near" }]', ("'distance'", "'near'")),
+        ('models = [{ name = "l-diversity", l = 2, variant = "x" }]', ("'variant'", "entropy", "'x'")),
+        ('method = "hilbert"', ("method 'hilbert'", "grouped", "'name'")),
+        ('method = { name = "groupd" }', ("'groupd'", "'grouped'")),
+        ('method = { name = "grouped", grouping = "hilber" }', ("'grouping'", "hilbert", "'hilber'")),
+        ('method = { name = "coarsen", resolution = 0 }', ("'resolution'", "0")),
+        ('method = { name = "safe-harbor", ladder = 3 }', ("'safe-harbor'", "3")),
+        ('method = { name = "safe-harbor", ladder = [{ attribute = "a" }] }', ("'action'",)),
+        ("quasi_identifiers = ]", ("TOML", "line 1")),
+    ],
+)
+def test_a_wrong_file_is_told_in_one_sentence(tmp_path: Path, content: str, words: tuple[str, ...]) -> None:
+    (tmp_path / "shoal.toml").write_text(content)
+    with pytest.raises(InputError) as told:
+        Policy.read(tmp_path / "shoal.toml")
+    assert [word for word in words if word not in str(told.value)] == [], str(told.value)
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no\.toml.*No such file"):
+        Policy.read(tmp_path / "no.toml")
+    (tmp_path / "bytes.toml").write_bytes(b"\xff\xfe")
+    with pytest.raises(InputError, match=r"bytes\.toml.*TOML"):
+        Policy.read(tmp_path / "bytes.toml")
+
+
+@pytest.mark.parametrize("wrong", [{"models": [KAnonymity]}, {"method": Grouped}, {"models": KAnonymity}])
+def test_a_class_is_not_yet_a_choice(wrong: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="'name'"):
+        Policy(**wrong)
+
+
+# ---- the schema of a table
+
+TABLE = pl.DataFrame({"name": ["x", "y"], "age": [1, 2], "sex": ["M", "F"], "charge": [1.5, 2.5]})
+
+
+def test_roles_are_as_chosen_and_kinds_inferred_where_not() -> None:
+    policy = Policy(
+        identifiers=["name"],
+        quasi_identifiers=["sex", "age"],
+        confidential=["age"],
+        attributes={"age": {"kind": "ordinal"}},
+    )
+    schema = policy.schema(TABLE)
+    assert schema.names == ["name", "age", "sex"]  # in the table's order, without what no role names
+    assert schema["age"].roles == {Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL}
+    assert [schema[name].kind for name in ("age", "sex")] == [Kind.ORDINAL, Kind.NOMINAL]
+    assert policy.model_copy(update={"rest": "insensitive"}).schema(TABLE)["charge"].roles == {Role.INSENSITIVE}
+
+
+def test_a_released_table_lacks_identifiers_and_nothing_else() -> None:
+    policy = Policy(identifiers=["name"], quasi_identifiers=["age"], attributes={"name": {"kind": "nominal"}})
+    released = TABLE.drop("name")
+    with pytest.raises(InputError, match="'name', named as identifier"):
+        policy.schema(released)
+    assert policy.schema(released, released=True).names == ["age"]
+    with pytest.raises(InputError, match="'age'"):
+        policy.schema(TABLE.drop("age"), released=True)
+
+
+def test_models_without_an_attribute_are_about_every_confidential_one() -> None:
+    policy = Policy(quasi_identifiers=["sex"], confidential=["age", "charge"], models=[KAnonymity(2), TCloseness(0.1)])
+    promises = policy.promises(policy.schema(TABLE))
+    assert promises == (KAnonymity(2), TCloseness(0.1, "age"), TCloseness(0.1, "charge"))
+
+
+@pytest.mark.parametrize(
+    ("choices", "words"),
+    [
+        ({"models": [TCloseness(0.1)]}, "none is named"),
+        ({"models": [TCloseness(0.1, "chrge")], "confidential": ["charge"]}, "'chrge'.*'charge'"),
+        ({"models": [LDiversity(2, "age")], "confidential": ["age"]}, "'age'.*quasi-identifier"),
+    ],
+)
+def test_a_model_must_be_about_what_is_confidential(choices: dict[str, Any], words: str) -> None:
+    policy = Policy(quasi_identifiers=["age"], **choices)
+    with pytest.raises(InputError, match=words):
+        policy.promises(policy.schema(TABLE))

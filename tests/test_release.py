@@ -1,0 +1,262 @@
+"""The story of a release, in the API: the same kind of frame back, promises judged on what is shown, or nothing."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.errors import InputError, PromiseError
+from shoal.masking.recoding.coarsening import Coarsened
+from shoal.policy import Policy
+from shoal.privacy import KAnonymity, LDiversity, TCloseness
+from shoal.release import Release, anonymize, check
+
+TABLE = pl.DataFrame(
+    {
+        "name": [f"n{i}" for i in range(30)],
+        "age": [20 + i * 7 % 30 for i in range(30)],
+        "sex": ["M" if i % 3 else "F" for i in range(30)],
+        "charge": [i * 1000 % 7000 for i in range(30)],
+    }
+)
+POLICY = Policy(identifiers=["name"], quasi_identifiers=["age", "sex"], confidential=["charge"], models=[KAnonymity(3)])
+
+
+def keeps_order(released: pl.DataFrame) -> bool:
+    """Each row admits the original's, and shows its confidential value."""
+    for row, before in zip(released.iter_rows(named=True), TABLE.iter_rows(named=True), strict=True):
+        low, _, high = row["age"].strip("[]").partition(";")
+        if not int(low) <= before["age"] <= int(high or low) or row["charge"] != before["charge"]:
+            return False
+    return True
+
+
+# ---- the same kind of frame comes back
+
+
+def test_polars_in_polars_out() -> None:
+    release = anonymize(TABLE, POLICY)
+    assert isinstance(release.frame, pl.DataFrame)
+    assert release.frame.columns == ["age", "sex", "charge"]
+    assert keeps_order(release.frame)
+    assert isinstance(anonymize(TABLE.lazy(), POLICY).frame, pl.LazyFrame)
+
+
+def test_pandas_in_pandas_out_with_its_index() -> None:
+    pd = pytest.importorskip("pandas")
+    frame = TABLE.to_pandas().set_index(pd.Index(np.random.default_rng(0).permutation(30) * 10))
+    release = anonymize(frame, POLICY)
+    assert isinstance(release.frame, pd.DataFrame)
+    assert list(release.frame.index) == list(frame.index)
+    assert keeps_order(pl.from_pandas(release.frame))
+    assert release.frame["charge"].dtype == frame["charge"].dtype
+
+
+def test_pandas_keeps_the_index_of_the_records_that_are_left() -> None:
+    pytest.importorskip("pandas")
+    frame = pl.DataFrame({"age": [1] * 4 + [9]}).to_pandas().set_axis([50, 40, 30, 20, 10])
+    policy = Policy(quasi_identifiers=["age"], models=[KAnonymity(2)], method=Coarsened(9), suppression=0.5)
+    release = anonymize(frame, policy)
+    assert (list(release.frame.index), release.suppressed) == ([50, 40, 30, 20], 1)
+
+
+def test_arrow_in_arrow_out() -> None:
+    pa = pytest.importorskip("pyarrow")
+    release = anonymize(TABLE.to_arrow(), POLICY)
+    assert isinstance(release.frame, pa.Table)
+    assert keeps_order(pl.DataFrame(release.frame))
+
+
+def test_duckdb_in_duckdb_out() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    connection.register("people", TABLE.to_arrow())
+    release = anonymize(connection.sql("SELECT * FROM people"), POLICY)
+    assert isinstance(release.frame, duckdb.DuckDBPyRelation)
+    assert keeps_order(release.frame.pl())
+
+
+def test_what_is_no_frame_is_told() -> None:
+    with pytest.raises(InputError, match="list"):
+        anonymize([1, 2], POLICY)
+    with pytest.raises(InputError, match="no records"):
+        anonymize(TABLE.clear(), POLICY)
+
+
+# ---- the written file
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_columns_of_any_type_are_released_and_judged_again(tmp_path: Path, suffix: str) -> None:
+    n = 12
+    table = pl.DataFrame(
+        {
+            "whole": range(n),
+            "float": pl.Series([i / 3 if i % 5 else None for i in range(n)]),
+            'text, with "quotes"\nand lines': ['a,"b"', "c\nd", "", None] * 3,
+            "truth": [True, False, None] * 4,
+            "day": [dt.date(2020, 1, 1 + i) for i in range(n)],
+            "moment": [dt.datetime(2020, 1, 1, 1, 2, 3, i) for i in range(n)],
+            "zoned": pl.Series([dt.datetime(2020, 1, 1 + i) for i in range(n)]).dt.replace_time_zone("UTC"),
+            "category": pl.Series(["x", "y", "z"] * 4, dtype=pl.Categorical),
+            "ordered": pl.Series(["low", "high", None] * 4, dtype=pl.Enum(["low", "mid", "high"])),
+            "long": [2**63 - 1 - i for i in range(n)],
+            "unsigned": pl.Series([2**64 - 1 - i for i in range(n)], dtype=pl.UInt64),
+            "decimal": pl.Series([f"{i}.25" for i in range(n)]).cast(pl.Decimal(10, 2)),
+            "nothing": [None] * n,
+            "time": [dt.time(1, i) for i in range(n)],
+        }
+    )
+    for names in (table.columns[:5], table.columns[5:10]):
+        policy = Policy(quasi_identifiers=names, rest="insensitive", models=[KAnonymity(3)])
+        anonymize(table, policy).write(tmp_path / f"r{suffix}")
+    confidential = [name for name in table.columns if name not in ("whole", "nothing", "time")]
+    policy = Policy(
+        quasi_identifiers=["whole"], confidential=confidential, models=[KAnonymity(3), LDiversity(2), TCloseness(0.5)]
+    )
+    certificate = tmp_path / "c.json"
+    anonymize(table, policy).write(tmp_path / f"r{suffix}", certificate=certificate)
+    assert shoal.data.files.read_table(tmp_path / f"r{suffix}").height == n
+    from shoal.report.certificate import read_certificate
+
+    again = read_certificate(certificate, tmp_path / f"r{suffix}")
+    verdicts = again.verify(shoal.data.files.read_table(tmp_path / f"r{suffix}"))
+    assert all(verdict.holds for verdict in verdicts)
+
+
+def test_a_release_leaves_the_frame_and_its_own_order_alone(tmp_path: Path) -> None:
+    before = TABLE.clone()
+    release = anonymize(TABLE, POLICY, seed=1).write(tmp_path / "r.csv", seed=1)
+    assert TABLE.equals(before)
+    assert keeps_order(release.frame)
+    written = shoal.data.files.read_table(tmp_path / "r.csv")
+    assert sorted(written.rows()) == sorted(release.frame.rows())
+    assert written.rows() != release.frame.rows()
+    release.write(tmp_path / "kept.csv", keep_order=True)
+    assert keeps_order(shoal.data.files.read_table(tmp_path / "kept.csv"))
+
+
+def test_a_certificate_that_cannot_be_written_stops_the_release(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"no/c\.json"):
+        anonymize(TABLE, POLICY).write(tmp_path / "r.csv", certificate=tmp_path / "no" / "c.json")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_releases_that_look_alike_have_the_same_certificate() -> None:
+    """Made of other values, of more records, by another method: the certificate does not tell."""
+
+    def released(ages: list[int], **choices: Any) -> Release:
+        policy = Policy(quasi_identifiers=["age"], models=[KAnonymity(3)], **choices)
+        return anonymize(pl.DataFrame({"age": ages}), policy)
+
+    a = released([20, 21, 30])
+    b = released([20, 29, 30], identifiers=[])
+    c = released([20, 30, 30, 50, 60], method=Coarsened(2), suppression=0.4)
+    assert c.suppressed == 2
+    assert a.table.equals(b.table)
+    assert a.table.equals(c.table)
+    assert a.certificate == b.certificate == c.certificate
+
+
+# ---- promises
+
+
+def test_a_method_that_keeps_no_promise_releases_nothing() -> None:
+    with pytest.raises(PromiseError, match="k-anonymity: 3 was asked for, 1 is reached"):
+        anonymize(TABLE, POLICY.model_copy(update={"method": Coarsened(99)}))
+
+
+def test_check_judges_any_frame() -> None:
+    release = anonymize(TABLE, POLICY)
+    assert [verdict.holds for verdict in check(release.frame, POLICY)] == [True]
+    raw = TABLE.drop("name")
+    assert [verdict.holds for verdict in check(raw, POLICY)] == [False]
+    with pytest.raises(PromiseError, match="'name'"):
+        check(TABLE, POLICY)
+
+
+orders = st.permutations(["low", "mid", "high", "top"])
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    words=st.lists(st.sampled_from(["low", "mid", "high", None]), min_size=4, max_size=40),
+    order=orders,
+    t=st.sampled_from([0.05, 0.15, 0.3]),
+)
+def test_ordered_categories_are_close_in_their_declared_order(
+    words: list[str | None], order: list[str], t: float
+) -> None:
+    """The method and the check must measure along the same line, over the values that occur."""
+    if all(word is None for word in words):
+        return
+    table = pl.DataFrame({"age": np.arange(len(words)) * 7 % 13, "word": pl.Series(words, dtype=pl.String)})
+    policy = Policy(
+        quasi_identifiers=["age"],
+        confidential=["word"],
+        models=[KAnonymity(2), TCloseness(t)],
+        attributes={"word": {"kind": "ordinal", "domain": order}},
+    )
+    release = anonymize(table, policy)
+    (verdict,) = (verdict for verdict in release.verdicts if verdict.attribute)
+    assert verdict.achieved == pytest.approx(farthest(release.table, order))
+    assert verdict.achieved <= t + 1e-9
+
+
+def farthest(released: pl.DataFrame, order: list[str]) -> float:
+    everyone = released["word"].to_list()
+    line = [word for word in (*order, None) if word in everyone]
+
+    def running(members: list[str | None]) -> list[float]:
+        return [sum(line.index(m) <= i for m in members) / len(members) for i in range(len(line))]
+
+    distances = [0.0]
+    for (_,), members in released.group_by("age"):
+        pairs = zip(running(members["word"].to_list()), running(everyone), strict=True)
+        distances.append(sum(abs(a - b) for a, b in pairs) / max(len(line) - 1, 1))
+    return max(distances)
+
+
+def test_a_category_that_the_declared_order_lacks_is_told() -> None:
+    policy = Policy(
+        quasi_identifiers=["age"],
+        confidential=["word"],
+        models=[TCloseness(1)],
+        attributes={"word": {"kind": "ordinal", "domain": ["low", "high"]}},
+    )
+    with pytest.raises(InputError, match="'word' holds 'mid'"):
+        check(pl.DataFrame({"age": [1, 1], "word": ["low", "mid"]}), policy)
+
+
+# ---- what is told
+
+
+def test_columns_that_are_left_out_are_noted() -> None:
+    release = anonymize(TABLE, Policy(quasi_identifiers=["age"], models=[KAnonymity(3)]))
+    assert release.frame.columns == ["age"]
+    assert "'name', 'sex', 'charge'" in release.notes[0]
+    wide = TABLE.with_columns(pl.lit(0).alias(f"c{i}") for i in range(20))
+    (note,) = anonymize(wide, Policy(quasi_identifiers=["age"], models=[KAnonymity(3)])).notes
+    assert "and 15 more" in note
+
+
+def test_progress_is_told_stage_by_stage() -> None:
+    stages: list[str] = []
+    anonymize(TABLE, POLICY, progress=stages.append)
+    assert stages == ["checking the table", "masking", "publishing", "judging the result"]
+
+
+def test_risk_and_utility_of_a_release() -> None:
+    release = anonymize(TABLE, POLICY)
+    assert release.risk().uniques == 0
+    assert shoal.risk(release.frame, POLICY).classes.smallest_class >= 3
+    loss = shoal.utility(TABLE, release.frame, POLICY).information_loss
+    assert loss == pytest.approx(release.information_loss)
