@@ -11,7 +11,7 @@ from rich.console import Console
 from shoal.data.files import read_table
 from shoal.demo import run
 from shoal.errors import InputError
-from shoal.report.certificate import verify_certificate
+from shoal.report.certificate import read_certificate
 
 ROWS = 1_500
 
@@ -35,7 +35,7 @@ def test_the_demo_tells_the_whole_story(tmp_path: Path) -> None:
     smallest = released.group_by(released.columns[:9]).len()["len"].min()
     certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
     assert certificate["smallest_class"] == smallest >= 5
-    verdicts = verify_certificate(folder / "certificate.json", folder / "release.csv", released)
+    verdicts = read_certificate(folder / "certificate.json", folder / "release.csv").verify(released)
     assert [verdict.holds for verdict in verdicts] == [True]
     uniques = int((original.group_by(original.columns[:9]).len()["len"] == 1).sum())
     assert f"unique records {uniques:,} 0" in " ".join(said.split())

@@ -123,8 +123,3 @@ def _promised(model: dict[str, Any]) -> dict[str, Any]:
     """The model as a policy names it."""
     float(model["achieved"])  # stated, or it is no certificate
     return {name: value for name, value in model.items() if name not in _JUDGED}
-
-
-def verify_certificate(path: str | Path, source: str | Path, table: pl.DataFrame) -> tuple[Verdict, ...]:
-    """The certificate's promises, judged anew on the file it must belong to."""
-    return read_certificate(path, source).verify(table)
