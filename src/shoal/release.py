@@ -42,6 +42,7 @@ class Release:
     policy: Policy
     promises: tuple[PrivacyModel, ...]
     verdicts: tuple[Verdict, ...]
+    classes: EquivalenceClasses = field(repr=False)  # as found again in the released table
     original: Microdata = field(repr=False)
     masked: Masked = field(repr=False)
     notes: tuple[str, ...] = ()
@@ -55,10 +56,6 @@ class Release:
     @property
     def suppressed(self) -> int:
         return len(self.original) - self.table.height
-
-    @cached_property
-    def classes(self) -> EquivalenceClasses:
-        return released_classes(self.table, self.schema)
 
     @cached_property
     def information_loss(self) -> float:
@@ -84,6 +81,7 @@ class Release:
             "smallest_class": int(sizes.min()),
             "models": [verdict.to_dict() for verdict in self.verdicts],
             "information_loss": self.information_loss,
+            **self.masked.facts,
             "notes": list(self.notes),
         }
 
@@ -145,10 +143,12 @@ def anonymize(frame: Any, policy: Policy, *, seed: int | None = None, progress: 
     say("publishing")
     released = assemble(original, masked)
     say("judging the result")
-    verdicts = judge(released_classes(released, original.schema), promises)
+    classes = released_classes(released, original.schema)
+    verdicts = judge(classes, promises)
     refuse_broken(verdicts)
+    notes += masked.notes
     return Release(
-        released, original.schema, policy, promises, verdicts, original, masked, notes + masked.notes, restore
+        released, original.schema, policy, promises, verdicts, classes, original, masked, notes, restore
     )
 
 
