@@ -39,11 +39,13 @@ def enforce(
     limit = int(suppression * len(microdata) + 1e-9)
     if not bad.any() or limit == 0:
         return _merge_failing(microdata, partition, models, bad)
-    partition = _suppress(partition, bad, limit)
+    remaining = _suppress(partition, bad, limit)
     # What is promised is promised of the records that remain: judge them against their own distribution.
-    kept = np.sort(partition.order)
+    kept = np.sort(remaining.order)
     rest = microdata.take(kept)
-    local = Partition(np.searchsorted(kept, partition.order), partition.starts)
+    if failing(rest, _everyone(rest), models).any():  # they would need the suppressed ones: keep all
+        return _merge_failing(microdata, partition, models, bad)
+    local = Partition(np.searchsorted(kept, remaining.order), remaining.starts)
     local = _merge_failing(rest, local, models, failing(rest, local, models))
     return Partition(kept[local.order], local.starts)
 
@@ -51,11 +53,7 @@ def enforce(
 def _merge_failing(
     microdata: Microdata, partition: Partition, models: Sequence[PrivacyModel], bad: npt.NDArray[np.bool_]
 ) -> Partition:
-    while bad.any():
-        if partition.classes == 1:
-            raise InputError(
-                "The records left after suppression cannot keep the models asked for: suppress fewer."
-            )
+    while bad.any() and partition.classes > 1:
         partition, grown = _merge(partition, bad)
         bad = np.zeros(partition.classes, np.bool_)
         bad[grown] = failing(microdata, _only(partition, grown), models)
@@ -64,7 +62,7 @@ def _merge_failing(
 
 def _reachable(microdata: Microdata, models: Sequence[PrivacyModel]) -> None:
     """One class of all records is the most any grouping can do."""
-    everyone = Partition(np.arange(len(microdata)), np.array([0, len(microdata)]))
+    everyone = _everyone(microdata)
     for model in models:
         coded = microdata[model.attribute] if model.attribute else None
         level = model.levels(coded, everyone.order, everyone.starts)
@@ -74,6 +72,10 @@ def _reachable(microdata: Microdata, models: Sequence[PrivacyModel]) -> None:
                 f"{model.name}{of} at {model.asked:g} cannot be reached: the whole table in one class reaches only "
                 f"{level[0]:.4g}. Ask for less."
             )
+
+
+def _everyone(microdata: Microdata) -> Partition:
+    return Partition(np.arange(len(microdata)), np.array([0, len(microdata)]))
 
 
 def _suppress(partition: Partition, bad: npt.NDArray[np.bool_], limit: int) -> Partition:
