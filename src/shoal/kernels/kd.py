@@ -83,7 +83,7 @@ def _median_cut(rows, order, start, stop, a):  # type: ignore[no-untyped-def]
     down = half
     while down > 0 and values[down - 1] == values[min(half, values.size - 1)]:
         down -= 1
-    if down > 0 and (up == values.size or half - down <= up - half):
+    if down > 0 and (up == values.size or values.size - 2 * down <= 2 * up - values.size):
         return values[down - 1]
     return values[up - 1]
 
