@@ -1,0 +1,256 @@
+"""`shoal hierarchy`: show, build and check the trees by which values are made coarser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli import options as opt
+
+if TYPE_CHECKING:
+    import polars as pl
+    from rich.tree import Tree
+
+    from shoal.data.hierarchy import Hierarchy
+
+_hierarchy = typer.Typer(no_args_is_help=True, help="Show, build and check hierarchies: value;level 1;level 2;...")
+_BY = "One way to build"
+_SIBLINGS = 4  # shown of each node's children
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(_hierarchy, name="hierarchy")
+
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="Lines of value;level 1;level 2;..., no header.")]
+
+
+@_hierarchy.command(
+    epilog="""Examples:
+
+shoal hierarchy show age.csv
+
+shoal hierarchy show age.csv --json"""
+)
+def show(file: File, as_json: opt.Json = False) -> None:
+    """Show a hierarchy's levels and a part of its tree."""
+    from shoal.cli.console import out
+    from shoal.cli.console import show as put
+    from shoal.data.hierarchy import read_hierarchy
+
+    hierarchy = read_hierarchy(file, file.stem)
+    put(_facts(hierarchy) if as_json else _levels(hierarchy), as_json)
+    if not as_json:
+        out.print(_excerpt(hierarchy))
+
+
+@_hierarchy.command(
+    epilog="""Examples:
+
+shoal hierarchy build d.csv age -o hierarchies/age.csv --steps 5,10,20
+
+shoal hierarchy build d.csv zip -o hierarchies/zip.csv --mask
+
+shoal hierarchy build d.csv income -o hierarchies/income.csv --cuts 20000,50000,90000 --cuts 50000"""
+)
+def build(
+    source: Annotated[str, typer.Argument(metavar="DATA", help="A table that holds the values.")],
+    column: Annotated[str, typer.Argument(metavar="COLUMN")],
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where the hierarchy goes.")],
+    steps: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Bands of these widths: 5,10,20.", rich_help_panel=_BY)
+    ] = None,
+    width: Annotated[
+        float | None, typer.Option(help="Bands this wide, then twice as wide, ...", rich_help_panel=_BY)
+    ] = None,
+    frequency: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="N bands of like frequency, then half as many, ...", rich_help_panel=_BY),
+    ] = None,
+    cuts: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B", help="Where bands begin; once a level, finest first.", rich_help_panel=_BY),
+    ] = None,
+    mask: Annotated[bool, typer.Option("--mask", help="Codes: 93722, 9372*, 937**, ...", rich_help_panel=_BY)] = False,
+    mask_left: Annotated[
+        bool, typer.Option("--mask-left", help="Codes masked from the left: *3722, ...", rich_help_panel=_BY)
+    ] = False,
+    dates: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="day, week, month, quarter, year, decade.", rich_help_panel=_BY),
+    ] = None,
+    order: Annotated[
+        str | None,
+        typer.Option(metavar="A,B", help="All categories in order, merged in pairs.", rich_help_panel=_BY),
+    ] = None,
+    tree: Annotated[
+        Path | None, typer.Option(metavar="PAIRS", help="A file of lines child;parent.", rich_help_panel=_BY)
+    ] = None,
+    auto: Annotated[
+        bool, typer.Option("--auto", help="By what the values are and how often.", rich_help_panel=_BY)
+    ] = False,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    decimal: opt.Decimal = None,
+    text: opt.Text = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Build the hierarchy of a column and write it."""
+    from shoal.cli.console import say
+    from shoal.cli.console import show as put
+    from shoal.data.build_hierarchy import build as make
+    from shoal.data.files import same_file
+    from shoal.data.hierarchy import write_hierarchy
+    from shoal.errors import InputError
+
+    ways: dict[str, tuple[object, dict[str, Any]]] = {
+        "--steps": (steps, {"type": "steps", "steps": _numbers("--steps", steps)}),
+        "--width": (width, {"type": "width", "width": width}),
+        "--frequency": (frequency, {"type": "frequency", "bands": frequency}),
+        "--cuts": (cuts, {"type": "cuts", "cuts": [_numbers("--cuts", level) for level in cuts or []]}),
+        "--mask": (mask or None, {"type": "mask"}),
+        "--mask-left": (mask_left or None, {"type": "mask", "side": "left"}),
+        "--dates": (dates, {"type": "dates", "levels": opt.split([dates or ""])}),
+        "--order": (order, {"type": "order", "order": opt.split([order or ""])}),
+        "--tree": (tree, {"type": "tree", "parents": _pairs(tree)}),
+        "--auto": (auto or None, {"type": "auto"}),
+    }
+    chosen = {name: spec for name, (given, spec) in ways.items() if given is not None}
+    if len(chosen) != 1:
+        raise InputError(f"Choose one of {', '.join(ways)}. Got {' and '.join(chosen) or 'none'} instead.")
+    if same_file(source, output):
+        raise InputError(f"The output {str(output)!r} is the input: choose another name, the input is never changed.")
+    values = _column(opt.read(source, delimiter, encoding, decimal, text), column)
+    hierarchy = make(next(iter(chosen.values())), values, column)
+    write_hierarchy(hierarchy, output)
+    say(f"Written to {output}.")
+    put(_facts(hierarchy) if as_json else _levels(hierarchy), as_json)
+
+
+@_hierarchy.command(
+    epilog="""Examples:
+
+shoal hierarchy check hierarchies/age.csv
+
+shoal hierarchy check hierarchies/age.csv --data d.csv --column age"""
+)
+def check(
+    file: File,
+    data: Annotated[str | None, typer.Option(metavar="FILE", help="A table whose values must all be listed.")] = None,
+    column: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The table's column; otherwise the file's name.")
+    ] = None,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    decimal: opt.Decimal = None,
+    text: opt.Text = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Judge a hierarchy: exit code 0 if it is a tree that lists every value, 2 if not."""
+    from shoal.cli.console import out
+    from shoal.cli.console import show as put
+    from shoal.data.hierarchy import read_hierarchy
+
+    hierarchy = read_hierarchy(file, column or file.stem)
+    facts = _facts(hierarchy)
+    if data is not None:
+        values = _column(opt.read(data, delimiter, encoding, decimal, text), column or file.stem)
+        hierarchy.encode(values)
+        facts |= {"records": len(values), "missing": values.null_count()}
+    if as_json:
+        put(facts, as_json)
+        return
+    listed = "" if data is None else f", and lists every value of the {facts['records']:,} records"
+    sentences = [f"{file} is a tree of {facts['values']:,} values in {hierarchy.levels} levels{listed}."]
+    for value, times in facts["repeated"].items():
+        sentences.append(f"{value!r} stands on {times} equal lines, and counts {times} times in shares.")
+    out.print("\n".join(sentences), markup=False, highlight=False, soft_wrap=True)
+
+
+def _numbers(option: str, text: str | None) -> list[float]:
+    """`5,10` as numbers, whole ones as such."""
+    from shoal.errors import InputError
+
+    try:
+        return [float(part) if "." in part or "e" in part.lower() else int(part) for part in opt.split([text or ""])]
+    except ValueError:
+        raise InputError(f"{option} {text!r} is not a list of numbers such as 5,10,20.") from None
+
+
+def _pairs(file: Path | None) -> list[list[str]]:
+    from shoal.data.hierarchy import read_rows
+    from shoal.errors import InputError
+
+    pairs = read_rows(file) if file is not None else []
+    for pair in pairs:
+        if len(pair) != 2:
+            raise InputError(f"{file} has {len(pair)} entries on the line of {pair[0]!r}: give child;parent.")
+    return pairs
+
+
+def _column(table: pl.DataFrame, name: str) -> pl.Series:
+    from shoal.errors import InputError, did_you_mean
+
+    if name not in table.columns:
+        hint = did_you_mean(name, table.columns) or f" It has {', '.join(map(repr, table.columns[:20]))}."
+        raise InputError(f"The table has no column {name!r}.{hint}")
+    return table[name]
+
+
+def _facts(hierarchy: Hierarchy) -> dict[str, Any]:
+    """What there is to say of a hierarchy, in numbers."""
+    levels = []
+    for level in range(hierarchy.levels):
+        below = hierarchy.counts(level)
+        levels.append(
+            {
+                "level": level,
+                "name": hierarchy.level_name(level),
+                "values": len(below),
+                "smallest": int(below.min()),
+                "largest": int(below.max()),
+            }
+        )
+    repeated = (hierarchy.lines > 1).nonzero()[0]
+    return {
+        "attribute": hierarchy.attribute,
+        "values": len(hierarchy.leaf_values),
+        "levels": levels,
+        "repeated": {hierarchy.leaf_values[int(leaf)]: int(hierarchy.lines[leaf]) for leaf in repeated},
+    }
+
+
+def _levels(hierarchy: Hierarchy) -> Any:
+    from rich.table import Table
+    from rich.text import Text
+
+    title = f"Hierarchy of {hierarchy.attribute}"
+    table = Table(
+        "level", "", "values", "listed below each", title=Text(title), title_justify="left", box=None, padding=(0, 2)
+    )
+    for facts in _facts(hierarchy)["levels"]:
+        least, most = facts["smallest"], facts["largest"]
+        below = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+        table.add_row(str(facts["level"]), Text(facts["name"]), f"{facts['values']:,}", below)
+    return table
+
+
+def _excerpt(hierarchy: Hierarchy) -> Tree:
+    """From the top down along the first child of each node, with some of its siblings."""
+    from rich.text import Text
+    from rich.tree import Tree
+
+    root = branch = Tree(Text(hierarchy.top))
+    for level in range(hierarchy.levels - 2, -1, -1):
+        labels, below = hierarchy.labels(level), hierarchy.counts(level)
+        children = int(hierarchy.ancestors[level, hierarchy.starts(level + 1)[1] - 1]) + 1
+        nodes = []
+        for child in range(min(children, _SIBLINGS)):
+            size = f"  ({below[child]:,} values)" if level else ""
+            nodes.append(branch.add(Text(labels[child]) + Text(size, style="dim")))
+        if children > _SIBLINGS:
+            branch.add(Text(f"... {children - _SIBLINGS:,} more", style="dim"))
+        branch = nodes[0]
+    return root
