@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from shoal.errors import InputError, PromiseError, ShoalError
     from shoal.masking.grouped import Grouped
     from shoal.masking.recoding.coarsening import Coarsened
+    from shoal.masking.recoding.recode import GlobalRecoding
     from shoal.masking.recoding.safe_harbor import SafeHarbor
     from shoal.policy import Policy
     from shoal.privacy import KAnonymity, LDiversity, TCloseness, Verdict
@@ -30,6 +31,7 @@ __version__ = "0.1.0"
 # Loaded on first use, so that importing shoal costs next to nothing.
 _HOME = {
     "Coarsened": "shoal.masking.recoding.coarsening",
+    "GlobalRecoding": "shoal.masking.recoding.recode",
     "Grouped": "shoal.masking.grouped",
     "InputError": "shoal.errors",
     "KAnonymity": "shoal.privacy",
@@ -51,6 +53,7 @@ _HOME = {
 
 __all__ = [
     "Coarsened",
+    "GlobalRecoding",
     "Grouped",
     "InputError",
     "KAnonymity",

@@ -27,6 +27,7 @@ from shoal.errors import InputError, did_you_mean
 from shoal.masking.grouped import Grouped
 from shoal.masking.method import Method
 from shoal.masking.recoding.coarsening import Coarsened
+from shoal.masking.recoding.recode import GlobalRecoding
 from shoal.masking.recoding.safe_harbor import SafeHarbor
 from shoal.privacy import KAnonymity, LDiversity, PrivacyModel, TCloseness
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema, ErrorDetails
 
 MODELS: dict[str, type[Any]] = {model.name: model for model in (KAnonymity, LDiversity, TCloseness)}
-METHODS: dict[str, type[Any]] = {method.name: method for method in (Grouped, Coarsened, SafeHarbor)}
+METHODS: dict[str, type[Any]] = {method.name: method for method in (Grouped, GlobalRecoding, Coarsened, SafeHarbor)}
 
 
 class AttributeChoice(BaseModel):

@@ -14,7 +14,7 @@ import pytest
 import typer
 
 from shoal.cli import console
-from shoal.cli.anonymize import GROUPINGS
+from shoal.cli.method import GROUPINGS
 from shoal.cli.main import app
 from shoal.cli.options import make_policy, split
 from shoal.data.schema import Kind

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoal.cli import options as opt
+from shoal.cli.method import LISTED, PANEL, method_choice
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -17,10 +18,6 @@ if TYPE_CHECKING:
     from shoal.privacy import Verdict
     from shoal.release import Release
     from shoal.sheet import Sheet
-
-GROUPINGS = ("hilbert", "sorted", "stratified", "kd", "kd-median")
-_METHODS = f"{', '.join(GROUPINGS)}, coarsen or safe-harbor"
-_HOW = "Promise and method"
 
 
 def register(app: typer.Typer) -> None:
@@ -31,6 +28,8 @@ def register(app: typer.Typer) -> None:
 _ANONYMIZE_EXAMPLES = """Examples:
 
 shoal anonymize d.csv -o r.csv --quasi age,sex,zip --confidential charge --k 5
+
+shoal anonymize d.csv -o r.csv --quasi age,sex,zip --k 5 --method recode --hierarchies DIR --suppress 0.02
 
 shoal anonymize d.csv -o r.parquet --policy shoal.toml --report report.html --certificate r.json"""
 
@@ -55,22 +54,46 @@ def anonymize(
     t: opt.T = None,
     l: opt.L = None,  # noqa: E741
     l_variant: opt.LVariant = None,
-    method: Annotated[str | None, typer.Option(help=f"{_METHODS}.", rich_help_panel=_HOW)] = None,
+    method: Annotated[str | None, typer.Option(help=f"{LISTED}.", rich_help_panel=PANEL)] = None,
     resolution: Annotated[
         list[str] | None,
         typer.Option(
             metavar="N|COLUMN=N",
             help="Of coarsen: intervals for all columns, or for one.",
-            rich_help_panel=_HOW,
+            rich_help_panel=PANEL,
         ),
     ] = None,
     remainder: Annotated[
         str | None,
-        typer.Option(help="Of stratified: central, or last as printed in the paper.", rich_help_panel=_HOW),
+        typer.Option(help="Of stratified: central, or last as printed in the paper.", rich_help_panel=PANEL),
+    ] = None,
+    cost: Annotated[
+        str | None,
+        typer.Option(
+            help="Of recode: loss, discernibility, average-class-size, precision or entropy.", rich_help_panel=PANEL
+        ),
+    ] = None,
+    mean: Annotated[
+        str | None, typer.Option(help="Of recode: geometric or arithmetic mean of losses.", rich_help_panel=PANEL)
+    ] = None,
+    local: Annotated[
+        bool, typer.Option("--local", help="Of recode: each record as finely as it has company.", rich_help_panel=PANEL)
+    ] = False,
+    levels: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN=N", help="Of recode: these levels, no search.", rich_help_panel=PANEL),
+    ] = None,
+    seconds: Annotated[
+        float | None,
+        typer.Option(help="Of recode and cut-points: the best found in that time.", rich_help_panel=PANEL),
+    ] = None,
+    explain: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Of recode: write cost against suppression.", rich_help_panel=PANEL),
     ] = None,
     suppress: Annotated[
         float | None,
-        typer.Option(metavar="SHARE", help="Largest share of records to leave out.", rich_help_panel=_HOW),
+        typer.Option(metavar="SHARE", help="Largest share of records to leave out.", rich_help_panel=PANEL),
     ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the records.")] = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Makes a run repeatable; never released.")] = None,
@@ -92,12 +115,17 @@ def anonymize(
     opt.check_paths([source, policy], output, [report, certificate])
     chosen = opt.make_policy(
         policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, k, t, l, l_variant,
-        rest=rest, method=_method(method, resolution, remainder), suppression=suppress,
+        rest=rest, suppression=suppress, method=method_choice(
+            method, resolution=resolution, remainder=remainder, cost=cost, mean=mean, local=local, levels=levels,
+            seconds=seconds,
+        ),
     )  # fmt: skip
     with stages("anonymize", 8) as step, ExitStack() as beside:
         step("reading")
         table = opt.read(source, delimiter, encoding, decimal, text)
         release = make(table, chosen, seed=seed, progress=step)
+        if explain is not None:
+            _explain(release, explain)
         step("writing the report")
         if report is not None:  # it gets its name after the release, and only if that got its own
             release.report(beside.enter_context(atomic_write(report)))
@@ -109,36 +137,17 @@ def anonymize(
     show(release.to_dict() if as_json else _summary(release, output), as_json)
 
 
-def _method(name: str | None, resolution: list[str] | None, remainder: str | None) -> dict[str, Any] | None:
-    from shoal.errors import InputError, did_you_mean
-
-    known = (*GROUPINGS, "coarsen", "safe-harbor")
-    name = name or ("coarsen" if resolution else "stratified" if remainder else None)
-    if name is None:
-        return None
-    if name not in known:
-        raise InputError(f"There is no method {name!r}.{did_you_mean(name, known) or f' Known are {_METHODS}.'}")
-    if resolution and name != "coarsen":
-        raise InputError(f"--resolution is for --method coarsen, not for {name}: leave one of them out.")
-    if remainder and name != "stratified":
-        raise InputError(f"--remainder is for --method stratified, not for {name}: leave one of them out.")
-    if name in GROUPINGS:
-        return {"name": "grouped", "grouping": name} | ({"remainder": remainder} if remainder else {})
-    return {"name": name} | ({"resolution": _resolution(resolution)} if resolution else {})
-
-
-def _resolution(choices: list[str]) -> int | dict[str, int]:
+def _explain(release: Release, folder: Path) -> None:
     from shoal.errors import InputError
+    from shoal.masking.recoding.frontier import frontier
+    from shoal.masking.recoding.recode import GlobalRecoding
+    from shoal.report.frontier import write_frontier
 
-    found: dict[str, int] = {}
-    for choice in opt.split(choices):
-        column, _, number = choice.rpartition("=")
-        if not number.isdigit():
-            raise InputError(f"--resolution {choice!r} is not a number of intervals, nor COLUMN=NUMBER.")
-        found[column] = int(number)
-    if "" in found and len(found) > 1:
-        raise InputError("--resolution gives a number for all columns and one for a column: choose one way.")
-    return found.get("", found)
+    method = release.policy.method
+    if not isinstance(method, GlobalRecoding):
+        raise InputError("--explain shows the recodings to choose from: it is for --method recode.")
+    table = frontier(release.original, method, release.promises)
+    write_frontier(folder, table, method.cost, release.suppressed)
 
 
 def _summary(release: Release, output: str) -> Group:
@@ -150,6 +159,7 @@ def _summary(release: Release, output: str) -> Group:
         ("classes", f"{len(release.classes.sizes):,}"),
         ("smallest class", f"{release.classes.sizes.min():,}"),
         ("information loss", f"{release.information_loss:.4f}"),
+        *((name.replace("_", " "), str(fact)) for name, fact in release.masked.facts.items() if name != "levels"),
     ]
     return for_terminal([Sheet(f"Released: {output}", ("", "value"), facts), _judgement(release.verdicts)])
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 
 import typer
 
-from shoal.cli import anonymize, measure, profile, sample, study
+from shoal.cli import anonymize, hierarchy, measure, profile, sample, study
 
 app = typer.Typer(
     name="shoal",
@@ -36,7 +37,7 @@ def _root(
     pass
 
 
-for group in (sample, profile, anonymize, measure, study):
+for group in (sample, profile, hierarchy, anonymize, measure, study):
     group.register(app)
 
 
@@ -44,6 +45,7 @@ def run() -> None:
     """The entry point: whatever goes wrong ends in one sentence and an exit code."""
     from shoal.errors import ShoalError
 
+    signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # unfinished files are cleared away
     try:
         sys.exit(app(standalone_mode=False))
     except ShoalError as error:

@@ -22,6 +22,7 @@ from shoal.data.masked import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.errors import InputError, require
 from shoal.masking.enforce import enforce
+from shoal.masking.grouping.cheapest_first import cheapest_first
 from shoal.masking.grouping.kd import kd
 from shoal.masking.grouping.ordered import hilbert, zero_distance
 from shoal.masking.grouping.stratified import divided, stratified
@@ -45,9 +46,7 @@ class Grouped:
 
     def __post_init__(self) -> None:
         known = get_args(Grouping)
-        require(
-            "grouped", "grouping", self.grouping, f"one of {', '.join(known)}", holds=self.grouping in known
-        )
+        require("grouped", "grouping", self.grouping, f"one of {', '.join(known)}", holds=self.grouping in known)
         require("grouped", "publish", self.publish, "'range'", holds=self.publish == "range")
         good = self.remainder in ("central", "last")
         require("grouped", "remainder", self.remainder, "'central' or 'last'", holds=good)
@@ -62,15 +61,17 @@ class Grouped:
     ) -> Masked:
         k = class_size(microdata, models)
         others = [model for model in models if not isinstance(model, KAnonymity)]
-        partitions = (
-            enforce(microdata, p, others, suppression) for p in self.groupings(microdata, k, others)
-        )
-        return min((publish(microdata, p) for p in partitions), key=lambda m: _loss(microdata, m, others))
+        groupings = self.groupings(microdata, k, others)
+        tried = [publish(microdata, enforce(microdata, p, others, suppression)) for p in groupings]
+        if len(tried) == 1:
+            return tried[0]
+        return min(tried, key=lambda masked: information_loss(microdata, masked.columns, masked.kept))
 
     def groupings(self, microdata: Microdata, k: int, models: Sequence[PrivacyModel]) -> Iterator[Partition]:
-        """What to try: one grouping, but two for t-closeness with the default, of which the better is kept.
+        """What to try: one grouping; the default tries more where more may win, and the one that loses least is kept.
 
-        Merging costs least where the confidential attribute hardly depends on the others, strata where it does.
+        For t-closeness: merging costs least where the confidential attribute hardly depends on the others, strata
+        where it does. Where all is published by common ancestors, classes that follow the hierarchies.
         """
         if self.grouping == "sorted":
             yield zero_distance(microdata, k)
@@ -80,6 +81,8 @@ class Grouped:
             yield kd(microdata, k, by="median" if self.grouping == "kd-median" else "space")
         else:
             yield hilbert(microdata, k)
+            if all(coded.attribute.hierarchy is not None for coded in microdata.quasi):
+                yield cheapest_first(microdata, k)
             if any(isinstance(model, TCloseness) for model in models):
                 yield divided(microdata, k, *_stratum(microdata, models))
 
@@ -88,17 +91,8 @@ def _stratum(microdata: Microdata, models: Sequence[PrivacyModel]) -> tuple[floa
     """The attribute to stratify by, and the t that is asked for it."""
     if not microdata.schema.confidential:
         raise InputError("Method 'stratified' needs a confidential attribute to stratify by: name one.")
-    close = [
-        (model.t, model.attribute) for model in models if isinstance(model, TCloseness) and model.attribute
-    ]
+    close = [(model.t, model.attribute) for model in models if isinstance(model, TCloseness) and model.attribute]
     return min(close, default=(None, microdata.schema.confidential[0]))
-
-
-def _loss(microdata: Microdata, masked: Masked, models: Sequence[PrivacyModel]) -> float:
-    """What decides between two groupings; where there is nothing to decide it is not worth computing."""
-    if not any(isinstance(model, TCloseness) for model in models):
-        return 0.0
-    return information_loss(microdata, masked.columns, masked.kept)
 
 
 def class_size(microdata: Microdata, models: Sequence[PrivacyModel]) -> int:
@@ -120,9 +114,7 @@ def publish(microdata: Microdata, partition: Partition) -> Masked:
     def show(name: str) -> MaskedColumn:
         coded = microdata[name]
         by_tree = coded.attribute.hierarchy is not None
-        return (
-            publish_ancestor(coded, partition, index) if by_tree else publish_range(coded, partition, index)
-        )
+        return publish_ancestor(coded, partition, index) if by_tree else publish_range(coded, partition, index)
 
     names = microdata.schema.quasi_identifiers
     with ThreadPoolExecutor() as pool:

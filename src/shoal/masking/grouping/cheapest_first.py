@@ -14,15 +14,16 @@ from shoal.data.microdata import Microdata
 from shoal.masking.partition import Partition
 from shoal.masking.recoding.lattice import Lattice, lattice_of, losses
 
-_NODES = 20_000  # of a larger lattice only that many nodes are visited, evenly along their losses
+_WORK = 2_000_000_000  # rows x nodes; of a larger lattice only some nodes are visited, evenly along their losses
 
 
 def cheapest_first(microdata: Microdata, k: int) -> Partition:
     lattice = lattice_of(microdata)
     loss = losses(lattice)
     visited = np.argsort(loss, kind="stable")
-    if len(visited) > _NODES:
-        visited = visited[np.unique(np.linspace(0, len(visited) - 1, _NODES).astype(np.int64))]
+    if len(visited) * len(lattice.keys) > _WORK:
+        some = max(500, _WORK // len(lattice.keys))
+        visited = visited[np.unique(np.linspace(0, len(visited) - 1, some).astype(np.int64))]
     label = np.full(len(lattice.keys), -1, np.int64)  # distinct row -> class
     rest = np.arange(len(lattice.keys))
     classes = 0

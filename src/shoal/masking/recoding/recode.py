@@ -8,8 +8,8 @@ first node whose cost by class size alone is no better than the best cost found.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -18,7 +18,7 @@ import polars as pl
 
 from shoal.data.masked import WILDCARD, MaskedColumn
 from shoal.data.microdata import Coded, Microdata
-from shoal.errors import InputError, require
+from shoal.errors import InputError, did_you_mean, require
 from shoal.masking.enforce import enforce, failing
 from shoal.masking.grouped import class_size, publish
 from shoal.masking.grouping.cheapest_first import cheapest_first
@@ -51,6 +51,7 @@ class GlobalRecoding:
     mean: Mean = "geometric"  # of the attributes' losses
     seconds: float | None = None  # give the best found so far after that time
     local: bool = False  # recode each record by itself, as finely as it has company
+    levels: Mapping[str, int] | None = None  # no search: these levels, others at 0
 
     name: ClassVar[str] = "recode"
 
@@ -66,7 +67,8 @@ class GlobalRecoding:
         k = class_size(microdata, models)
         others = [model for model in models if not isinstance(model, KAnonymity)]
         if self.local:
-            return publish(microdata, enforce(microdata, cheapest_first(microdata, k), others, suppression))
+            masked = publish(microdata, enforce(microdata, cheapest_first(microdata, k), others, suppression))
+            return replace(masked, facts={"cost": share_loss(microdata, masked, self.mean)})
         found = self.optimum(microdata, k, others, int(suppression * len(microdata) + 1e-9))
         kept = None if found.suppressed == 0 else np.flatnonzero(found.kept)
         columns = {
@@ -78,7 +80,11 @@ class GlobalRecoding:
     def optimum(self, microdata: Microdata, k: int, others: Sequence[PrivacyModel], limit: int) -> Optimum:
         start = time.monotonic()
         lattice = lattice_of(microdata)
-        nodes = search(lattice, k, limit, self.cost, self.mean, seconds=self.seconds, whole=bool(others))
+        nodes = (
+            search(lattice, k, limit, self.cost, self.mean, seconds=self.seconds, whole=bool(others))
+            if self.levels is None
+            else _only(lattice, self._chosen(microdata, lattice))
+        )
         if len(nodes.number) == 0:
             raise InputError(
                 f"No recoding found keeps classes of {k} with at most {limit} records suppressed: allow more (--suppress), "
@@ -86,6 +92,18 @@ class GlobalRecoding:
             )
         left = None if self.seconds is None else self.seconds - (time.monotonic() - start)
         return self._judged(microdata, lattice, nodes, k, others, limit, left)
+
+    def _chosen(self, microdata: Microdata, lattice: Lattice) -> Levels:
+        """The levels asked for, in the lattice's order of attributes."""
+        names = microdata.schema.quasi_identifiers
+        for name, level in (self.levels or {}).items():
+            if name not in names:
+                raise InputError(
+                    f"Levels are asked for {name!r}, which is no quasi-identifier.{did_you_mean(name, names)}"
+                )
+            top = lattice.trees[int(np.flatnonzero(lattice.position == names.index(name))[0])].levels - 1
+            require("recode", f"levels of {name}", level, f"a level from 0 to {top}", holds=0 <= level <= top)
+        return tuple((self.levels or {}).get(names[i], 0) for i in lattice.position)
 
     def _judged(
         self,
@@ -112,16 +130,38 @@ class GlobalRecoding:
             bad = _with_failing(microdata, label, sizes < k, others, limit)
             if int(sizes[bad].sum()) > limit:
                 continue
-            now = cost_at(lattice, levels, bad, label, self.cost, self.mean) if others else float(cost)
+            exact = not others and self.levels is None
+            now = float(cost) if exact else cost_at(lattice, levels, bad, label, self.cost, self.mean)
             if best is None or now < best.cost:
                 checked, proven = nodes.checked, False
                 best = Optimum(lattice.by_attribute(levels), now, ~bad[label], lattice.nodes, checked, proven, now)
         if best is None:
             raise InputError("No recoding keeps all the models asked for within the suppression limit: allow more.")
-        proven = bound >= best.cost
+        proven = bound >= best.cost and self.levels is None
         return Optimum(
             best.levels, best.cost, best.kept, best.nodes, best.nodes_checked, proven, best.cost if proven else bound
         )
+
+
+def share_loss(microdata: Microdata, masked: Masked, mean: Mean) -> float:
+    """The cost `loss` of any table published by hierarchies: what share of its domain each value shown admits."""
+    n, losses = len(microdata), []
+    for coded in microdata.quasi:
+        column = masked.columns[coded.name]
+        values = len(coded.values)
+        suppressed = n - len(column.index)
+        shares = float((np.nan_to_num(column.size, nan=1.0) / values)[column.index].sum()) + suppressed
+        least = 1 / values
+        losses.append(max(0.0, (shares / n - least) / (1 - least)) if values > 1 else 0.0)
+    if mean == "arithmetic":
+        return float(np.mean(losses))
+    return float(np.expm1(np.mean(np.log1p(losses))))
+
+
+def _only(lattice: Lattice, levels: Levels) -> Nodes:
+    """One node, its cost still unknown."""
+    number = np.ravel_multi_index(levels, tuple(lattice.levels))
+    return Nodes(np.array([number]), np.zeros(1), np.zeros(1, np.int64), 1, 0.0)
 
 
 def _with_failing(
@@ -178,11 +218,12 @@ def _facts(microdata: Microdata, found: Optimum) -> dict[str, Any]:
 
 
 def _in_words(microdata: Microdata, found: Optimum) -> tuple[str, ...]:
-    proof = (
-        "proven optimal"
-        if found.proven_optimal
-        else f"not proven optimal: no recoding costs less than {found.bound:.6g}"
-    )
+    if found.nodes_checked == 1:
+        proof = "as chosen"
+    elif found.proven_optimal:
+        proof = "proven optimal"
+    else:
+        proof = f"not proven optimal: no recoding costs less than {found.bound:.6g}"
     levels = ", ".join(
         f"{coded.name} at level {level} of {coded.attribute.hierarchy.levels - 1}"  # type: ignore[union-attr]
         for coded, level in zip(microdata.quasi, found.levels, strict=True)
