@@ -63,10 +63,10 @@ class Coded:
         low, high = float(self.positions[0]), float(self.positions[-1])
         domain = self.attribute.domain
         if domain and self.attribute.kind in (Kind.NUMERIC, Kind.DATE):
-            ends = _physical(pl.Series(list(domain), strict=False).cast(self.values.dtype, strict=False)).cast(
-                pl.Float64
-            )
-            low, high = min(low, float(ends[0])), max(high, float(ends[-1]))
+            line = pl.Float64 if self.values.dtype.is_numeric() else self.values.dtype
+            declared = pl.Series(list(domain), strict=False).cast(line, strict=False).drop_nulls()
+            ends = _physical(declared).cast(pl.Float64).to_list()  # a type of few bits may not hold them itself
+            low, high = min([low, *ends]), max([high, *ends])
         return low, high
 
     @cached_property
