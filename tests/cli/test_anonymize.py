@@ -300,7 +300,8 @@ def test_a_full_disk_leaves_nothing(shoal: Shoal, discharges: Path, tmp_path: Pa
 KILLED = """
 import os, signal, sys
 folder, event, count, after = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "after"
-del sys.argv[1:5]
+how = signal.Signals[sys.argv[5]]
+del sys.argv[1:6]
 seen, working = 0, False
 def watch(name, arguments):
     global seen, working
@@ -308,7 +309,7 @@ def watch(name, arguments):
     hit = working and name == event and any(isinstance(a, str) and folder in a for a in arguments)
     seen += hit
     if seen == count and hit != after and name != "os.kill":
-        os.kill(os.getpid(), signal.SIGKILL)
+        os.kill(os.getpid(), how)
 sys.addaudithook(watch)
 from shoal.cli.main import run
 run()
@@ -333,7 +334,7 @@ def test_killed_at_any_moment_it_leaves_the_whole_release_or_none(
     (tmp_path / "r.csv").write_text("what stood here before")
     when, event, count = moment.split()
     words = ["anonymize", discharges, "-o", tmp_path / "r.csv", *ROLES, "--certificate", tmp_path / "c.json"]
-    script = [sys.executable, "-c", KILLED, tmp_path, event, count, when]
+    script = [sys.executable, "-c", KILLED, tmp_path, event, count, when, "SIGKILL"]
     assert subprocess.run([*script, *words], capture_output=True).returncode == -signal.SIGKILL
     if released:
         assert len(rows_of(tmp_path / "r.csv")) == ROWS
@@ -344,6 +345,13 @@ def test_killed_at_any_moment_it_leaves_the_whole_release_or_none(
     if certified:
         assert shoal("check", tmp_path / "r.csv", "--certificate", tmp_path / "c.json").code == 0
     assert all(name.endswith(".partial") for name in files(tmp_path) if name not in ("r.csv", "c.json"))
+
+
+def test_told_to_stop_it_clears_its_unfinished_files_away(discharges: Path, tmp_path: Path) -> None:
+    words = ["anonymize", discharges, "-o", tmp_path / "r.csv", *ROLES, "--report", tmp_path / "p.html"]
+    script = [sys.executable, "-c", KILLED, tmp_path, "os.rename", "1", "at", "SIGTERM"]
+    assert subprocess.run([*script, *words], capture_output=True).returncode == 128 + signal.SIGTERM
+    assert files(tmp_path) == []
 
 
 def test_killed_at_random_it_leaves_the_whole_release_or_none(shoal: Shoal, discharges: Path, tmp_path: Path) -> None:

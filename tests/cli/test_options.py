@@ -14,8 +14,8 @@ import pytest
 import typer
 
 from shoal.cli import console
-from shoal.cli.method import GROUPINGS
 from shoal.cli.main import app
+from shoal.cli.method import GROUPINGS
 from shoal.cli.options import make_policy, split
 from shoal.data.schema import Kind
 from shoal.masking.grouped import Grouped, Grouping
