@@ -20,7 +20,7 @@ from pydantic import (
     field_validator,
 )
 
-from shoal.data.hierarchy import hierarchy_of, read_hierarchy
+from shoal.data.hierarchy import Hierarchy, hierarchy_of, read_hierarchy
 from shoal.data.inference import infer_kind
 from shoal.data.schema import Attribute, Kind, Role, Scalar, Schema
 from shoal.errors import InputError, did_you_mean
@@ -47,8 +47,12 @@ class AttributeChoice(BaseModel):
     domain: tuple[Scalar, ...] | None = Field(
         default=None, description="least and greatest value, or all categories in their order"
     )
-    hierarchy: str | tuple[tuple[str, ...], ...] | None = Field(
-        default=None, description="a file of lines value;level 1;..., or the lines themselves"
+    hierarchy: str | tuple[tuple[str, ...], ...] | dict[str, Any] | None = Field(
+        default=None,
+        description='a file of lines value;level 1;..., the lines themselves, or how to build it: {type = "steps", ...}',
+    )
+    unlisted: Literal["refuse", "top"] = Field(
+        default="refuse", description="what becomes of values that the hierarchy does not list"
     )
     weight: float = Field(default=1.0, gt=0)
 
@@ -156,7 +160,8 @@ class Policy(BaseModel):
         A released table shows no identifiers, nor what was left out.
         """
         roles = self._roles(frame, released)
-        return Schema(tuple(self._attribute(frame[name], roles[name]) for name in frame.columns if name in roles))
+        named = [name for name in frame.columns if name in roles]
+        return Schema(tuple(self._attribute(frame[name], roles[name], released) for name in named))
 
     def _roles(self, frame: pl.DataFrame, released: bool) -> dict[str, frozenset[Role]]:
         lists = {
@@ -188,15 +193,26 @@ class Policy(BaseModel):
             roles |= {name: frozenset({Role.INSENSITIVE}) for name in frame.columns if name not in roles}
         return roles
 
-    def _attribute(self, column: pl.Series, roles: frozenset[Role]) -> Attribute:
+    def _attribute(self, column: pl.Series, roles: frozenset[Role], released: bool) -> Attribute:
         choice = self.attributes.get(column.name, AttributeChoice())
-        hierarchy = None
-        if isinstance(choice.hierarchy, str):
-            hierarchy = read_hierarchy(choice.hierarchy, column.name)
-        elif choice.hierarchy is not None:
-            hierarchy = hierarchy_of(choice.hierarchy, column.name)
+        hierarchy = _hierarchy(column, choice, released)
         kind = choice.kind or (Kind.NOMINAL if hierarchy else infer_kind(column))
         return Attribute(column.name, roles, kind, choice.domain, hierarchy, choice.weight)
+
+
+def _hierarchy(column: pl.Series, choice: AttributeChoice, released: bool) -> Hierarchy | None:
+    """As chosen; one that is built from the values cannot be built from a released table, which shows masks."""
+    if choice.hierarchy is None or (released and isinstance(choice.hierarchy, dict)):
+        return None
+    if isinstance(choice.hierarchy, dict):
+        from shoal.data.build_hierarchy import build
+
+        hierarchy = build(choice.hierarchy, column, column.name)
+    elif isinstance(choice.hierarchy, str):
+        hierarchy = read_hierarchy(choice.hierarchy, column.name)
+    else:
+        hierarchy = hierarchy_of(choice.hierarchy, column.name)
+    return hierarchy.with_unlisted() if choice.unlisted == "top" else hierarchy
 
 
 def _sentence(fault: ErrorDetails) -> str:

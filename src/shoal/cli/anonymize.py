@@ -29,8 +29,6 @@ _ANONYMIZE_EXAMPLES = """Examples:
 
 shoal anonymize d.csv -o r.csv --quasi age,sex,zip --confidential charge --k 5
 
-shoal anonymize d.csv -o r.csv --quasi age,sex,zip --k 5 --method recode --hierarchies DIR --suppress 0.02
-
 shoal anonymize d.csv -o r.parquet --policy shoal.toml --report report.html --certificate r.json"""
 
 

@@ -189,6 +189,8 @@ def _code_numbers(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArray[
 
 
 def _code_categories(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArray[np.int32], pl.Series]:
+    if (hierarchy := attribute.hierarchy) is not None:
+        return hierarchy.encode(column, missing_to_top=hierarchy.open), hierarchy.leaf_values.alias(column.name)
     order = declared_order(column, attribute)
     text = column.cast(pl.String) if column.dtype != pl.String else column
     if order is None:
@@ -202,7 +204,7 @@ def _code_categories(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArr
     if unknown.any():
         value = text.filter(unknown)[0]
         raise InputError(
-            f"Column {column.name!r} holds {value!r}, which its declared domain or hierarchy does not list: "
+            f"Column {column.name!r} holds {value!r}, which its declared domain does not list: "
             "add it there, or correct the value."
         )
     return codes.fill_null(MISSING).to_numpy(), values.alias(column.name)

@@ -145,18 +145,19 @@ def _tree(coded: Coded) -> Tree:
         raise InputError(
             f"Column {coded.name!r} has no hierarchy: give one (--hierarchies DIR), or use method 'cut-points'."
         )
-    ancestors, lines = hierarchy.ancestors.astype(np.int64), hierarchy.lines.astype(np.float64)
+    ancestors = hierarchy.ancestors.astype(np.int64)
+    below = np.array([hierarchy.counts(level)[of] for level, of in enumerate(ancestors)], np.float64)
     codes = coded.codes.astype(np.int64)
-    if (codes < 0).any():  # missing: a leaf of its own, below nothing but the root
+    if (codes < 0).any():  # missing: a leaf of its own, below nothing but the top
         own = ancestors.max(axis=1, keepdims=True) + 1
         own[-1] = ancestors[-1, 0]
-        ancestors, lines = np.hstack([ancestors, own]), np.append(lines, 0.0)
+        ancestors = np.hstack([ancestors, own])
+        below = np.hstack([below, np.where(np.arange(len(below)) < len(below) - 1, 1.0, below[-1, 0])[:, None]])
         codes = np.where(codes < 0, ancestors.shape[1] - 1, codes)
     occurs, shown = np.unique(codes, return_inverse=True)
     dense = np.array([np.unique(level[occurs], return_inverse=True)[1] for level in ancestors])
-    below = np.array([np.bincount(level, lines)[level[occurs]] for level in ancestors])
-    values = float(hierarchy.lines.sum())
-    return Tree(dense, shown, np.maximum(below, 1.0) / values, 1.0 / values, coded.attribute.weight)
+    values = float(hierarchy.counts(hierarchy.levels - 1)[0])
+    return Tree(dense, shown, below[:, occurs] / values, 1.0 / values, coded.attribute.weight)
 
 
 def _prices(lattice: Lattice, cost: Cost, mean: Mean) -> tuple[object, ...]:
