@@ -9,6 +9,7 @@ import math
 import os
 import tomllib
 from collections import Counter
+from importlib import import_module
 from itertools import combinations, product
 from pathlib import Path
 
@@ -18,11 +19,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import shoal.profile as profiling
 from shoal.data.schema import Kind, Role
 from shoal.errors import InputError
 from shoal.profile import AttributeProfile, Profile, profile
 
+profiling = import_module("shoal.profile")  # `shoal.profile` itself is the function
 unhurried = settings(deadline=None)  # the first example loads libraries
 
 VALUES = {
@@ -52,8 +53,7 @@ _TYPES = {"number": pl.Int64, "real": pl.Float64, "text": pl.String, "truth": pl
 def plain_rows(frame: pl.DataFrame) -> list[dict[str, object]]:
     """Records as dictionaries; NaN is missing, and missing equals missing."""
     return [
-        {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()}
-        for row in frame.to_dicts()
+        {k: None if isinstance(v, float) and math.isnan(v) else v for k, v in row.items()} for row in frame.to_dicts()
     ]
 
 
@@ -123,18 +123,14 @@ def test_with_many_attributes_sets_are_grown_and_their_counts_true(frame: pl.Dat
         assert found.exact == (len(names) <= 2)
         assert_counts_are_true(found, rows)
         best_alone = slow_sets(rows, names, 1)  # a greedy search still tries every single attribute
-        assert [(len(s.attributes), s.uniques) for s in found.identifying_sets][
-            : len(best_alone)
-        ] == best_alone
+        assert [(len(s.attributes), s.uniques) for s in found.identifying_sets][: len(best_alone)] == best_alone
         sizes = [s.uniques for s in found.identifying_sets]
         assert sizes == sorted(set(sizes))
 
 
 def test_a_large_table_is_searched_on_a_sample_but_counted_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(profiling, "SEARCH_ROWS", 50)
-    frame = pl.DataFrame(
-        {"a": [i % 30 for i in range(600)], "b": [i // 30 for i in range(600)], "c": [0, 1] * 300}
-    )
+    frame = pl.DataFrame({"a": [i % 30 for i in range(600)], "b": [i // 30 for i in range(600)], "c": [0, 1] * 300})
     found = profile(frame)
     assert not found.exact
     assert "50 records" in found.search
@@ -143,9 +139,7 @@ def test_a_large_table_is_searched_on_a_sample_but_counted_whole(monkeypatch: py
 
 
 def test_keys_too_long_for_64_bits_are_counted_exactly() -> None:
-    columns = {
-        f"q{i}": [(i + 7) * (r // 2 if r < 200 else r) ** 2 % 701 for r in range(400)] for i in range(12)
-    }
+    columns = {f"q{i}": [(i + 7) * (r // 2 if r < 200 else r) ** 2 % 701 for r in range(400)] for i in range(12)}
     columns["flag"] = [r % 2 if r < 20 else 0 for r in range(400)]  # parts ten of the hundred pairs
     frame = pl.DataFrame(columns)
     found = profile(frame)
@@ -161,9 +155,7 @@ def test_bounds_never_exceed_what_an_attribute_can_add() -> None:
     classes = profiling._Classes(sizes=np.array([2, 4]), counts=np.array([1, 1]))
     for values in (1, 2, 3, 4, 5):
         most = max(
-            slow_uniques(
-                [{"class": c, "v": v} for c, v in zip("aabbbb", given_values, strict=True)], ("class", "v")
-            )
+            slow_uniques([{"class": c, "v": v} for c, v in zip("aabbbb", given_values, strict=True)], ("class", "v"))
             for given_values in product(range(values), repeat=6)
         )
         assert classes.uniques_at_most(values) == most
@@ -267,9 +259,7 @@ def test_policy_keeps_every_name(names: list[str]) -> None:
 
 
 def test_policy_lists_each_attribute_under_its_role_with_the_reason() -> None:
-    frame = pl.DataFrame(
-        {"email": ["a@b.org", "c@d.org"], "sex": ["f", "m"], "charge": [1, 2], "one": [1, 1]}
-    )
+    frame = pl.DataFrame({"email": ["a@b.org", "c@d.org"], "sex": ["f", "m"], "charge": [1, 2], "one": [1, 1]})
     text = profile(frame).policy_toml()
     policy = tomllib.loads(text)
     assert policy["identifiers"] == ["email"]
@@ -327,9 +317,7 @@ def test_hospital_discharges_get_sensible_roles() -> None:
     assert [name for name, role in roles.items() if role is Role.IDENTIFIER] == ["id"]
     assert {roles[name] for name in quasi.split()} == {Role.QUASI_IDENTIFIER}
     assert {roles[name] for name in confidential} == {Role.CONFIDENTIAL}
-    assert {a.name: a.hipaa for a in found.attributes}[
-        "age"
-    ] == "C"  # ages over 89, the survey's top code is 99
+    assert {a.name: a.hipaa for a in found.attributes}["age"] == "C"  # ages over 89, the survey's top code is 99
     assert [len(s.attributes) for s in found.identifying_sets] == [1, 2]
     uniques = frame.group_by(found.identifying_sets[1].attributes).len().filter(pl.col("len") == 1).height
     assert found.identifying_sets[1].uniques == uniques

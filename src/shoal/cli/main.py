@@ -47,7 +47,7 @@ def run() -> None:
 
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # unfinished files are cleared away
     try:
-        sys.exit(app(standalone_mode=False))
+        sys.exit(app(prog_name="shoal", standalone_mode=False))
     except ShoalError as error:
         _stop(str(error), error.exit_code)
     except MemoryError:
