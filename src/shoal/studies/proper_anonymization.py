@@ -415,7 +415,7 @@ def _figure_s4(table: pl.DataFrame, releases: pl.DataFrame) -> Part:
             f"neighbours lose {loss(_value(data, SHOAL, 'k = 2', 'information_loss'))}.",
         ),
         _cheaper_than_coarsening(
-            data, SHOAL, _SAME, "In a table this small even a record's nearest neighbours are far away."
+            data, SHOAL, _SAME, f"Among {table.height:,} records even the nearest neighbours are far apart."
         ),
         Statement("About 10% of the charges are above $100,000.", percent(wealthy) + ".", abs(wealthy - 0.1) <= 0.02),
         _none_free_of_disclosure(data),
@@ -596,7 +596,7 @@ def _below_coarsening(data: pl.DataFrame, family: str, coarse: float, paper: str
         2 * below > len(LEVELS),
         "Algorithm S4 orders records as S2 does, by the distance to zero, and so puts distant ones together."
         if family == S4
-        else "In a table this small even a record's nearest neighbours are far away.",
+        else "A class that mirrors all charges must reach past a record's nearest neighbours.",
     )
 
 

@@ -170,8 +170,8 @@ def _page(result: StudyResult, drawings: Mapping[str, Drawing]) -> str:
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
             f"<title>{html.escape(result.title)}</title><style>{_STYLE}</style></head><body>",
             f"<h1>{html.escape(result.title)}</h1>",
-            f'<p class="soft">{html.escape(result.table)}. Of {len(result.statements)} statements of the paper, '
-            f"{agreed} agree with what was found here; where one differs, the reason stands beside it.</p>",
+            f'<p class="soft">{html.escape(result.table)}. Of {len(result.statements)} statements compared, '
+            f"{agreed} agree; where one differs, the reason stands beside it.</p>",
             *(line for part in result.parts for line in _section(part, drawings.get(part.slug, {}))),
             '<p class="soft">All numbers: <a href="results.json">results.json</a>.</p></body></html>\n',
         ]
