@@ -1,0 +1,214 @@
+"""k-map: every released class matches at least k people of the population (paper 3; SPEC 4.4).
+
+A journalist, who does not know who is in the file, succeeds with 1/F, F the people who fit a class, not with 1/f of its
+records: k-anonymity asks for more than is needed. With the identification database at hand F is counted. Otherwise it
+is inferred from the sampling fraction pi, by one of the paper's three approximations:
+
+| test                | D  | a class of f records is released if                                      |
+|---------------------|----|--------------------------------------------------------------------------|
+| `individual`        | D2 | E[1/F | f] <= 1/k (Benedetti & Franconi, 1998)                           |
+| `poisson`           | D3 | f >= min(k, k'), k' the least f with P(X >= f) <= alpha, X ~ Poisson(k pi) |
+| `truncated-poisson` | D4 | the same, given that X > 0: no class of the sample is empty              |
+
+The paper finds that D4 keeps the risk at or below 1/k, where D2 and D3 often do not.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.microdata import Coded, Microdata
+from shoal.data.schema import Attribute, Role, Schema
+from shoal.errors import InputError, require
+from shoal.privacy.matching import Population, match, people_beside, population_of
+from shoal.privacy.model import EquivalenceClasses, Verdict
+
+Test = Literal["individual", "poisson", "truncated-poisson"]
+
+
+def k_prime(
+    k: int,
+    fraction: float,
+    test: Test = "truncated-poisson",
+    alpha: float = 0.1,
+    *,
+    classes: int | None = None,
+) -> int:
+    """The least class size that shows, at significance alpha, that a class matches k people; k' of the paper.
+
+    The test speaks of one class. With `classes` it speaks of so many at once: alpha is divided by their number
+    (Bonferroni). It can exceed k, which is always enough: ask for min(k, k').
+    """
+    _check("k'", k, fraction, test, alpha)
+    some = classes is None or (_whole(classes) and classes >= 1)
+    require("k'", "classes", classes, "a whole number of at least 1", holds=some)
+    if test == "individual":
+        return _least(lambda f: bool(individual_risk(f, fraction) * k <= 1 + 1e-12))
+    return _least(lambda f: _tail(f, k * fraction, test) <= alpha / (classes or 1))
+
+
+def individual_risk(size: npt.ArrayLike, fraction: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """E[1/F | f] of classes of f records, F given f being negative binomial (Benedetti & Franconi, 1998).
+
+    That is (p^f / f) 2F1(f, f; f + 1; q) = p I(f), I(f) the integral of s^(f-1) / (p + q s) over s from 0 to 1, with
+    q = 1 - p; p is the sampling fraction, or each class's own f / (sum of its sampling weights).
+    """
+    f, p = np.broadcast_arrays(np.asarray(size, np.float64), np.minimum(np.asarray(fraction, np.float64), 1.0))
+    steps = (p < 0.5) & (f < _MANY)
+    integral = np.where(steps, _by_steps(f, np.where(steps, p, 0.5)), _by_series(f, 1.0 - p))
+    return np.asarray(p * integral)
+
+
+_MANY = 32  # records: from here on, _TERMS of the series give all digits whatever p is
+_TERMS = 64
+
+
+def _by_series(f: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """I(f) = sum of q^n B(f, n + 1): positive terms, few for small q or large f."""
+    term = total = 1.0 / f
+    for n in range(1, _TERMS):
+        term = term * q * n / (f + n)
+        total = total + term
+    return total
+
+
+def _by_steps(f: npt.NDArray[np.float64], p: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """q I(f + 1) = 1/f - p I(f) from I(1) = ln(1/p) / q on: errors shrink by p/q at each step, so p is below 1/2."""
+    integral = -np.log(p) / (1.0 - p)
+    for n in range(1, _MANY):
+        integral = np.where(f > n, (1.0 / n - p * integral) / (1.0 - p), integral)
+    return integral
+
+
+def _tail(f: int, mean: float, test: Test) -> float:
+    """P(X >= f) of a Poisson variable, or of one that is not zero."""
+    tail = _poisson_tail(f, mean)
+    return tail / -math.expm1(-mean) if test == "truncated-poisson" else tail
+
+
+def _poisson_tail(f: int, mean: float) -> float:
+    """Summed away from f on the side where terms fall, so that nothing cancels."""
+    upwards = f > mean
+    start = f if upwards else f - 1
+    term = math.exp(start * math.log(mean) - mean - math.lgamma(start + 1))
+    total, i = 0.0, start
+    while term > total * 1e-17:
+        total += term
+        i += 1 if upwards else -1
+        term *= mean / i if upwards else (i + 1) / mean
+    return total if upwards else 1.0 - total
+
+
+def _least(holds: Callable[[int], bool]) -> int:
+    """The least number from 1 on for which it holds, if it holds from there on."""
+    beyond = 1
+    while not holds(beyond):
+        beyond *= 2
+    return bisect_left(range(beyond), True, lo=beyond // 2 + 1, hi=beyond, key=holds)
+
+
+@lru_cache(maxsize=1 << 16)
+def reached(size: int, fraction: float, test: Test = "truncated-poisson", alpha: float = 0.1) -> float:
+    """The greatest k for which a class of that size is enough; of D2 the people expected, 1 / E[1/F]."""
+    if test == "individual":
+        return float(1.0 / individual_risk(size, fraction))
+    return size + _least(lambda more: _tail(size, (size + more) * fraction, test) > alpha) - 1
+
+
+@dataclass(frozen=True)
+class KMap:
+    """Give `population`, a file or a frame, to count exactly, or the sampling `fraction` to infer."""
+
+    k: int
+    fraction: float | None = None
+    test: Test = "truncated-poisson"
+    alpha: float = 0.1
+    population: str | pl.DataFrame | Population | None = None
+
+    name: ClassVar[str] = "k-map"
+    attribute: ClassVar[None] = None
+    __pydantic_config__: ClassVar[dict[str, bool]] = {"arbitrary_types_allowed": True}  # for a policy's JSON Schema
+
+    def __post_init__(self) -> None:
+        _check(self.name, self.k, 1.0 if self.fraction is None else self.fraction, self.test, self.alpha)
+        if (self.fraction is None) == (self.population is None):
+            raise InputError(
+                "k-map needs to know the population: give its file as 'population', or the share of it that the table "
+                "holds as 'fraction', and not both."
+            )
+        if not isinstance(self.population, str | Path | None):
+            object.__setattr__(self, "population", population_of(self.population))
+
+    @property
+    def asked(self) -> float:
+        return self.k
+
+    @property
+    def smallest_class(self) -> int:
+        """The least class that may be released, as far as its size alone decides."""
+        if self.fraction is None:
+            return 1
+        return min(self.k, k_prime(self.k, self.fraction, self.test, self.alpha))
+
+    def levels(
+        self, about: Coded | Microdata | None, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.float64]:
+        """People whom each class matches; where there is a population but no table, its records: it can be no less."""
+        sizes = np.diff(starts)
+        if self.fraction is not None:
+            return self._reached(sizes)
+        if isinstance(about, Microdata):
+            people = people_beside(about, order, starts, population_of(self.population), enough=self.k)
+            return people.astype(np.float64)
+        return sizes.astype(np.float64)
+
+    def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        return levels >= self.k - 1e-9
+
+    def verdict(self, classes: EquivalenceClasses) -> Verdict:
+        if len(classes.sizes) == 0:
+            return Verdict(self.name, self.k, 0, True)
+        if self.fraction is None:
+            people = match(classes.frame, _attributes(classes), population_of(self.population), least=True).people
+            achieved = float(people.min())
+            return Verdict(self.name, self.k, achieved, achieved >= self.k)
+        smallest = int(classes.sizes.min())
+        achieved = reached(smallest, self.fraction, self.test, self.alpha)
+        return Verdict(self.name, self.k, achieved, smallest >= self.smallest_class)
+
+    def _reached(self, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        assert self.fraction is not None
+        size, which = np.unique(sizes, return_inverse=True)
+        level = [reached(int(f), self.fraction, self.test, self.alpha) for f in size]
+        return np.array(level, np.float64)[which]
+
+
+def _attributes(classes: EquivalenceClasses) -> list[Attribute]:
+    """What is known of the quasi-identifiers: kinds, and hierarchies and domains where the classes carry them."""
+    schema: Schema | None = getattr(classes, "schema", None)
+    if schema is not None:
+        return [schema[name] for name in classes.quasi]
+    return [Attribute(name, frozenset({Role.QUASI_IDENTIFIER}), classes.kinds[name]) for name in classes.quasi]
+
+
+def _whole(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
+
+
+def _check(owner: str, k: int, fraction: float, test: str, alpha: float) -> None:
+    require(owner, "k", k, "a whole number of at least 2", holds=_whole(k) and k >= 2)
+    share = isinstance(fraction, int | float) and not isinstance(fraction, bool) and 0 < fraction <= 1
+    require(owner, "fraction", fraction, "a number above 0, at most 1: the share of the population", holds=share)
+    require(owner, "test", test, f"one of {', '.join(get_args(Test))}", holds=test in get_args(Test))
+    significance = isinstance(alpha, int | float) and not isinstance(alpha, bool) and 0 < alpha < 1
+    require(owner, "alpha", alpha, "a number between 0 and 1", holds=significance)

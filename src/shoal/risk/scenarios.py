@@ -1,0 +1,334 @@
+"""Three intruders, and which of them to protect against (paper 3; SPEC 4.1 and 4.7).
+
+- The prosecutor knows that a certain person is in the file: a guess among the f records of a class succeeds with 1/f.
+- The journalist wants to name anybody: a class that F people fit gives 1/F, and the smallest F is where to try.
+- The marketer matches all records with the population and counts on the mean.
+
+F is counted in an identification database, or inferred from the sampling fraction (or from sampling weights): on the
+average by Benedetti & Franconi's E[1/F | f]; for a single class, where that is too hopeful, by the people that the
+test D4 vouches for. Where nothing is known of the population, F is at least f, and the prosecutor's risk bounds all.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.schema import Attribute, Schema
+from shoal.errors import InputError, did_you_mean, require
+from shoal.privacy.check import classes_of
+from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.k_map import KMap, individual_risk, k_prime, reached
+from shoal.privacy.matching import match, population_of
+from shoal.risk.population import PopulationUniques, population_uniques
+from shoal.sheet import Sheet, for_notebook, for_terminal
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from rich.text import Text
+
+Basis = Literal["population", "sampling fraction", "sampling weights"]
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_UNCOUNTED = 10_000  # people: in large overlapping classes no more than these are counted
+
+
+@dataclass(frozen=True)
+class Chance:
+    """How often an intruder is right: at best, on the average of all records, and with how many records too often."""
+
+    highest: float
+    average: float
+    records_above: int
+
+
+@dataclass(frozen=True)
+class Scenarios:
+    """The risk of one table for each intruder; `basis` is what is known of the population, None if nothing."""
+
+    records: int
+    classes: int
+    threshold: float
+    prosecutor: Chance
+    journalist: Chance | None
+    basis: Basis | None = None
+    classes_beyond_population: int = 0  # with more records than there are people who fit: the population lacks some
+    population_uniques: PopulationUniques | None = None
+
+    @property
+    def marketer(self) -> float:
+        """The share of all records that is matched rightly; without a population it counts as the file itself."""
+        return (self.journalist or self.prosecutor).average
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "records": self.records,
+            "classes": self.classes,
+            "threshold": self.threshold,
+            "prosecutor": vars(self.prosecutor),
+            "journalist": vars(self.journalist) if self.journalist else None,
+            "marketer": {"average": self.marketer},
+            "basis": self.basis,
+            "classes_beyond_population": self.classes_beyond_population,
+            "population_uniques": self.population_uniques.to_dict() if self.population_uniques else None,
+            "higher_is": "riskier",
+        }
+
+    def sheets(self) -> list[Sheet]:
+        """As tables, to be shown beside others."""
+        return _sheets(self)
+
+    def __rich__(self) -> Group:
+        return for_terminal(_sheets(self))
+
+    def _repr_html_(self) -> str:
+        return for_notebook(_sheets(self))
+
+
+def scenarios(
+    frame: pl.DataFrame,
+    schema: Schema,
+    *,
+    population: object | None = None,
+    fraction: float | None = None,
+    weights: str | None = None,
+    threshold: float = 0.2,
+    alpha: float = 0.1,
+) -> Scenarios:
+    """The risk of a table, original or released, for prosecutor, journalist and marketer.
+
+    What is known of the population: its file or frame, or the share of it that the table holds, or a column of sampling
+    weights (how many people each record stands for); at most one of them. `alpha` is the significance of D4.
+    """
+    require("scenarios", "threshold", threshold, "a number from 0 to 1", holds=0 <= threshold <= 1)
+    if sum(known is not None for known in (population, fraction, weights)) > 1:
+        raise InputError("Give the population, or the sampling fraction, or sampling weights, but only one of them.")
+    quasi = _quasi_identifiers(frame, schema)
+    if population is not None:
+        found = match(frame, quasi, population_of(population), enough=_UNCOUNTED)
+        people = np.maximum(found.people, found.sizes)  # at least those in the table exist
+        journalist = _chance(found.sizes, 1.0 / people, 1.0 / people, threshold)
+        beyond = int((found.people < found.sizes).sum())
+        return _of(found.sizes, threshold, journalist, "population", classes_beyond_population=beyond)
+    names = [attribute.name for attribute in quasi]
+    classes = classes_of(frame, names, {attribute.name: attribute.kind for attribute in quasi})
+    sizes = classes.sizes
+    if fraction is not None:
+        KMap(2, fraction, alpha=alpha)  # refuses what cannot be
+        uniques = population_uniques(sizes, fraction) if len(sizes) else None
+        journalist = _inferred(sizes, np.full(len(sizes), fraction), threshold, alpha)
+        return _of(sizes, threshold, journalist, "sampling fraction", population_uniques=uniques)
+    if weights is not None:
+        sizes, stand_for = _weighed(_weights(frame, weights), *classes.members)
+        journalist = _inferred(sizes, np.minimum(sizes / stand_for, 1.0), threshold, alpha)
+        return _of(sizes, threshold, journalist, "sampling weights")
+    return _of(sizes, threshold, None, None)
+
+
+def _of(sizes: Ints, threshold: float, journalist: Chance | None, basis: Basis | None, **more: object) -> Scenarios:
+    prosecutor = _chance(sizes, 1.0 / sizes, 1.0 / sizes, threshold)
+    return Scenarios(int(sizes.sum()), len(sizes), threshold, prosecutor, journalist, basis, **more)  # type: ignore[arg-type]
+
+
+def _chance(sizes: Ints, single: Floats, mean: Floats, threshold: float) -> Chance:
+    """From each class's risk, for one guess in it and on the average; an empty release gives no chance."""
+    if not len(sizes):
+        return Chance(0.0, 0.0, 0)
+    above = int(sizes[single > threshold * (1 + 1e-12)].sum())
+    return Chance(float(single.max()), float(sizes @ mean / sizes.sum()), above)
+
+
+def _inferred(sizes: Ints, share: Floats, threshold: float, alpha: float) -> Chance:
+    """A single guess as D4 bounds it, the mean as Benedetti and Franconi estimate it."""
+    known, which = np.unique(np.column_stack([sizes, share]), axis=0, return_inverse=True)
+    people = np.array([reached(int(f), float(p), alpha=alpha) for f, p in known])
+    mean = individual_risk(known[:, 0], known[:, 1])
+    return _chance(sizes, 1.0 / people[which], mean[which], threshold)
+
+
+def _quasi_identifiers(frame: pl.DataFrame, schema: Schema) -> list[Attribute]:
+    if not schema.quasi_identifiers:
+        raise InputError("No quasi-identifier is named: name the columns that an intruder may know.")
+    for name in schema.quasi_identifiers:
+        if name not in frame.columns:
+            hint = did_you_mean(name, frame.columns)
+            raise InputError(f"The table has no column {name!r}, named as quasi-identifier.{hint}")
+    return [schema[name] for name in schema.quasi_identifiers]
+
+
+def _weights(frame: pl.DataFrame, name: str) -> Floats:
+    if name not in frame.columns:
+        raise InputError(f"The table has no column {name!r} of weights.{did_you_mean(name, frame.columns)}")
+    column = frame[name]
+    if not column.dtype.is_numeric() or column.null_count() or not (column > 0).all():
+        raise InputError(
+            f"Column {name!r} cannot be sampling weights: each record needs a number above 0, of people it stands for."
+        )
+    return column.cast(pl.Float64).to_numpy()
+
+
+def _weighed(weight: Floats, order: Ints, starts: Ints) -> tuple[Ints, Floats]:
+    """Each class's records, and the people they stand for."""
+    if not len(order):
+        return np.zeros(0, np.int64), np.zeros(0)
+    return np.diff(starts), np.add.reduceat(weight[order], starts[:-1])
+
+
+# ---- the guideline
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """Which intruder to expect, and what to promise against that one."""
+
+    scenario: Literal["prosecutor", "journalist"]
+    model: Literal["k-anonymity", "k-map"]
+    k: int
+    fraction: float | None
+    alpha: float
+    k_prime: int | None  # of D4, where that decides
+    reasons: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def smallest_class(self) -> int | None:
+        """The least class to release; None where the people who fit it decide, not its records."""
+        if self.model == "k-anonymity":
+            return self.k
+        return None if self.k_prime is None else min(self.k, self.k_prime)
+
+    @property
+    def promise(self) -> KAnonymity | KMap | None:
+        """The model to put into a policy; None where it needs the identification database first."""
+        if self.model == "k-anonymity":
+            return KAnonymity(self.k)
+        return None if self.fraction is None or self.k_prime is None else KMap(self.k, self.fraction, alpha=self.alpha)
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "scenario": self.scenario,
+            "model": self.model,
+            "k": self.k,
+            "k_prime": self.k_prime,
+            "smallest_class": self.smallest_class,
+            "fraction": self.fraction,
+            "alpha": self.alpha,
+            "reasons": list(self.reasons),
+            "warnings": list(self.warnings),
+        }
+
+    def __str__(self) -> str:
+        of = "" if self.smallest_class is None else f", in classes of {self.smallest_class} records or more"
+        why = [f"- {reason}" for reason in (*self.reasons, *self.warnings)]
+        return "\n".join([f"Expect a {self.scenario}: promise {self.model} with k = {self.k}{of}.", *why])
+
+    def __rich__(self) -> Text:
+        from rich.text import Text
+
+        return Text(str(self))
+
+
+def recommend(
+    *,
+    whole_population: bool,
+    membership_known: bool,
+    subjects_tell: bool,
+    large_fraction: bool = False,
+    fraction: float | None = None,
+    database: bool = False,
+    risk: float = 0.2,
+    alpha: float = 0.1,
+) -> Recommendation:
+    """The paper's guideline. Any way to be sure that a person is in the file makes a prosecutor possible.
+
+    `database` says that the custodian has the identification database; `risk` is the highest chance of a right guess to
+    be accepted. What fraction is large is not fixed: k' reaches k by itself as the fraction grows.
+    """
+    require("the guideline", "risk", risk, "a number above 0 and below 1", holds=0 < risk < 1)
+    k = max(2, math.ceil(1 / risk - 1e-9))
+    KMap(k, 1.0 if fraction is None else fraction, alpha=alpha)  # refuses what cannot be
+    whole = whole_population or fraction == 1.0
+    sure = [
+        (whole, "The table holds the whole population, so everybody is known to be in it."),
+        (large_fraction, "The table holds so large a share of the population that anybody can be taken to be in it."),
+        (membership_known, "Who is in the table can be found out."),
+        (subjects_tell, "People tell that they are in the table."),
+    ]
+    reasons = [reason for holds, reason in sure if holds]
+    accepted = f"A highest risk of {risk:g} asks for {k} who could be meant."
+    if reasons:
+        return Recommendation("prosecutor", "k-anonymity", k, fraction, alpha, None, (*reasons, accepted))
+    return _against_journalist(k, fraction, alpha, database, accepted)
+
+
+def _against_journalist(k: int, fraction: float | None, alpha: float, database: bool, accepted: str) -> Recommendation:
+    unsure = "Nobody can be sure that a person is in the table: an intruder can only try to name anybody."
+    if database:
+        counted = "The identification database is at hand: count in it the people who fit each class."
+        return Recommendation("journalist", "k-map", k, fraction, alpha, None, (unsure, accepted, counted))
+    if fraction is None:
+        unknown = (
+            "The share of the population is not known, so nothing can be inferred: a class of k records is matched by "
+            "k people at least."
+        )
+        return Recommendation("journalist", "k-anonymity", k, None, alpha, None, (unsure, accepted, unknown))
+    least = k_prime(k, fraction, alpha=alpha)
+    enough = (
+        f"At a sampling fraction of {fraction:g}, a class of {min(k, least)} records shows that {k} people or more fit "
+        f"it (truncated Poisson test, significance {alpha:g})."
+        if least < k
+        else f"At a sampling fraction of {fraction:g}, the test asks for {least} records, and {k} are enough anyway."
+    )
+    half = "The table holds half of the population or more: a person is more likely in it than not."
+    warnings = (half,) if fraction >= 0.5 else ()
+    return Recommendation("journalist", "k-map", k, fraction, alpha, least, (unsure, accepted, enough), warnings)
+
+
+# ---- showing
+
+
+def _sheets(found: Scenarios) -> list[Sheet]:
+    above = f"above {found.threshold:g}"
+    known = {
+        "population": "wants to name anybody; people counted",
+        "sampling fraction": "wants to name anybody; people inferred (D4)",
+        "sampling weights": "wants to name anybody; people inferred (D4)",
+        None: "unknown without a population; no more than that",
+    }
+    rows = [
+        ("prosecutor", *_shown(found.prosecutor), "knows that a person is in the file"),
+        ("journalist", *(_shown(found.journalist) if found.journalist else ("-", "-", "-")), known[found.basis]),
+        ("marketer", "-", f"{found.marketer:.2%}", "-", "matches as many as possible"),
+    ]
+    title = f"Intruders ({found.records:,} records in {found.classes:,} classes)"
+    sheets = [Sheet(title, ("", "highest", "average", above, ""), rows, numbers=3)]
+    if found.classes_beyond_population:
+        note = f"{found.classes_beyond_population:,} classes have more records than there are people who fit them"
+        sheets.append(Sheet("The population lacks people of the table", ("",), [(note,)]))
+    if found.population_uniques is not None:
+        sheets.append(_uniques_sheet(found.population_uniques))
+    return sheets
+
+
+def _shown(chance: Chance) -> tuple[str, str, str]:
+    return f"{chance.highest:.2%}", f"{chance.average:.2%}", f"{chance.records_above:,}"
+
+
+def _uniques_sheet(uniques: PopulationUniques) -> Sheet:
+    estimates = {name: getattr(uniques, name) for name in ("zayatz", "pitman", "negative_binomial")}
+    rows = [
+        (
+            name.replace("_", " "),
+            "-" if value is None else f"{value:,.0f}",
+            "-" if value is None else f"{value / uniques.people:.2%}",
+            "chosen" if name == uniques.chosen else "",
+        )
+        for name, value in estimates.items()
+    ]
+    return Sheet(f"Unique among {uniques.people:,.0f} people, estimated", ("", "people", "share", ""), rows, numbers=2)
