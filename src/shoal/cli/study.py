@@ -38,3 +38,30 @@ def proper_anonymization(
     with stages("study", STAGES) as step:
         result = run(output, data=data, rows=rows, seed=seed, progress=step)
     show(result, as_json)
+
+
+@_study.command(
+    name="k-map",
+    epilog="""Examples:
+
+shoal study k-map -o study
+
+shoal study k-map --samples 1000 -o study""",
+)
+def k_map(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where figures and tables go.")],
+    data: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A population; all its columns are quasi-identifiers.")
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, help="At each sampling fraction.")] = 50,
+    seed: Annotated[int, typer.Option(min=0, help="Of the samples and of generated populations.")] = 1,
+    as_json: opt.Json = False,
+) -> None:
+    """Paper 3: Figures 3 to 5, k-anonymity against k-map. Interrupted, it goes on where it stopped."""
+    from shoal.cli.console import show
+    from shoal.cli.console import stages as bar
+    from shoal.studies.k_map import run, stages
+
+    with bar("study", stages(data)) as step:
+        result = run(output, data=data, samples=samples, seed=seed, progress=step)
+    show(result, as_json)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 GREY, ORANGE = "#6d7f95", "#D55E00"
 BLUE, LIGHT_BLUE, GREEN, LIGHT_GREEN = "#0072B2", "#56B4E9", "#009E73", "#7FCFB4"
-_INK, _SOFT, _LINE = "#17232e", "#52616f", "#dfe5ea"
-_WIDTH = 10.0  # inches
+INK, SOFT, LINE = "#17232e", "#52616f", "#dfe5ea"
+WIDTH = 10.0  # inches
 
 Show = Callable[[float], str]
 
@@ -78,7 +78,7 @@ def bar_table(title: str, data: pl.DataFrame, panels: Sequence[Panel], colours: 
         axes.barh(rows, values, 0.78, color=[colours[family] for family in data["family"]])
         _numbers(axes, rows, values, panel.show, longest)
         axes.set(xlim=(0, longest * 1.34), ylim=(bottom, 0.6))
-        axes.set_title(panel.title, loc="left", fontsize=10.5, color=_INK)
+        axes.set_title(panel.title, loc="left", fontsize=10.5, color=INK)
         if panel.mark:
             _mark(axes, *panel.mark)
     first = all_axes[0]
@@ -115,12 +115,12 @@ def heat_map(
     edges = np.arange(len(ticks) + 1) - 0.5
     axes.pcolormesh(edges, edges, values, cmap=colours, vmin=0, vmax=1.15 * top, edgecolors="white", linewidth=2)
     for (i, j), value in np.ndenumerate(values):
-        ink = "white" if value > 0.75 * top else _INK
+        ink = "white" if value > 0.75 * top else INK
         axes.text(j, i, labels[i][j], ha="center", va="center", color=ink, fontsize=11)
     axes.set_xticks(range(len(ticks)), ticks)
     axes.set_yticks(range(len(ticks)), ticks)
-    axes.set_xlabel(across, color=_SOFT, labelpad=6)
-    axes.set_ylabel(upwards, color=_SOFT, labelpad=6)
+    axes.set_xlabel(across, color=SOFT, labelpad=6)
+    axes.set_ylabel(upwards, color=SOFT, labelpad=6)
     axes.tick_params(labelbottom=True)
     axes.spines["left"].set_visible(False)
     return figure
@@ -133,16 +133,16 @@ def _sheet(title: str, columns: int, height: float) -> tuple[Figure, list[Axes]]
     """An empty figure with a title and axes side by side, without frames and gridlines."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(_WIDTH, height), facecolor="white")
+    figure = Figure(figsize=(WIDTH, height), facecolor="white")
     figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
-    figure.suptitle(title, x=0.01, ha="left", weight="bold", fontsize=13, color=_INK)
+    figure.suptitle(title, x=0.01, ha="left", weight="bold", fontsize=13, color=INK)
     found = list(figure.subplots(1, columns, squeeze=False, sharey=True)[0])
     for axes in found:
         axes.set_facecolor("white")
         axes.grid(visible=False)
-        axes.tick_params(length=0, labelbottom=False, colors=_INK, labelsize=10.5)
+        axes.tick_params(length=0, labelbottom=False, colors=INK, labelsize=10.5)
         axes.spines[["top", "right", "bottom"]].set_visible(False)
-        axes.spines["left"].set_color(_LINE)
+        axes.spines["left"].set_color(LINE)
     return figure, found
 
 
@@ -150,10 +150,10 @@ def _numbers(axes: Axes, at: npt.NDArray[np.float64], values: Sequence[float], s
     """Each bar's number at its end."""
     behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
     for y, value in zip(at, values, strict=True):
-        axes.text(value + 0.015 * longest, y, show(value), va="center", fontsize=9, color=_INK, bbox=behind)
+        axes.text(value + 0.015 * longest, y, show(value), va="center", fontsize=9, color=INK, bbox=behind)
 
 
 def _mark(axes: Axes, value: float, name: str) -> None:
     """A line across all bars, named beside the first family, where no bar is."""
-    axes.axvline(value, color=_SOFT, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
-    axes.annotate(name, (value, 0), (4, 0), textcoords="offset points", fontsize=9, color=_SOFT, va="center")
+    axes.axvline(value, color=SOFT, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
+    axes.annotate(name, (value, 0), (4, 0), textcoords="offset points", fontsize=9, color=SOFT, va="center")
