@@ -112,7 +112,7 @@ def _frame(axes: Axes, chart: Chart, show: Callable[[float], str]) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(LINE)
     axes.tick_params(length=0, colors=SOFT, labelsize=9, labelbottom=True)
-    axes.set(xlim=(-0.14, 0.95), ylim=(-0.04 * chart.top, 1.08 * chart.top), xticks=[0.1, 0.3, 0.5, 0.7, 0.9])
+    axes.set(xlim=(-0.19, 0.95), ylim=(-0.04 * chart.top, 1.08 * chart.top), xticks=[0.1, 0.3, 0.5, 0.7, 0.9])
     axes.locator_params(axis="y", nbins=4, steps=[1, 2, 2.5, 5, 10])
     axes.yaxis.set_major_formatter(lambda value, _: show(value))
     if chart.mark:
