@@ -1,0 +1,140 @@
+"""The public conformance check: our own methods pass, and each way of breaking the rules is found."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.data.microdata import Microdata
+from shoal.masking.method import Masked
+from shoal.masking.recoding.coarsening import Coarsened
+from shoal.privacy import PrivacyModel
+from shoal.testing import NAMES, Case, check_case, check_method, is_sentence, tables
+
+
+@dataclass(frozen=True)
+class Faulty:
+    """Coarsens as it should, but for one fault."""
+
+    fault: str
+    name: ClassVar[str] = "faulty"
+
+    def mask(
+        self,
+        microdata: Microdata,
+        models: Sequence[PrivacyModel],
+        *,
+        suppression: float = 0.0,
+        seed: int | None = None,
+    ) -> Masked:
+        masked = Coarsened(1).mask(microdata, [])
+        name, column = next(iter(masked.columns.items()))
+        n = len(microdata)
+        if self.fault == "untruthful":
+            column = replace(column, index=np.roll(column.index, 1))
+        elif self.fault == "random":
+            column = replace(column, text=pl.Series([str(np.random.default_rng().random())] * len(column.text)))
+        elif self.fault == "shows the seed":
+            column = replace(column, text=pl.Series([str(seed)] * len(column.text), dtype=pl.String))
+        elif self.fault == "too few cells":
+            column = replace(column, index=column.index[1:])
+        elif self.fault == "leaves out a column":
+            return replace(masked, columns={})
+        elif self.fault == "suppresses too much":
+            cut = {name: replace(c, index=c.index[:0]) for name, c in masked.columns.items()}
+            return Masked(cut, np.arange(0))
+        elif self.fault == "keeps records twice":
+            return replace(masked, kept=np.zeros(n, np.int64))
+        elif self.fault == "leaks":
+            raise ValueError("k")
+        elif self.fault == "mumbles":
+            raise shoal.InputError("bad input")
+        return replace(masked, columns={**masked.columns, name: column})
+
+
+def case_for(method: Faulty) -> Case:
+    frame = pl.DataFrame({"x": [1, None, 3, 4], "y": ["a", "b", "b", None]})
+    return Case(frame, shoal.Policy(quasi_identifiers=["x", "y"], models=[shoal.KAnonymity(2)], method=method))
+
+
+@pytest.mark.parametrize("method", [shoal.Grouped(), Coarsened(2), Faulty("none")], ids=lambda method: method.name)
+def test_methods_that_keep_the_rules_pass(method: shoal.Grouped | Coarsened | Faulty) -> None:
+    check_method(method, examples=40)
+
+
+@pytest.mark.parametrize(
+    ("fault", "found"),
+    [
+        ("untruthful", "does not admit the original value"),
+        ("random", "same seed must give the same result"),
+        ("shows the seed", "must not show the seed"),
+        ("too few cells", "one cell a kept record"),
+        ("leaves out a column", "every quasi-identifier and nothing else"),
+        ("suppresses too much", "More records left out than allowed"),
+        ("keeps records twice", "listed once each"),
+        ("mumbles", "say in a sentence"),
+    ],
+)
+def test_each_fault_is_found(fault: str, found: str) -> None:
+    with pytest.raises(AssertionError, match=found):
+        check_case(case_for(Faulty(fault)))
+
+
+def test_an_error_of_another_kind_is_not_forgiven() -> None:
+    with pytest.raises(ValueError, match="k"):
+        check_case(case_for(Faulty("leaks")))
+
+
+def test_faults_are_found_in_random_tables() -> None:
+    with pytest.raises(AssertionError, match="every quasi-identifier and nothing else"):
+        check_method(Faulty("leaves out a column"))
+    with pytest.raises(AssertionError, match="does not admit the original value"):
+        check_method(Faulty("none"), on=st.just(case_for(Faulty("untruthful"))))
+
+
+def test_tables_are_of_every_kind() -> None:
+    seen: list[pl.Series] = []
+
+    @settings(max_examples=300, deadline=None, database=None, phases=[Phase.generate])
+    @given(tables(max_rows=12))
+    def collect(table: pl.DataFrame) -> None:
+        seen.extend(table)
+
+    collect()
+    types = {column.dtype.base_type() for column in seen if column.null_count()}
+    assert types >= {pl.Int64, pl.UInt64, pl.Int8, pl.Float64, pl.Float32, pl.String, pl.Categorical, pl.Enum}
+    assert types >= {pl.Boolean, pl.Date, pl.Datetime, pl.Null}
+    assert any(column.n_unique() == 1 < len(column) for column in seen)
+    assert any(column.dtype == pl.UInt64 and (column.max() or 0) >= 2**63 for column in seen)
+    assert {column.name for column in seen} == set(NAMES)
+
+
+@settings(max_examples=50, deadline=None)
+@given(tables(max_rows=12, max_columns=3))
+def test_tables_are_as_large_as_asked(table: pl.DataFrame) -> None:
+    assert 1 <= len(table) <= 12
+    assert 1 <= table.width <= 3
+
+
+def test_what_a_sentence_is() -> None:
+    assert is_sentence("Column 'a' holds 'x': correct it.")
+    assert not is_sentence("bad input")
+    assert not is_sentence("Two\nlines.")
+    assert not is_sentence("")
+
+
+def test_without_hypothesis_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    with pytest.raises(shoal.InputError, match="pip install hypothesis"):
+        check_method(shoal.Grouped())
+    with pytest.raises(shoal.InputError, match="pip install hypothesis"):
+        tables()
