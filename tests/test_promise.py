@@ -217,6 +217,24 @@ def test_a_wildcard_admits_the_largest_integers() -> None:
     assert admitted(release.original["x"], release.table["x"], np.arange(6)).all()
 
 
+def test_integers_of_128_bits_are_taken_where_64_hold_them() -> None:
+    """DuckDB's sums are of this type."""
+    policy = shoal.Policy(quasi_identifiers=["x"], models=[shoal.KAnonymity(2)])
+    frame = pl.DataFrame({"x": pl.Series([1, 2, 3, 4], dtype=pl.Int128)})
+    assert sorted(set(shoal.anonymize(frame, policy).table["x"])) == ["[1;2]", "[3;4]"]
+    with pytest.raises(shoal.InputError, match="'x' holds whole numbers of more than 64 bits"):
+        shoal.anonymize(frame * 2**70, policy)
+
+
+def test_coarsening_may_suppress_as_much_as_is_allowed() -> None:
+    """0.29 x 100 is 28.999999999999996 for a computer."""
+    frame = pl.DataFrame({"x": [str(i) for i in range(29)] + ["a"] * 71})
+    policy = shoal.Policy(
+        quasi_identifiers=["x"], models=[shoal.KAnonymity(2)], method=shoal.Coarsened(100), suppression=0.29
+    )
+    assert shoal.anonymize(frame, policy).suppressed == 29
+
+
 def test_an_attribute_both_known_and_confidential_is_masked() -> None:
     frame = pl.DataFrame({"age": [1, 2, 3, 4], "income": [10, 20, 30, 40]})
     policy = shoal.Policy(quasi_identifiers=["age", "income"], confidential=["income"], models=[shoal.KAnonymity(2)])

@@ -155,13 +155,20 @@ def _code_numbers(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArray[
         column = column.fill_nan(None)
         infinite = column.is_infinite().fill_null(False)
         if infinite.any():
-            where = int(infinite.arg_max() or 0)
+            record = int(infinite.arg_max() or 0)
             raise InputError(
-                f"Column {column.name!r} holds an infinity in record {where + 1}: "
+                f"Column {column.name!r} holds an infinity in record {record + 1}: "
                 "replace it by a number or leave it empty."
             )
     elif column.dtype.is_decimal():
         column = column.cast(pl.Float64)
+    elif column.dtype == pl.Int128:  # as a database sums up
+        narrow = column.cast(pl.Int64, strict=False)
+        if narrow.null_count() > column.null_count():
+            raise InputError(
+                f"Column {column.name!r} holds whole numbers of more than 64 bits: declare it nominal, or leave it out."
+            )
+        column = narrow
     physical = _physical(column)
     present = physical.drop_nulls()
     codes = np.full(len(column), MISSING, np.int32)
