@@ -1,0 +1,291 @@
+"""The best global recoding by cut points, paper 3's own search (Bayardo and Agrawal, 2005; SPEC 4.3 and 4.5).
+
+Every attribute's values stand in their order, missing last. A recoding is a set of cuts, each beginning a new interval
+at one value, the same for all records; no cut at all shows every record alike. Records in classes below k are
+suppressed. The cost is discernibility: a record costs as much as its class is large, a suppressed one the whole table.
+The search goes through all sets of cuts by adding cuts to a head, and leaves out what provably cannot win:
+
+- Bound. Whatever further cuts a head gets, what it suppresses stays suppressed, and every other record costs at least
+  k and at least its class under all the cuts that may still come.
+- Useless cuts. Where every class that a cut splits falls into parts below k, any recoding that has the cut suppresses
+  all of those classes. Without it nothing more is suppressed, and what is kept of them costs less: it is not needed.
+- The limit on suppression. The paper's search has none but the cost. A further cut only splits classes, and the parts
+  of a class below k are below k, so suppression never falls as cuts are added: where a head suppresses more than
+  allowed, so does all that contains it, and the whole branch is left out. The bound holds for the recodings that keep
+  the limit as it does for all; and a useless cut taken out of a recoding within the limit leaves one within the limit.
+  No cut at all suppresses nothing, so a recoding within the limit always exists.
+
+Large searches end by time, with the best found, and a bound below which no recoding can cost: a node that is left open
+can give nothing below its own bound. Before the proof starts, a greedy recoding (the cut that lowers the cost most,
+again and again) is improved by taking out one cut and refining anew, as long as that helps. In the end, cuts that split
+no class are made as well: they cost nothing, and more is shown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from time import monotonic
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.data.masked import WILDCARD, MaskedColumn
+from shoal.data.microdata import Coded, Microdata
+from shoal.errors import InputError, require
+from shoal.masking.method import Masked
+from shoal.masking.partition import Partition
+from shoal.masking.publishing.range import publish_range
+from shoal.masking.recoding.coarsening import classes_of, suppress_failing
+from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.model import PrivacyModel
+
+if TYPE_CHECKING:
+    from shoal.kernels.cut_points import Problem
+
+MOST_CUTS = 64  # of one attribute; one with more values is cut at quantiles only
+_WORK = 200_000  # rows looked at, at least, between two looks at the clock
+
+
+@dataclass(frozen=True)
+class CutPointSearch:
+    """What the search found; `proven` where no recoding by the candidate cuts costs less."""
+
+    cuts: Mapping[str, tuple[int, ...]]  # attribute -> codes at which a new interval begins; missing is the last code
+    cost: int  # discernibility, suppressed records included
+    bound: int  # no recoding costs less
+    suppressed: int
+    nodes: int
+    candidates: int  # cuts to choose from
+
+    @property
+    def proven(self) -> bool:
+        return self.bound >= self.cost
+
+    @property
+    def gap(self) -> float:
+        """By what share of the cost the best recoding could be cheaper."""
+        return 1.0 - self.bound / self.cost
+
+
+@dataclass(frozen=True)
+class CutPoints:
+    """`seconds`: how long to search for the optimum and its proof; None: as long as it takes."""
+
+    seconds: float | None = 30.0
+
+    name: ClassVar[str] = "cut-points"
+
+    def __post_init__(self) -> None:
+        number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
+        good = self.seconds is None or (number and self.seconds >= 0)
+        require(self.name, "seconds", self.seconds, "a number of at least 0, or None", holds=good)
+
+    def mask(
+        self,
+        microdata: Microdata,
+        models: Sequence[PrivacyModel],
+        *,
+        suppression: float = 0.0,
+        seed: int | None = None,
+    ) -> Masked:
+        found = search(microdata, _smallest_class(models), suppression=suppression, seconds=self.seconds)
+        columns = {coded.name: _recode(coded, found.cuts[coded.name]) for coded in microdata.quasi}
+        notes = (_in_words(found), *map(_cuts_in_words, columns.values()), *_reservations(microdata))
+        return suppress_failing(microdata, Masked(columns, notes=notes), models, suppression)
+
+
+def search(microdata: Microdata, k: int, *, suppression: float = 0.0, seconds: float | None = 30.0) -> CutPointSearch:
+    """The recoding into classes of at least k that costs least, within the time and the suppression allowed."""
+    from shoal.kernels.cut_points import add_free, hashes, problem_of
+
+    require("cut-points", "suppression", suppression, "a share from 0 to 1", holds=0 <= suppression <= 1)
+    n = len(microdata)
+    if not 1 <= k <= n:
+        raise InputError(
+            f"k = {k} cannot be had of a table of {n} records: ask for a k from 1 to the number of records."
+        )
+    _compile()
+    deadline = np.inf if seconds is None else monotonic() + seconds
+    candidates = [_candidates(coded) for coded in microdata.quasi]
+    rows = _distinct_rows([_bins(coded, at) for coded, at in zip(microdata.quasi, candidates, strict=True)], n)
+    problem = problem_of([len(at) + 1 for at in candidates], k, n, int(suppression * n))
+    best, bound, nodes = _prove(problem, rows, _good_start(problem, rows, deadline), deadline)
+    add_free(problem, *rows, hashes(len(rows[1])), best.chosen)
+    cuts = {
+        coded.name: tuple(at[best.chosen[first : first + len(at)]].tolist())
+        for coded, at, first in zip(microdata.quasi, candidates, problem.first[:-1], strict=True)
+    }
+    return CutPointSearch(cuts, best.cost, bound, best.suppressed, nodes, len(best.chosen))
+
+
+# ---- what is cut
+
+
+def _places(coded: Coded) -> npt.NDArray[np.int64]:
+    """record -> code, missing after the last."""
+    return np.where(coded.codes < 0, len(coded.values), coded.codes).astype(np.int64)
+
+
+def _candidates(coded: Coded) -> npt.NDArray[np.int64]:
+    """The codes at which an interval may begin: each that occurs but the first, or quantiles of them if too many."""
+    missing = len(coded.codes) - int(coded.counts.sum())
+    begins = np.flatnonzero(coded.counts)[1:]
+    if len(begins) > MOST_CUTS:
+        below = np.cumsum(coded.counts)
+        shares = np.arange(1, MOST_CUTS + 1) * (int(below[-1]) / (MOST_CUTS + 1))
+        # The first code with more than that share below it; heavy values take several shares, hence unique.
+        at = np.searchsorted(below[begins - 1], shares, side="left")
+        begins = np.unique(begins[np.minimum(at, len(begins) - 1)])
+    apart = [len(coded.values)] if missing and missing < len(coded.codes) else []
+    return np.append(begins, apart).astype(np.int64)
+
+
+def _bins(coded: Coded, candidates: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+    """record -> interval if all candidates are cut."""
+    return np.searchsorted(candidates, _places(coded), side="right").astype(np.int32)
+
+
+Rows = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]  # codes of the distinct rows, and how many records have each
+
+
+def _distinct_rows(columns: Sequence[npt.NDArray[np.int32]], n: int) -> Rows:
+    if not columns:
+        return np.zeros((1, 0), np.uint8), np.array([n])
+    partition = classes_of([(column, int(column.max()) + 1) for column in columns])
+    first = partition.order[partition.starts[:-1]]
+    return np.stack([column[first] for column in columns], axis=1).astype(np.uint8), partition.sizes
+
+
+# ---- the search
+
+
+@dataclass(frozen=True)
+class _Recoding:
+    cost: int
+    suppressed: int
+    chosen: npt.NDArray[np.bool_]  # cut -> whether it is made
+
+
+def _good_start(problem: Problem, rows: Rows, deadline: float) -> _Recoding:
+    """The better of two: one that may suppress, and one that begins where nothing is suppressed."""
+    strict = _exchanged(problem._replace(limit=0), rows, deadline)
+    starts = [_refined(problem, rows, strict.chosen)]
+    if problem.limit:
+        starts.append(_exchanged(problem, rows, deadline))
+    return min(starts, key=_cost)
+
+
+def _exchanged(problem: Problem, rows: Rows, deadline: float) -> _Recoding:
+    """The greedy recoding; then each cut in turn is taken out and the rest refined anew, as long as that helps."""
+    best, before = _refined(problem, rows, np.zeros(len(problem.code), np.bool_)), None
+    while best is not before:
+        before = best
+        for u in np.flatnonzero(best.chosen):
+            if monotonic() >= deadline:
+                return best
+            best = min(best, _without(problem, rows, best, [u]), key=_cost)
+    return best
+
+
+def _prove(problem: Problem, rows: Rows, best: _Recoding, deadline: float) -> tuple[_Recoding, int, int]:
+    """Goes through the tree of cuts; returns the best recoding, the bound and the nodes visited.
+
+    Where the tree is large, each stretch of it is followed by a try at a cheaper recoding with a few cuts taken out at
+    random: what is found this way prunes the tree. The dice are fixed, so that only the time given changes the result.
+    """
+    from shoal.kernels.cut_points import DONE, ENTER, FULL, PAUSED, Progress, advance, grown, open_bound, root
+
+    stack, levels, hashes = root(problem, *rows)
+    progress = Progress(np.array([0, ENTER, 0]), np.array([best.cost]), best.chosen.copy())
+    stretch = max(_WORK, 20 * len(rows[1]))
+    dice = np.random.default_rng(0)
+    status = PAUSED
+    while status != DONE and monotonic() < deadline:
+        status = advance(problem, stack, levels, hashes, progress, stretch)
+        if status == FULL:
+            stack = grown(stack, len(stack.counts))
+        if progress.best[0] < best.cost:
+            best = _refined(problem, rows, progress.chosen)
+        if status == PAUSED and best.chosen.any():
+            made = np.flatnonzero(best.chosen)
+            some = dice.permutation(made)[: dice.geometric(0.4)]
+            best = min(best, _without(problem, rows, best, some), key=_cost)
+        progress.best[0] = best.cost
+    return best, int(open_bound(problem, stack, levels, hashes, progress)), int(progress.at[2])
+
+
+def _refined(problem: Problem, rows: Rows, chosen: npt.NDArray[np.bool_], barred: int = -1) -> _Recoding:
+    """With further cuts, each the one that lowers the cost most."""
+    from shoal.kernels.cut_points import hashes, refine
+
+    chosen = chosen.copy()
+    cost, suppressed = refine(problem, *rows, hashes(len(rows[1])), chosen, barred)
+    return _Recoding(int(cost), int(suppressed), chosen)
+
+
+def _without(problem: Problem, rows: Rows, recoding: _Recoding, out: npt.ArrayLike) -> _Recoding:
+    """These cuts taken out and the rest refined anew, the first of them barred until nothing else helps."""
+    cuts = np.atleast_1d(out)
+    chosen = recoding.chosen.copy()
+    chosen[cuts] = False
+    return _refined(problem, rows, _refined(problem, rows, chosen, barred=cuts[0]).chosen)
+
+
+def _compile() -> None:
+    """Runs every kernel once, so that the clock measures the search and not the compiler."""
+    from shoal.kernels.cut_points import problem_of
+
+    problem, rows = problem_of([1], 1, 1, 0), (np.zeros((1, 1), np.uint8), np.ones(1, np.int64))
+    _prove(problem, rows, _good_start(problem, rows, np.inf), np.inf)
+
+
+def _cost(recoding: _Recoding) -> int:
+    return recoding.cost
+
+
+# ---- what is shown
+
+
+def _recode(coded: Coded, cuts: tuple[int, ...]) -> MaskedColumn:
+    """Each value as the interval it is in."""
+    cell = np.searchsorted(cuts, _places(coded), side="right").astype(np.int32)
+    starts = np.append(0, np.cumsum(np.bincount(cell, minlength=len(cuts) + 1)))
+    return publish_range(coded, Partition(np.argsort(cell, kind="stable"), starts), cell)
+
+
+def _smallest_class(models: Sequence[PrivacyModel]) -> int:
+    """The class size that some model asks for in any case; the others are judged on what comes out."""
+    sizes = [model.k if isinstance(model, KAnonymity) else getattr(model, "smallest_class", 1) for model in models]
+    return max(sizes, default=1)
+
+
+def _in_words(found: CutPointSearch) -> str:
+    done = f"{found.nodes:,} nodes visited over {found.candidates:,} candidate cuts"
+    if found.proven:
+        return f"Discernibility {found.cost:,}, proven optimal: {done}."
+    return (
+        f"Discernibility {found.cost:,}, not proven optimal in the time given: "
+        f"no recoding costs less than {found.bound:,} (gap {found.gap:.1%}), {done}."
+    )
+
+
+def _cuts_in_words(column: MaskedColumn) -> str:
+    shown = column.text.str.replace(r"(?s)^\[(.*);(.*)\]$", "$1 to $2").fill_null("missing")
+    shown = shown.replace(WILDCARD, "all other values and missing")
+    return f"{column.attribute.name}: {', '.join(shown)}."
+
+
+def _reservations(microdata: Microdata) -> list[str]:
+    notes = []
+    for coded in microdata.quasi:
+        occurring = int((coded.counts > 0).sum())
+        if coded.is_nominal and occurring > 2:
+            notes.append(f"Column {coded.name!r} is nominal: its categories are cut in the order of their codes.")
+        if occurring > MOST_CUTS + 1:
+            notes.append(
+                f"Column {coded.name!r} has {occurring:,} values: it is cut at {MOST_CUTS} quantiles at most, "
+                "and the optimum is over these."
+            )
+    return notes
