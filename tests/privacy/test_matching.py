@@ -85,7 +85,7 @@ DAY_CELLS: list[Cell] = [
     ("[2020-01-01;2020-03-01]", lambda v: v is not None and v.year == 2020),  # type: ignore[attr-defined]
 ]
 
-people = st.lists(st.tuples(*map(st.sampled_from, (NUMBERS, LETTERS, CODES, DAYS))), max_size=25)
+people = st.lists(st.tuples(*map(st.sampled_from, (NUMBERS, LETTERS, CODES, DAYS))), min_size=1, max_size=25)
 records = st.lists(
     st.tuples(*map(st.sampled_from, (NUMBER_CELLS, LETTER_CELLS, CODE_CELLS, DAY_CELLS))), min_size=1, max_size=12
 )
@@ -232,3 +232,8 @@ def test_an_empty_release_matches_nobody() -> None:
         population_of(pl.DataFrame({"x": [1]})),
     )
     assert len(found.people) == 0
+
+
+def test_a_population_of_nobody_is_refused() -> None:
+    with pytest.raises(InputError, match="no records"):
+        population_of(pl.DataFrame({"age": []}))

@@ -10,7 +10,8 @@ is inferred from the sampling fraction pi, by one of the paper's three approxima
 | `poisson`           | D3 | f >= min(k, k'), k' the least f with P(X >= f) <= alpha, X ~ Poisson(k pi) |
 | `truncated-poisson` | D4 | the same, given that X > 0: no class of the sample is empty              |
 
-The paper finds that D4 keeps the risk at or below 1/k, where D2 and D3 often do not.
+The paper finds that D4 keeps the risk at or below 1/k, where D2 and D3 often do not. A test speaks of one class: among
+thousands, above all of classes cut to fit their records, some that fewer people match will pass. Counting is exact.
 """
 
 from __future__ import annotations

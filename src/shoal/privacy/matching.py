@@ -38,25 +38,28 @@ _BLOCK = 4096  # classes counted by one thread at a time
 class Population:
     """The identification database: one record a person whom an intruder could name."""
 
-    def __init__(self, table: pl.DataFrame, name: str = "the population") -> None:
+    def __init__(self, table: pl.DataFrame, name: str = "The population") -> None:
+        if table.height == 0:
+            raise InputError(f"{name} has no records: nobody could be matched.")
         self.table = table
         self.name = name
-        self._beside: tuple[Microdata, list[Both]] | None = None
+        self._beside: tuple[Microdata, Beside] | None = None
 
     def column(self, name: str) -> pl.Series:
         if name not in self.table.columns:
             hint = did_you_mean(name, self.table.columns)
             raise InputError(
-                f"{self.name.capitalize()} has no column {name!r}, which is a quasi-identifier of the table: give it "
+                f"{self.name} has no column {name!r}, which is a quasi-identifier of the table: give it "
                 f"that column, or match without it by not naming it.{hint}"
             )
         return self.table[name]
 
-    def beside(self, microdata: Microdata) -> list[Both]:
-        """The quasi-identifiers of a table and of the population in the same codes; kept for the last table."""
+    def beside(self, microdata: Microdata) -> Beside:
+        """The population in codes that it shares with the table; kept for the last table asked for."""
         if self._beside is None or self._beside[0] is not microdata:
             both = [_both(microdata.frame[c.name], self.column(c.name), c.attribute) for c in microdata.quasi]
-            self._beside = microdata, both
+            people = _grouped(_numbered([side.people for side in both])).with_columns(key=pl.lit(0))
+            self._beside = microdata, Beside(both, _along_curve(people, [side.missing for side in both]))
         return self._beside[1]
 
 
@@ -65,21 +68,23 @@ def population_of(source: object) -> Population:
     if isinstance(source, Population):
         return source
     if isinstance(source, str | Path):
-        try:
-            state = Path(source).stat()
-            return _read(str(source), state.st_mtime_ns, state.st_size)
-        except OSError:  # not a file: a database, or a mistake for the reader to name
-            return _read(str(source), 0, 0)
+        path = Path(source)
+        state = path.stat() if path.is_file() else None
+        return _read(str(source)) if state is None else _kept(str(source), state.st_mtime_ns, state.st_size)
     from shoal.data.frames import to_polars
 
     return Population(to_polars(source)[0])
 
 
 @lru_cache(maxsize=1)
-def _read(source: str, modified: int, size: int) -> Population:
+def _kept(source: str, modified: int, size: int) -> Population:
+    return _read(source)
+
+
+def _read(source: str) -> Population:
     from shoal.data.files import read_table
 
-    return Population(read_table(source), f"the population {source!r}")
+    return Population(read_table(source), f"The population {source!r}")
 
 
 @dataclass(frozen=True)
@@ -116,29 +121,34 @@ def match(
 
 def people_beside(microdata: Microdata, order: Ints, starts: Ints, population: Population, enough: int = ALL) -> Ints:
     """How many people fit each class of a partition, shown by what its records span and no more."""
-    sides = [
-        _spanned(coded, both, order, starts)
-        for coded, both in zip(microdata.quasi, population.beside(microdata), strict=True)
-    ]
+    beside = population.beside(microdata)
+    shown = [_spanned(c, side, order, starts) for c, side in zip(microdata.quasi, beside.both, strict=True)]
     each = np.arange(len(starts) - 1, dtype=np.int32)
-    return count_people(sides, [each] * len(sides), enough=enough)
+    return _count(beside.points, *_as_boxes(np.zeros_like(each), shown, [each] * len(shown)), enough)
 
 
 # ---- cells as runs of the population's codes
 
 
 @dataclass(frozen=True)
-class Side:
-    """One attribute: the code of each person, and the cells that a release shows as runs of codes.
+class Shown:
+    """The cells of one attribute as runs of codes, ascending and apart; a cell that fits nobody has none."""
 
-    Codes follow the order of the values; the last one, `missing`, is that of people without a value.
-    """
-
-    codes: Codes
-    missing: int
-    starts: Ints  # cell -> its first run, one more entry at the end; a cell that fits nobody has none
+    starts: Ints  # cell -> its first run, one more entry at the end
     low: Codes
     high: Codes
+
+
+@dataclass(frozen=True)
+class Side:
+    """One attribute: the code of each person, and what a release shows.
+
+    Codes follow the order of the values; `missing`, one more than the last, is that of people without a value.
+    """
+
+    people: Codes
+    missing: int
+    shown: Shown
 
 
 def _released(column: pl.Series, attribute: Attribute, people: pl.Series) -> tuple[Side, Codes]:
@@ -148,10 +158,9 @@ def _released(column: pl.Series, attribute: Attribute, people: pl.Series) -> tup
     read = read_cells(column, attribute, coded.values)
     assert read.runs is not None
     missing = len(coded.values)
-    starts, low, high = _code_runs(read.runs, coded)
     nothing = np.diff(read.runs.starts) == 0
-    starts, low, high = _with_ends(starts, low, high, read.runs.whole, nothing, missing)
-    return Side(np.where(coded.codes == MISSING, missing, coded.codes), missing, starts, low, high), read.index
+    shown = _with_ends(_code_runs(read.runs, coded), read.runs.whole, nothing, missing)
+    return Side(np.where(coded.codes == MISSING, missing, coded.codes), missing, shown), read.index
 
 
 def _encoded(people: pl.Series, attribute: Attribute) -> Coded:
@@ -170,7 +179,7 @@ def _as_of(attribute: Attribute, people: pl.Series) -> Attribute:
     return replace(attribute, kind=infer_kind(people)) if unclear else attribute
 
 
-def _code_runs(runs: Runs, coded: Coded) -> tuple[Ints, Codes, Codes]:
+def _code_runs(runs: Runs, coded: Coded) -> Shown:
     """Runs of positions as runs of codes; those between two values of the population hold nobody."""
     if coded.attribute.kind in (Kind.NUMERIC, Kind.DATE):
         values = coded.values.to_physical().to_numpy()
@@ -179,27 +188,20 @@ def _code_runs(runs: Runs, coded: Coded) -> tuple[Ints, Codes, Codes]:
         low, high = runs.low.astype(np.int64), np.minimum(runs.high.astype(np.int64), len(coded.values) - 1)
     some = low <= high
     starts = np.append(0, np.cumsum(some))[runs.starts]
-    return starts, low[some].astype(np.int32), high[some].astype(np.int32)
+    return Shown(starts, low[some].astype(np.int32), high[some].astype(np.int32))
 
 
-def _with_ends(
-    starts: Ints,
-    low: Codes,
-    high: Codes,
-    whole: npt.NDArray[np.bool_],
-    nothing: npt.NDArray[np.bool_],
-    missing: int,
-) -> tuple[Ints, Codes, Codes]:
+def _with_ends(shown: Shown, whole: npt.NDArray[np.bool_], nothing: npt.NDArray[np.bool_], missing: int) -> Shown:
     """The wildcard admits all, missing only what is missing: one run each, in place of what was read."""
     special = whole | nothing
-    cell = np.repeat(np.arange(len(special)), np.diff(starts))
+    cell = np.repeat(np.arange(len(special)), np.diff(shown.starts))
     kept = ~special[cell]
     cell = np.concatenate([cell[kept], np.flatnonzero(special)])
-    low = np.concatenate([low[kept], np.where(whole, 0, missing)[special].astype(np.int32)])
-    high = np.concatenate([high[kept], np.full(int(special.sum()), missing, np.int32)])
+    low = np.concatenate([shown.low[kept], np.where(whole, 0, missing)[special].astype(np.int32)])
+    high = np.concatenate([shown.high[kept], np.full(int(special.sum()), missing, np.int32)])
     order = np.argsort(cell, kind="stable")
     starts = np.append(0, np.cumsum(np.bincount(cell, minlength=len(special))))
-    return starts, low[order], high[order]
+    return Shown(starts, low[order], high[order])
 
 
 # ---- classes of a partition, in codes that the table shares with the population
@@ -207,11 +209,19 @@ def _with_ends(
 
 @dataclass(frozen=True)
 class Both:
-    """One attribute in common codes: the table's records and the people; -1 is missing."""
+    """One attribute in common codes."""
 
-    table: Codes
-    people: Codes
-    values: int
+    table: Codes  # -1 is missing
+    people: Codes  # `missing` is
+    missing: int
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A table's attributes and the population's in common codes, and the people as points."""
+
+    both: list[Both]
+    points: Points
 
 
 def _both(column: pl.Series, people: pl.Series, attribute: Attribute) -> Both:
@@ -230,10 +240,12 @@ def _both(column: pl.Series, people: pl.Series, attribute: Attribute) -> Both:
             "give both the same type."
         ) from None
     coded = encode(together, attribute)
-    return Both(coded.codes[: len(column)], coded.codes[len(column) :], len(coded.values))
+    table, people_codes = coded.codes[: len(column)], coded.codes[len(column) :]
+    missing = len(coded.values)
+    return Both(table, np.where(people_codes == MISSING, missing, people_codes), missing)
 
 
-def _spanned(coded: Coded, both: Both, order: Ints, starts: Ints) -> Side:
+def _spanned(coded: Coded, both: Both, order: Ints, starts: Ints) -> Shown:
     """What each class spans: a range, a set of labels, or the leaves below their common ancestor."""
     from shoal.kernels.segments import distinct, extremes
 
@@ -242,15 +254,14 @@ def _spanned(coded: Coded, both: Both, order: Ints, starts: Ints) -> Side:
     hierarchy = coded.attribute.hierarchy
     if coded.is_nominal and hierarchy is None:
         begins, labels = distinct(both.table, order, starts)
-        runs = begins, labels, labels
+        shown = Shown(begins, labels, labels)
     else:
         if hierarchy is not None:
             same = hierarchy.ancestors[:, np.maximum(low, 0)] == hierarchy.ancestors[:, np.maximum(high, 0)]
             level = same.argmax(axis=0)
             low, high = _leaves(hierarchy.ancestors, level, np.maximum(high, 0))
-        runs = np.arange(len(low) + 1), low, high
-    ends = _with_ends(*runs, whole, nothing, both.values)
-    return Side(np.where(both.people == MISSING, both.values, both.people), both.values, *ends)
+        shown = Shown(np.arange(len(low) + 1), low, high)
+    return _with_ends(shown, whole, nothing, both.missing)
 
 
 def _leaves(ancestors: Codes, level: Ints, leaf: Codes) -> tuple[Codes, Codes]:
@@ -270,20 +281,21 @@ def _leaves(ancestors: Codes, level: Ints, leaf: Codes) -> tuple[Codes, Codes]:
 def count_people(sides: Sequence[Side], cells: Sequence[Codes], *, enough: int = ALL, least: bool = False) -> Ints:
     """How many people fit each class; cells[j][c] is the cell that class c shows in attribute j."""
     only = [_cell_of_code(side) for side in sides]
-    places = [side.codes if cell is None else cell[side.codes] for side, cell in zip(sides, only, strict=True)]
+    places = [side.people if cell is None else cell[side.people] for side, cell in zip(sides, only, strict=True)]
     apart = ["all", *(str(j) for j, cell in enumerate(only) if cell is not None)]
     people, classes = _numbered(places), _numbered(cells)
-    people = people.filter(pl.min_horizontal(apart) >= 0).group_by(people.columns).agg(pl.len().alias("people"))
+    people = _grouped(people.filter(pl.min_horizontal(apart) >= 0))
     keys = classes.select(apart).unique(maintain_order=True).with_row_index("key")
     people = people.join(keys, on=apart)
-    classes = classes.join(keys, on=apart, how="left", maintain_order="left")
+    key: Codes = classes.join(keys, on=apart, how="left", maintain_order="left")["key"].to_numpy().astype(np.int32)
     free = [j for j, cell in enumerate(only) if cell is None]
     if free and people.height:
-        return _count(*_boxes(people, classes, [sides[j] for j in free], [str(j) for j in free]), enough, least)
+        points = _along_curve(people.select("key", *map(str, free), "people"), [sides[j].missing for j in free])
+        boxes = _as_boxes(key, [sides[j].shown for j in free], [cells[j] for j in free])
+        return _count(points, *boxes, enough, least)
     by_key = np.zeros(keys.height, np.int64)
     by_key[people["key"].to_numpy()] = people["people"].to_numpy()
-    found: Ints = by_key[classes["key"].to_numpy()]
-    return found
+    return by_key[key]
 
 
 def _numbered(columns: Sequence[Codes]) -> pl.DataFrame:
@@ -292,13 +304,18 @@ def _numbered(columns: Sequence[Codes]) -> pl.DataFrame:
     return frame.with_columns(all=pl.lit(0, pl.Int32))
 
 
+def _grouped(people: pl.DataFrame) -> pl.DataFrame:
+    return people.group_by(people.columns).agg(pl.len().alias("people"))
+
+
 def _cell_of_code(side: Side) -> Codes | None:
     """code -> the one cell that admits it, -1 where none does; None where cells overlap."""
-    by_low = np.argsort(side.low, kind="stable")
-    low, high = side.low[by_low], side.high[by_low]
+    by_low = np.argsort(side.shown.low, kind="stable")
+    low, high = side.shown.low[by_low], side.shown.high[by_low]
     if (low[1:] <= high[:-1]).any():
         return None
-    cell = np.repeat(np.arange(len(side.starts) - 1, dtype=np.int32), np.diff(side.starts))[by_low]
+    lengths = np.diff(side.shown.starts)
+    cell = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)[by_low]
     length = (high - low + 1).astype(np.int64)
     admitted = np.repeat(low - np.cumsum(length) + length, length) + np.arange(length.sum())
     of_code = np.full(side.missing + 1, -1, np.int32)
@@ -306,58 +323,53 @@ def _cell_of_code(side: Side) -> Codes | None:
     return of_code
 
 
-def _boxes(
-    people: pl.DataFrame, classes: pl.DataFrame, sides: list[Side], names: list[str]
-) -> tuple[Points, Cells, Codes]:
-    """Classes as boxes: their key, which stands for all attributes without overlaps, and the others' cells."""
-    keys = np.arange(int(classes["key"].max()) + 1, dtype=np.int32)  # type: ignore[arg-type]
-    key = Side(keys, len(keys), np.arange(len(keys) + 1), keys, keys)
-    cells, first = _as_cells([key, *sides])
-    boxes = classes.select("key", *names).to_numpy().astype(np.int32) + first
-    return _along_curve(people, sides, names), cells, boxes
+def _as_boxes(key: Codes, shown: list[Shown], cells: list[Codes]) -> tuple[Cells, Codes]:
+    """Classes as boxes: a key, which stands for all attributes without overlaps, and the others' cells.
 
-
-def _count(points: Points, cells: Cells, boxes: Codes, enough: int, least: bool) -> Ints:
-    from shoal.kernels.counting import count_inside
-    from shoal.kernels.threads import in_blocks
-
-    counts, stop = np.zeros(len(boxes), np.int64), np.array([enough])
-    in_blocks(len(boxes), _BLOCK, lambda a, b: count_inside(points, cells, boxes[a:b], stop, least, counts[a:b]))
-    return counts
-
-
-def _as_cells(sides: list[Side]) -> tuple[Cells, Codes]:
-    """The attributes' cells one after the other, and the number of each attribute's first."""
+    Cells are numbered through all attributes.
+    """
     from shoal.kernels.counting import Cells
 
-    first = np.cumsum([0, *(len(side.starts) - 1 for side in sides)])
-    runs = np.cumsum([0, *(len(side.low) for side in sides)])
-    starts = [side.starts[:-1] + run for side, run in zip(sides, runs, strict=False)]
-    low, high = np.concatenate([side.low for side in sides]), np.concatenate([side.high for side in sides])
-    return Cells(np.append(np.concatenate(starts), runs[-1]), low, high), first[:-1].astype(np.int32)
+    keys = np.arange(key.max(initial=0) + 1, dtype=np.int32)
+    all_shown = [Shown(np.arange(len(keys) + 1), keys, keys), *shown]
+    first = np.cumsum([0, *(len(one.starts) - 1 for one in all_shown)])[:-1]
+    runs = np.cumsum([0, *(len(one.low) for one in all_shown)])
+    starts = np.concatenate([one.starts[:-1] + run for one, run in zip(all_shown, runs, strict=False)])
+    low, high = (np.concatenate([getattr(one, end) for one in all_shown]) for end in ("low", "high"))
+    boxes = np.column_stack([key, *cells]).astype(np.int32) + first.astype(np.int32)
+    return Cells(np.append(starts, runs[-1]), low, high), boxes
 
 
-def _along_curve(people: pl.DataFrame, sides: list[Side], names: list[str]) -> Points:
-    """People by key, and within a key along a Hilbert curve through the other codes, with hulls over them."""
+def _along_curve(people: pl.DataFrame, missing: list[int]) -> Points:
+    """People by key, and within a key along a Hilbert curve through their codes 0..missing, with hulls over them."""
     from shoal.kernels.counting import FAN, Points
     from shoal.kernels.hilbert import hilbert_keys
     from shoal.kernels.sorting import argsort_keys
 
-    m = len(names)
-    bits = max(1, min(16, 64 // m))
-    steps = np.array([2**bits / (side.missing + 1) for side in sides], np.float32)
-    words = np.empty((-(-m * bits // 64), people.height), np.uint64)
-    rows = people.select(names).to_numpy().astype(np.float32, order="C")
-    hilbert_keys(rows, np.zeros(m, np.float32), steps, bits, words)
+    key, counts = people["key"].to_numpy(), people["people"].to_numpy().astype(np.int64)
+    rows = people.drop("key", "people", "all", strict=False).to_numpy()
+    bits = max(1, min(16, 64 // len(missing)))
+    steps = np.array([2**bits / (last + 1) for last in missing], np.float32)
+    words = np.empty((-(-len(missing) * bits // 64), len(rows)), np.uint64)
+    hilbert_keys(rows.astype(np.float32, order="C"), np.zeros(len(missing), np.float32), steps, bits, words)
     order = None
-    for word in [*words[::-1], people["key"].to_numpy().astype(np.uint64)]:
+    for word in [*words[::-1], key.astype(np.uint64)]:
         order = argsort_keys(word, order)
-    codes = people.select("key", *names).to_numpy().astype(np.int32, order="C")[order]
+    codes = np.column_stack([key, rows]).astype(np.int32, order="C")[order]
     low, high = [codes], [codes]
     while len(low) == 1 or len(low[-1]) > 1:
         blocks = np.arange(0, len(low[-1]), FAN)
         low.append(np.minimum.reduceat(low[-1], blocks))
         high.append(np.maximum.reduceat(high[-1], blocks))
     level = np.cumsum([0, *(len(hulls) for hulls in low[1:])])
-    before = np.append(0, np.cumsum(people["people"].to_numpy().astype(np.int64)[order]))
+    before = np.append(0, np.cumsum(counts[order]))
     return Points(codes, before, np.concatenate(low[1:]), np.concatenate(high[1:]), level)
+
+
+def _count(points: Points, cells: Cells, boxes: Codes, enough: int, least: bool = False) -> Ints:
+    from shoal.kernels.counting import count_inside
+    from shoal.kernels.threads import in_blocks
+
+    counts, stop = np.zeros(len(boxes), np.int64), np.array([enough])
+    in_blocks(len(boxes), _BLOCK, lambda a, b: count_inside(points, cells, boxes[a:b], stop, least, counts[a:b]))
+    return counts

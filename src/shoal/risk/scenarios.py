@@ -296,21 +296,21 @@ def _against_journalist(k: int, fraction: float | None, alpha: float, database: 
 def _sheets(found: Scenarios) -> list[Sheet]:
     above = f"above {found.threshold:g}"
     known = {
-        "population": "wants to name anybody; people counted",
-        "sampling fraction": "wants to name anybody; people inferred (D4)",
-        "sampling weights": "wants to name anybody; people inferred (D4)",
-        None: "unknown without a population; no more than that",
+        "population": "names anybody; people counted",
+        "sampling fraction": "names anybody; inferred by D4",
+        "sampling weights": "names anybody; inferred by D4",
+        None: "at most as the prosecutor",
     }
     rows = [
-        ("prosecutor", *_shown(found.prosecutor), "knows that a person is in the file"),
+        ("prosecutor", *_shown(found.prosecutor), "knows the person is in the file"),
         ("journalist", *(_shown(found.journalist) if found.journalist else ("-", "-", "-")), known[found.basis]),
         ("marketer", "-", f"{found.marketer:.2%}", "-", "matches as many as possible"),
     ]
     title = f"Intruders ({found.records:,} records in {found.classes:,} classes)"
     sheets = [Sheet(title, ("", "highest", "average", above, ""), rows, numbers=3)]
     if found.classes_beyond_population:
-        note = f"{found.classes_beyond_population:,} classes have more records than there are people who fit them"
-        sheets.append(Sheet("The population lacks people of the table", ("",), [(note,)]))
+        lacking = [("with more records than people who fit", f"{found.classes_beyond_population:,}")]
+        sheets.append(Sheet("The population lacks people of the table", ("", "classes"), lacking))
     if found.population_uniques is not None:
         sheets.append(_uniques_sheet(found.population_uniques))
     return sheets
