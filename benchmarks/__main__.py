@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from benchmarks import release
+from benchmarks import recoding, release
 from benchmarks.measure import Claim
 
 BENCHMARKS: dict[str, Callable[[int], list[Claim]]] = {
@@ -18,6 +18,7 @@ BENCHMARKS: dict[str, Callable[[int], list[Claim]]] = {
     "scaling": release.scaling,
     "quality": release.quality,
     "closeness": release.closeness,
+    "recoding": recoding.recoding,
 }
 
 

@@ -34,7 +34,7 @@ Mean = Literal["geometric", "arithmetic"]
 Levels = tuple[int, ...]
 Ints = npt.NDArray[np.int64]
 
-_PARTS = 24  # the lattice is searched in at least that many parts, side by side ...
+_PARTS = 8  # the lattice is searched in at least that many parts, side by side ...
 _PART = 1 << 22  # ... of at most that many nodes
 
 
@@ -77,7 +77,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Lattice:
-    """A table collapsed to distinct rows, each packed into one key; attributes with most levels least significant."""
+    """A table collapsed to distinct rows, each packed into one key; attributes with most values most significant."""
 
     trees: list[Tree]
     position: Ints  # place in the lattice -> quasi-identifier
@@ -106,13 +106,21 @@ class Lattice:
 
     def lifted(self, levels: Levels, rows: Ints | slice = slice(None)) -> npt.NDArray[np.uint64]:
         """Each distinct row's key at these levels; attributes not mentioned stay at level 0."""
-        packed = self.keys[rows]
-        keys = np.zeros(len(packed), np.uint64)
-        for a, tree in enumerate(self.trees):
-            code = (packed >> np.uint64(self.shift[a])) & np.uint64(tree.mask)
-            up = tree.codes[levels[a] if a < len(levels) else 0][code.astype(np.int64)]
-            keys |= up.astype(np.uint64) << np.uint64(self.shift[a])
+        return self.lift(self.keys[rows], levels)
+
+    def lift(self, packed: npt.NDArray[np.uint64], levels: Levels) -> npt.NDArray[np.uint64]:
+        """Keys at level 0 as keys at these levels."""
+        keys = packed.copy()
+        for a, level in enumerate(levels):
+            if level:
+                tree, shift, mask = self.trees[a], np.uint64(self.shift[a]), np.uint64(self.trees[a].mask)
+                up = tree.codes[level].astype(np.uint64)[((packed >> shift) & mask).astype(np.int64)]
+                keys = (keys & ~(mask << shift)) | (up << shift)
         return keys
+
+    def below(self, first: int) -> np.uint64:
+        """How many bits the attributes after the first ones take."""
+        return np.uint64(self.shift[first - 1] if first else 63)
 
     def classes(self, levels: Levels) -> tuple[Ints, Ints]:
         """record -> class at these levels, and the classes' sizes."""
@@ -123,7 +131,8 @@ class Lattice:
 def lattice_of(microdata: Microdata) -> Lattice:
     """Every quasi-identifier needs a hierarchy."""
     trees = [_tree(coded) for coded in microdata.quasi]
-    position = np.argsort([tree.levels for tree in trees], kind="stable")
+    # Attributes with most values first: they show soonest that a choice of levels suppresses too much.
+    position = np.argsort([-tree.codes.shape[1] for tree in trees], kind="stable")
     trees = [trees[i] for i in position]
     bits = [tree.mask.bit_length() for tree in trees]
     if sum(bits) > 64:
@@ -222,11 +231,21 @@ def search(
         sums = np.array([totals[a, level] for a, level in enumerate(levels)])  # type: ignore[index]
         return float(mean_loss(kind, n, sums, least, greatest, weight))
 
+    first = len(next(iter(_parts(lattice))))
+    alone, inverse = np.unique(lattice.keys >> lattice.below(first), return_inverse=True)
+    alone_counts = np.bincount(inverse, lattice.counts)
+
+    def hopeless(fixed: Levels) -> bool:
+        """Whether the first attributes suppress too much even with all others at the top."""
+        _, group = np.unique(lattice.lift(alone << lattice.below(first), fixed), return_inverse=True)
+        sizes = np.bincount(group, alone_counts)
+        return bool(sizes[sizes < k].sum() > limit)
+
     def look(fixed: Levels) -> tuple[int, float] | None:
         below = bound_of(fixed)
         if time.monotonic() > deadline:
             return 0, below
-        if not whole and below >= best[0]:
+        if not whole and (below >= best[0] or hopeless(fixed)):
             return None
         keys, counts = lattice.lifted(fixed), lattice.counts.copy()
         sort_rows(keys, counts, len(keys), np.empty_like(keys), np.empty_like(counts))
@@ -238,8 +257,8 @@ def search(
             best, not whole, costs, out,
         )  # fmt: skip
         good = np.flatnonzero(np.isfinite(costs))
-        first = int(np.ravel_multi_index([*fixed, *([0] * (len(lattice.trees) - len(fixed)))], tuple(lattice.levels)))
-        found.append((good + first, costs[good], out[good]))
+        start = int(np.ravel_multi_index([*fixed, *([0] * (len(lattice.trees) - len(fixed)))], tuple(lattice.levels)))
+        found.append((good + start, costs[good], out[good]))
         return looked, float("inf")
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
