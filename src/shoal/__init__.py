@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from shoal.errors import InputError, PromiseError, ShoalError
     from shoal.masking.grouped import Grouped
     from shoal.masking.recoding.coarsening import Coarsened
+    from shoal.masking.recoding.cut_points import CutPoints
     from shoal.masking.recoding.recode import GlobalRecoding
     from shoal.masking.recoding.safe_harbor import SafeHarbor
     from shoal.policy import Policy
-    from shoal.privacy import KAnonymity, LDiversity, TCloseness, Verdict
+    from shoal.privacy import KAnonymity, KMap, LDiversity, TCloseness, Verdict
     from shoal.profile import Profile, profile
     from shoal.release import Release, anonymize, check
 
@@ -31,10 +32,12 @@ __version__ = "0.1.0"
 # Loaded on first use, so that importing shoal costs next to nothing.
 _HOME = {
     "Coarsened": "shoal.masking.recoding.coarsening",
+    "CutPoints": "shoal.masking.recoding.cut_points",
     "GlobalRecoding": "shoal.masking.recoding.recode",
     "Grouped": "shoal.masking.grouped",
     "InputError": "shoal.errors",
     "KAnonymity": "shoal.privacy",
+    "KMap": "shoal.privacy",
     "LDiversity": "shoal.privacy",
     "Policy": "shoal.policy",
     "Profile": "shoal.profile",
@@ -53,10 +56,12 @@ _HOME = {
 
 __all__ = [
     "Coarsened",
+    "CutPoints",
     "GlobalRecoding",
     "Grouped",
     "InputError",
     "KAnonymity",
+    "KMap",
     "LDiversity",
     "Policy",
     "Profile",

@@ -52,6 +52,11 @@ def anonymize(
     t: opt.T = None,
     l: opt.L = None,  # noqa: E741
     l_variant: opt.LVariant = None,
+    k_map: opt.KMapK = None,
+    fraction: opt.Fraction = None,
+    population: opt.Population = None,
+    test: opt.KMapTest = None,
+    alpha: opt.KMapAlpha = None,
     method: Annotated[str | None, typer.Option(help=f"{LISTED}.", rich_help_panel=PANEL)] = None,
     resolution: Annotated[
         list[str] | None,
@@ -110,9 +115,10 @@ def anonymize(
     from shoal.data.files import atomic_write
     from shoal.release import anonymize as make
 
-    opt.check_paths([source, policy], output, [report, certificate])
+    opt.check_paths([source, policy, population], output, [report, certificate])
     chosen = opt.make_policy(
         policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, k, t, l, l_variant,
+        {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha},
         rest=rest, suppression=suppress, method=method_choice(
             method, resolution=resolution, remainder=remainder, cost=cost, mean=mean, local=local, levels=levels,
             seconds=seconds,
@@ -198,6 +204,11 @@ def check(
     t: opt.T = None,
     l: opt.L = None,  # noqa: E741
     l_variant: opt.LVariant = None,
+    k_map: opt.KMapK = None,
+    fraction: opt.Fraction = None,
+    population: opt.Population = None,
+    test: opt.KMapTest = None,
+    alpha: opt.KMapAlpha = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -215,8 +226,9 @@ def check(
         raise InputError("Give --policy or --certificate: a certificate says itself what was promised.")
     stated = read_certificate(certificate, source) if certificate is not None else None
     chosen = opt.make_policy(
-        stated.policy if stated else policy, quasi, confidential, identifiers, None, kind, None, k, t, l, l_variant
-    )
+        stated.policy if stated else policy, quasi, confidential, identifiers, None, kind, None, k, t, l, l_variant,
+        {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha},
+    )  # fmt: skip
     with stages("check", 3) as step:
         step("reading")
         table = opt.read(source, delimiter, encoding, decimal, text)

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from shoal.cli import anonymize, hierarchy, measure, profile, sample, study
+from shoal.cli import anonymize, hierarchy, measure, profile, sample, scenario, study
 
 app = typer.Typer(
     name="shoal",
@@ -37,7 +37,7 @@ def _root(
     pass
 
 
-for group in (sample, profile, hierarchy, anonymize, measure, study):
+for group in (sample, profile, scenario, hierarchy, anonymize, measure, study):
     group.register(app)
 
 

@@ -34,6 +34,9 @@ def risk(
         list[str] | None,
         typer.Option(metavar="NAME=A,B", help="Attributes an intruder knows together. May be repeated."),
     ] = None,
+    fraction: opt.Fraction = None,
+    population: opt.Population = None,
+    threshold: Annotated[float, typer.Option(help="Risk that is still acceptable.")] = 0.2,
     kind: opt.Kinds = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
@@ -44,6 +47,7 @@ def risk(
     """Measure how exposed the people in a table are."""
     from shoal.assess import risk as assess
     from shoal.cli.console import show, stages
+    from shoal.risk.scenarios import scenarios
 
     groups = _groups(group)
     chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, groups=groups or None)
@@ -52,8 +56,14 @@ def risk(
         table = opt.read(source, delimiter, encoding, decimal, text)
         step("measuring")
         result = assess(table, chosen, when=when or ())
+        schema = chosen.schema(table, released=True)
+        intruders = scenarios(table, schema, population=population, fraction=fraction, threshold=threshold)
         step("done")
-    show(result, as_json)
+    if as_json:
+        show(result.to_dict() | {"scenarios": intruders.to_dict()}, as_json)
+    else:
+        show(result, as_json)
+        show(intruders, as_json)
 
 
 def _groups(choices: list[str] | None) -> dict[str, list[str]]:

@@ -55,6 +55,26 @@ LVariant = Annotated[
     str | None,
     typer.Option("--l-variant", help="distinct (the default), entropy or recursive.", rich_help_panel=_MODELS),
 ]
+KMapK = Annotated[
+    int | None,
+    typer.Option(
+        "--k-map", metavar="K", help="k-map: people of the population in each class.", rich_help_panel=_MODELS
+    ),
+]
+Fraction = Annotated[
+    float | None, typer.Option(help="Share of the population that the table holds.", rich_help_panel=_MODELS)
+]
+Population = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="The population: a table of whom an intruder may know.", rich_help_panel=_MODELS),
+]
+KMapTest = Annotated[
+    str | None,
+    typer.Option("--test", help="Of k-map: truncated-poisson, poisson or individual.", rich_help_panel=_MODELS),
+]
+KMapAlpha = Annotated[
+    float | None, typer.Option("--alpha", help="Of k-map: significance, 0.1 if not given.", rich_help_panel=_MODELS)
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Delimiter = Annotated[
     str | None,
@@ -117,10 +137,12 @@ def make_policy(
     t: float | None = None,
     l: float | None = None,  # noqa: E741
     l_variant: str | None = None,
+    k_map: dict[str, Any] | None = None,
     **others: Any,
 ) -> Policy:
     """The policy of a file or the one without choices, with what the options say put in its place."""
     from shoal.policy import Policy
+    from shoal.privacy import KAnonymity
 
     base = Policy.read(base) if isinstance(base, Path) else base or Policy()
     choices: dict[str, Any] = {name: getattr(base, name) for name in Policy.model_fields}
@@ -132,8 +154,10 @@ def make_policy(
     }
     choices |= {name: tuple(split(values)) for name, values in roles.items() if values}
     choices |= {name: value for name, value in others.items() if value is not None}
-    models = _models(k, t, l, l_variant)
+    models = _models(k, t, l, l_variant, k_map or {})
     replaced = {type(model) for model in models}
+    if any(model.name == "k-map" for model in models) and k is None:
+        replaced.add(KAnonymity)  # k-map stands in its place
     choices["models"] = [model for model in base.models if type(model) not in replaced] + models
     attributes: dict[str, Any] = dict(base.attributes)
     described = _kinds(kinds) | _hierarchies(hierarchies, choices["quasi_identifiers"])
@@ -143,11 +167,22 @@ def make_policy(
     return Policy(**(choices | {"attributes": attributes}))
 
 
-def _models(k: int | None, t: float | None, l: float | None, l_variant: str | None) -> list[Any]:  # noqa: E741
+def _models(
+    k: int | None,
+    t: float | None,
+    l: float | None,
+    l_variant: str | None,
+    k_map: dict[str, Any],  # noqa: E741
+) -> list[Any]:
     from shoal.errors import InputError
-    from shoal.privacy import KAnonymity, LDiversity, TCloseness
+    from shoal.privacy import KAnonymity, KMap, LDiversity, TCloseness
 
     models: list[Any] = []
+    given = {name: value for name, value in k_map.items() if value is not None}
+    if "k" in given:
+        models.append(KMap(**given))
+    elif given:
+        raise InputError(f"--{next(iter(given))} is about k-map: give --k-map as well.")
     if k is not None:
         models.append(KAnonymity(k))
     if t is not None:

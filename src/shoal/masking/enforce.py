@@ -17,14 +17,12 @@ from shoal.masking.partition import Partition
 from shoal.privacy.model import PrivacyModel
 
 
-def failing(
-    microdata: Microdata, partition: Partition, models: Sequence[PrivacyModel]
-) -> npt.NDArray[np.bool_]:
+def failing(microdata: Microdata, partition: Partition, models: Sequence[PrivacyModel]) -> npt.NDArray[np.bool_]:
     """Which classes miss a model."""
     bad = np.zeros(partition.classes, np.bool_)
     for model in models:
-        coded = microdata[model.attribute] if model.attribute else None
-        bad |= ~model.meets(model.levels(coded, partition.order, partition.starts))
+        about = microdata[model.attribute] if model.attribute else microdata
+        bad |= ~model.meets(model.levels(about, partition.order, partition.starts))
     return bad
 
 
@@ -64,8 +62,8 @@ def _reachable(microdata: Microdata, models: Sequence[PrivacyModel]) -> None:
     """One class of all records is the most any grouping can do."""
     everyone = _everyone(microdata)
     for model in models:
-        coded = microdata[model.attribute] if model.attribute else None
-        level = model.levels(coded, everyone.order, everyone.starts)
+        about = microdata[model.attribute] if model.attribute else microdata
+        level = model.levels(about, everyone.order, everyone.starts)
         if not model.meets(level)[0]:
             of = f" of {model.attribute!r}" if model.attribute else ""
             raise InputError(

@@ -60,7 +60,7 @@ class Grouped:
         seed: int | None = None,
     ) -> Masked:
         k = class_size(microdata, models)
-        others = [model for model in models if not isinstance(model, KAnonymity)]
+        others = beyond_size(models)
         groupings = self.groupings(microdata, k, others)
         tried = [publish(microdata, enforce(microdata, p, others, suppression)) for p in groupings]
         if len(tried) == 1:
@@ -95,9 +95,14 @@ def _stratum(microdata: Microdata, models: Sequence[PrivacyModel]) -> tuple[floa
     return min(close, default=(None, microdata.schema.confidential[0]))
 
 
+def beyond_size(models: Sequence[PrivacyModel]) -> list[PrivacyModel]:
+    """The models that classes of the right size may still miss."""
+    return [model for model in models if not getattr(model, "by_size", False)]
+
+
 def class_size(microdata: Microdata, models: Sequence[PrivacyModel]) -> int:
     """The k asked for; a table that cannot give one class of k is refused."""
-    k = max((model.k for model in models if isinstance(model, KAnonymity)), default=2)
+    k = max((getattr(model, "smallest_class", 1) for model in models), default=1)
     if k > len(microdata):
         raise InputError(
             f"k = {k} is larger than the table's {len(microdata)} records: ask for a smaller k or give more records."

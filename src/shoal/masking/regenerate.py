@@ -50,9 +50,7 @@ def regenerate(
     return frame
 
 
-def _regenerated(
-    column: pl.Series, of_value: Mapping[str, int], rng: np.random.Generator, rescale: bool
-) -> pl.Series:
+def _regenerated(column: pl.Series, of_value: Mapping[str, int], rng: np.random.Generator, rescale: bool) -> pl.Series:
     values, times = list(of_value), list(of_value.values())
     masked = _masked(column, values)
     times = _times(column.name, times, len(masked), rescale)
@@ -80,9 +78,7 @@ def _times(name: str, times: list[int], cells: int, rescale: bool) -> list[int]:
     if rescale and total > 0:
         return _largest_remainders(times, cells)
     remedy = "give counts" if rescale else "correct the counts, or let them be rescaled"
-    raise InputError(
-        f"The counts of {name!r} sum to {total:,}, but {cells:,} of its cells are masked: {remedy}."
-    )
+    raise InputError(f"The counts of {name!r} sum to {total:,}, but {cells:,} of its cells are masked: {remedy}.")
 
 
 def _largest_remainders(times: list[int], cells: int) -> list[int]:
@@ -123,9 +119,7 @@ def _from_json(text: str, path: Path) -> dict[str, dict[str, int]]:
     try:
         read = json.loads(text)
     except json.JSONDecodeError as error:
-        raise InputError(
-            f"The counts in {str(path)!r} are not JSON: line {error.lineno}, {error.msg}."
-        ) from None
+        raise InputError(f"The counts in {str(path)!r} are not JSON: line {error.lineno}, {error.msg}.") from None
     if not isinstance(read, dict) or not all(isinstance(of_value, dict) for of_value in read.values()):
         raise InputError(f"The counts in {str(path)!r} must have the form {{attribute: {{value: count}}}}.")
     for name, of_value in read.items():

@@ -1,8 +1,9 @@
 """Privacy models: what is promised of a release, one file a model."""
 
 from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.k_map import KMap
 from shoal.privacy.l_diversity import LDiversity
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
 from shoal.privacy.t_closeness import TCloseness
 
-__all__ = ["EquivalenceClasses", "KAnonymity", "LDiversity", "PrivacyModel", "TCloseness", "Verdict"]
+__all__ = ["EquivalenceClasses", "KAnonymity", "KMap", "LDiversity", "PrivacyModel", "TCloseness", "Verdict"]

@@ -24,7 +24,7 @@ def released_classes(table: pl.DataFrame, schema: Schema) -> EquivalenceClasses:
     learnt = [schema[name] for name in schema.confidential if name not in schema.quasi_identifiers]
     ordered = [_in_order(table[a.name], a) for a in learnt if a.kind in (Kind.ORDINAL, Kind.NOMINAL)]
     kinds = {attribute.name: attribute.kind for attribute in schema}
-    return classes_of(table.with_columns(ordered), schema.quasi_identifiers, kinds)
+    return EquivalenceClasses(table.with_columns(ordered), tuple(schema.quasi_identifiers), kinds, schema)
 
 
 def _in_order(column: pl.Series, attribute: Attribute) -> pl.Series:

@@ -24,8 +24,15 @@ class KAnonymity:
         good = isinstance(self.k, int) and not isinstance(self.k, bool) and self.k >= 2
         require(self.name, "k", self.k, "a whole number of at least 2", holds=good)
 
+    by_size: ClassVar[bool] = True  # the class size alone decides
+
     @property
     def asked(self) -> float:
+        return self.k
+
+    @property
+    def smallest_class(self) -> int:
+        """The least class that may be released."""
         return self.k
 
     def levels(

@@ -29,7 +29,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.microdata import Coded, Microdata
-from shoal.data.schema import Attribute, Role, Schema
+from shoal.data.schema import Attribute, Role
 from shoal.errors import InputError, require
 from shoal.privacy.matching import Population, match, people_beside, population_of
 from shoal.privacy.model import EquivalenceClasses, Verdict
@@ -155,6 +155,11 @@ class KMap:
         return self.k
 
     @property
+    def by_size(self) -> bool:
+        """Whether the class size alone decides."""
+        return self.fraction is not None
+
+    @property
     def smallest_class(self) -> int:
         """The least class that may be released, as far as its size alone decides."""
         if self.fraction is None:
@@ -196,9 +201,8 @@ class KMap:
 
 def _attributes(classes: EquivalenceClasses) -> list[Attribute]:
     """What is known of the quasi-identifiers: kinds, and hierarchies and domains where the classes carry them."""
-    schema: Schema | None = getattr(classes, "schema", None)
-    if schema is not None:
-        return [schema[name] for name in classes.quasi]
+    if classes.schema is not None:
+        return [classes.schema[name] for name in classes.quasi]
     return [Attribute(name, frozenset({Role.QUASI_IDENTIFIER}), classes.kinds[name]) for name in classes.quasi]
 
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.microdata import Coded
-from shoal.data.schema import Kind
+from shoal.data.schema import Kind, Schema
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,7 @@ class EquivalenceClasses:
     frame: pl.DataFrame
     quasi: tuple[str, ...]
     kinds: dict[str, Kind]
+    schema: Schema | None = None  # what else is known of the attributes
 
     @cached_property
     def keys(self) -> pl.DataFrame:
@@ -80,9 +81,9 @@ class PrivacyModel(Protocol):
         ...
 
     def levels(
-        self, coded: Coded | None, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
+        self, about: Any, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.float64]:
-        """The level each class reaches; `coded` is the attribute that the model protects."""
+        """The level each class reaches; `about` is the encoded attribute it protects, or all of the table."""
         ...
 
     def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from math import isclose
 from pathlib import Path
 from typing import Any
@@ -58,7 +58,10 @@ def _described(column: pl.Series, attribute: Attribute) -> dict[str, Any]:
 
 def _stated(promise: PrivacyModel, verdict: Verdict) -> dict[str, Any]:
     """A model as a policy names it, and how it was judged."""
-    parameters: dict[str, Any] = asdict(promise) if is_dataclass(promise) else {}
+    parameters: dict[str, Any] = {}
+    if is_dataclass(promise):  # a population is the custodian's: the release does not show it
+        named = {f.name: getattr(promise, f.name) for f in fields(promise) if f.name != "population"}
+        parameters = {name: value for name, value in named.items() if value is not None}
     return {"name": promise.name} | parameters | {name: getattr(verdict, name) for name in _JUDGED}
 
 

@@ -20,12 +20,12 @@ from shoal.data.masked import WILDCARD, MaskedColumn
 from shoal.data.microdata import Coded, Microdata
 from shoal.errors import InputError, did_you_mean, require
 from shoal.masking.enforce import enforce, failing
-from shoal.masking.grouped import class_size, publish
+from shoal.masking.grouped import beyond_size, class_size, publish
 from shoal.masking.grouping.cheapest_first import cheapest_first
 from shoal.masking.method import Masked
 from shoal.masking.partition import Partition
 from shoal.masking.recoding.lattice import Cost, Lattice, Levels, Mean, Nodes, cost_at, lattice_of, search
-from shoal.privacy import KAnonymity, PrivacyModel
+from shoal.privacy import PrivacyModel
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class GlobalRecoding:
         self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
         k = class_size(microdata, models)
-        others = [model for model in models if not isinstance(model, KAnonymity)]
+        others = beyond_size(models)
         if self.local:
             masked = publish(microdata, enforce(microdata, cheapest_first(microdata, k), others, suppression))
             return replace(masked, facts={"cost": share_loss(microdata, masked, self.mean)})

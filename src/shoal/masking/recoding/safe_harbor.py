@@ -61,9 +61,7 @@ class Step:
                 hint = did_you_mean(word, known) or f" It takes {', '.join(known)}."
                 raise InputError(f"A step of the ladder has no parameter {word!r}.{hint}")
         if not {"attribute", "action"} <= table.keys():
-            raise InputError(
-                f"Each step of the ladder needs 'attribute' and 'action', but one is {dict(table)!r}."
-            )
+            raise InputError(f"Each step of the ladder needs 'attribute' and 'action', but one is {dict(table)!r}.")
         return cls(**{**table, "cuts": tuple(table.get("cuts", ()))})
 
 
@@ -121,9 +119,7 @@ def ladder_levels(microdata: Microdata, ladder: Sequence[Step], k: int = 2) -> n
     return _climb(microdata, ladder, k)[0]
 
 
-def _climb(
-    microdata: Microdata, ladder: Sequence[Step], k: int
-) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.bool_]]:
+def _climb(microdata: Microdata, ladder: Sequence[Step], k: int) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.bool_]]:
     """At each level all records take the step, and those now k alike stay where they are.
 
     Returns the levels, and which records are left over. Records that are alike from the start stay so: one of
