@@ -85,6 +85,14 @@ def test_a_class_reaches_k_if_and_only_if_it_is_large_enough(size: int, k: int, 
     assert reached(size, fraction, test) >= size * (1 - 1e-12)
 
 
+@quickly
+@given(st.integers(1, 60), fractions, poisson_tests)
+def test_a_class_reaches_the_greatest_k_for_which_it_is_large_enough(size: int, fraction: float, test: Test) -> None:
+    k = int(reached(size, fraction, test))
+    assert k == 1 or KMap(k, fraction, test).smallest_class <= size
+    assert KMap(k + 1, fraction, test).smallest_class > size
+
+
 # ---- individual risk
 
 

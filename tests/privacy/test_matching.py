@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -101,9 +102,22 @@ def released(rows: list[tuple[Cell, ...]]) -> pl.DataFrame:
     return pl.DataFrame(texts, schema=dict.fromkeys(("number", "letter", "code", "day"), pl.String), orient="row")
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_the_people_whom_every_cell_admits(seed: int) -> None:
+    """Every combination of cells at once, against a random population that lacks some of the values."""
+    rng = np.random.default_rng(seed)
+    values = [rng.permutation(np.array(known, object))[:-2] for known in (NUMBERS, LETTERS, CODES, DAYS)]
+    who = list(zip(*(rng.choice(known, 150).tolist() for known in values), strict=True))
+    rows = list(product(NUMBER_CELLS, LETTER_CELLS, CODE_CELLS, DAY_CELLS))
+    found = match(released(rows), [NUMBER, LETTER, CODE, DAY], population(who))
+    assert Counter(zip(found.sizes.tolist(), found.people.tolist(), strict=True)) == fitting(rows, who)
+
+
 @quickly
 @given(records, people)
-def test_counts_the_people_whom_every_cell_admits(rows: list[tuple[Cell, ...]], who: list[tuple[object, ...]]) -> None:
+def test_counts_them_also_where_few_cells_are_shown(
+    rows: list[tuple[Cell, ...]], who: list[tuple[object, ...]]
+) -> None:
     found = match(released(rows), [NUMBER, LETTER, CODE, DAY], population(who))
     assert Counter(zip(found.sizes.tolist(), found.people.tolist(), strict=True)) == fitting(rows, who)
 
