@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME ...]` runs the benchmarks and prints a table; `--write` keeps it in benchmarks/RESULTS.md."""
+"""`python -m benchmarks [NAME ...]` prints a table of what is claimed; `--write` keeps it in benchmarks/RESULTS.md."""
 
 from __future__ import annotations
 

@@ -26,7 +26,9 @@ def test_code_blocks_run(page: Path, tmp_path: Path) -> None:
             shoal.Policy(**tomllib.loads(code))
         elif language in ("bash", "python"):
             command = ["bash", "-ec", code] if language == "bash" else [sys.executable, "-c", code]
-            done = subprocess.run(command, cwd=tmp_path, env=os.environ | {"PATH": path}, capture_output=True, text=True)
+            done = subprocess.run(
+                command, cwd=tmp_path, env=os.environ | {"PATH": path}, capture_output=True, text=True
+            )
             assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
 
 

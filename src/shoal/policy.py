@@ -52,7 +52,7 @@ class AttributeChoice(BaseModel):
     )
     hierarchy: str | tuple[tuple[str, ...], ...] | dict[str, Any] | None = Field(
         default=None,
-        description='a file of lines value;level 1;..., the lines themselves, or how to build it: {type = "steps", ...}',
+        description="a file of lines value;level 1;..., the lines themselves, or how to build it (type = ...)",
     )
     unlisted: Literal["refuse", "top"] = Field(
         default="refuse", description="what becomes of values that the hierarchy does not list"

@@ -113,9 +113,7 @@ class Profile:
                 shown.add_row(*map(Text, row))
             return shown
 
-        return Group(
-            *(line for part in _parts(self) for line in (Text(part.title, style="bold"), table(part)))
-        )
+        return Group(*(line for part in _parts(self) for line in (Text(part.title, style="bold"), table(part))))
 
     def _repr_html_(self) -> str:
         return "".join(f"<p><b>{html.escape(p.title)}</b></p>{_html_table(p)}" for p in _parts(self))
@@ -271,9 +269,7 @@ def _class_sizes(key: npt.NDArray[np.uint64], space: int) -> npt.NDArray[np.int6
     return np.diff(starts, append=len(key))
 
 
-def _identifying_sets(
-    attributes: dict[str, _Codes], records: int, most: int
-) -> tuple[int, tuple[IdentifyingSet, ...]]:
+def _identifying_sets(attributes: dict[str, _Codes], records: int, most: int) -> tuple[int, tuple[IdentifyingSet, ...]]:
     """The records that all attributes single out, and the best set of each size up to `most` that singles out
     more than the smaller ones, until one does nearly what all do together.
     """
@@ -316,9 +312,7 @@ def _best_sets(attributes: Sequence[_Codes], most: int) -> Iterator[_Set]:
         yield leaders[0]
 
 
-def _leaders(
-    attributes: Sequence[_Codes], candidates: Iterable[_Set], known: dict[_Set, _Classes]
-) -> list[_Set]:
+def _leaders(attributes: Sequence[_Codes], candidates: Iterable[_Set], known: dict[_Set, _Classes]) -> list[_Set]:
     """The candidates that single out most records, best first. Those that cannot do better than the best so
     far are not counted, so the most promising come first: sets with many possible combinations.
     """
@@ -349,9 +343,7 @@ _LISTS = {
     "confidential": Role.CONFIDENTIAL,
     "insensitive": Role.INSENSITIVE,
 }
-_PREAMBLE = (
-    "# A starting policy, suggested by the data: check the role of every attribute before you release.\n"
-)
+_PREAMBLE = "# A starting policy, suggested by the data: check the role of every attribute before you release.\n"
 _PROMISE = """
 [[models]]
 name = "k-anonymity"

@@ -147,9 +147,7 @@ def anonymize(frame: Any, policy: Policy, *, seed: int | None = None, progress: 
     verdicts = judge(classes, promises)
     refuse_broken(verdicts)
     notes += masked.notes
-    return Release(
-        released, original.schema, policy, promises, verdicts, classes, original, masked, notes, restore
-    )
+    return Release(released, original.schema, policy, promises, verdicts, classes, original, masked, notes, restore)
 
 
 def prepare(table: pl.DataFrame, policy: Policy) -> tuple[Microdata, tuple[str, ...]]:

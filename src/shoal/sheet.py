@@ -58,7 +58,5 @@ def for_notebook(sheets: Sequence[Sheet]) -> str:
 
 def _html(sheet: Sheet) -> str:
     head = "".join(f"<th>{html.escape(name)}</th>" for name in sheet.header)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in sheet.rows
-    )
+    rows = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in sheet.rows)
     return f"<p><b>{html.escape(sheet.title)}</b></p><table><tr>{head}</tr>{rows}</table>"

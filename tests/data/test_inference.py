@@ -231,9 +231,7 @@ ROLES_BY_NAME = {
 }
 
 
-@pytest.mark.parametrize(
-    ("role", "name"), [(r, n) for r, names in ROLES_BY_NAME.items() for n in names.split()]
-)
+@pytest.mark.parametrize(("role", "name"), [(r, n) for r, names in ROLES_BY_NAME.items() for n in names.split()])
 def test_roles_by_name(role: Role, name: str) -> None:
     suggestion = suggested(name, [1, 2, 3, 7])
     assert suggestion.role is role
@@ -268,9 +266,7 @@ def test_values_of_one_kind_tell_nobody_apart() -> None:
     assert suggest_role(pl.Series("year", [2010]), present=9, distinct=1, uniques=0).role is Role.INSENSITIVE
     assert suggest_role(pl.Series(NEUTRAL, []), present=0, distinct=1, uniques=0).role is Role.INSENSITIVE
     assert suggest_role(pl.Series("email", ["a@b.org"]), present=9, distinct=1, uniques=0).role is IDENTIFIER
-    assert (
-        suggest_role(pl.Series("diagnosis", ["HIV"]), present=9, distinct=1, uniques=0).role is CONFIDENTIAL
-    )
+    assert suggest_role(pl.Series("diagnosis", ["HIV"]), present=9, distinct=1, uniques=0).role is CONFIDENTIAL
 
 
 def test_every_pattern_of_the_table_compiles() -> None:

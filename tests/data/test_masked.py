@@ -121,9 +121,7 @@ def test_integers_and_days_are_discrete_decimals_and_times_are_not() -> None:
     assert not discrete(read_cells(texts("[1;2.5]"), attribute(Kind.NUMERIC)))
     assert not discrete(read_cells(texts("[1;2]"), attribute(Kind.NUMERIC), pl.Series([1.0, 2.0])))
     assert discrete(read_cells(texts("[2020-01-01;2020-01-02]"), attribute(Kind.DATE)))
-    assert not discrete(
-        read_cells(texts("[2020-01-01T10:00:00;2020-01-02 11:00:00.5]"), attribute(Kind.DATE))
-    )
+    assert not discrete(read_cells(texts("[2020-01-01T10:00:00;2020-01-02 11:00:00.5]"), attribute(Kind.DATE)))
 
 
 @pytest.mark.parametrize(
@@ -204,9 +202,7 @@ def test_prefixes_admit_the_codes_of_that_length() -> None:
 
 
 def test_ordered_categories_read_as_ranges_of_ranks() -> None:
-    column = read_cells(
-        texts("[low;mid]", "high", "*"), attribute(Kind.ORDINAL, ("low", "mid", "high", "top"))
-    )
+    column = read_cells(texts("[low;mid]", "high", "*"), attribute(Kind.ORDINAL, ("low", "mid", "high", "top")))
     assert admitted(column) == [[(0, 1)], [(2, 2)], [(0, 3)]]
     assert np.isnan(column.size).all()
     with pytest.raises(InputError, match="'middling'"):
@@ -248,17 +244,13 @@ def test_any_text_reads_back_exactly(values: list[str], data: st.DataObject | No
         [list(range(len(values)))]
         if data is None
         else data.draw(
-            st.lists(
-                st.lists(st.integers(0, len(values) - 1), min_size=1, unique=True), min_size=1, max_size=4
-            )
+            st.lists(st.lists(st.integers(0, len(values) - 1), min_size=1, unique=True), min_size=1, max_size=4)
         )
     )
     offsets = np.cumsum([0, *map(len, chosen)])
     column = read_cells(
         set_text(series, offsets, np.concatenate(chosen).astype(np.int32)), attribute(Kind.NOMINAL), series
     )
-    assert [[v for a, b in runs for v in range(a, b + 1)] for runs in admitted(column)] == [
-        sorted(c) for c in chosen
-    ]
+    assert [[v for a, b in runs for v in range(a, b + 1)] for runs in admitted(column)] == [sorted(c) for c in chosen]
     ranges = interval_text(series[:1], series[-1:])
     assert admitted(read_cells(ranges, attribute(Kind.ORDINAL), series)) == [[(0, len(values) - 1)]]

@@ -58,9 +58,7 @@ def test_columns_are_those_of_the_paper_in_its_order(table: pl.DataFrame) -> Non
         ("charge", 1, 100_000_000),
     ],
 )
-def test_values_stay_in_the_paper_s_coding(
-    table: pl.DataFrame, column: str, least: int, greatest: int
-) -> None:
+def test_values_stay_in_the_paper_s_coding(table: pl.DataFrame, column: str, least: int, greatest: int) -> None:
     assert table[column].is_between(least, greatest).all()
 
 
@@ -211,14 +209,12 @@ def shares_drawn(weights: npt.NDArray[np.float64], row: int, n: int) -> npt.NDAr
 
 @settings(max_examples=50, deadline=None)
 @given(
-    weights=st.lists(
-        st.lists(st.integers(0, 5), min_size=3, max_size=3).filter(any), min_size=1, max_size=4
-    ).map(lambda rows: np.array(rows, dtype=np.float64)),
+    weights=st.lists(st.lists(st.integers(0, 5), min_size=3, max_size=3).filter(any), min_size=1, max_size=4).map(
+        lambda rows: np.array(rows, dtype=np.float64)
+    ),
     data=st.data(),
 )
-def test_draws_follow_the_weights_of_their_own_row(
-    weights: npt.NDArray[np.float64], data: st.DataObject
-) -> None:
+def test_draws_follow_the_weights_of_their_own_row(weights: npt.NDArray[np.float64], data: st.DataObject) -> None:
     row = data.draw(st.integers(0, len(weights) - 1))
     shares = shares_drawn(weights, row, 4_000)
     assert shares == pytest.approx(weights[row] / weights[row].sum(), abs=0.05)

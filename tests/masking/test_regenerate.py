@@ -119,9 +119,7 @@ def test_rescaled_counts_stay_within_one_of_their_share(counts: list[int], cells
 
 def test_counts_read_alike_from_csv_and_json(tmp_path: Path) -> None:
     counts = {"race": {"1": 5, "a,b": 2}, "age": {"0": 1}}
-    (tmp_path / "c.csv").write_text(
-        '\ufeffattribute,value,count\nrace,1,5\nrace,"a,b",2\n\nage,0, 1\n', "utf-8"
-    )
+    (tmp_path / "c.csv").write_text('\ufeffattribute,value,count\nrace,1,5\nrace,"a,b",2\n\nage,0, 1\n', "utf-8")
     (tmp_path / "c.json").write_text(json.dumps(counts))
     assert read_counts(tmp_path / "c.csv") == counts
     assert read_counts(str(tmp_path / "c.json")) == counts

@@ -12,8 +12,7 @@ def is_unique(record: Box, others: Sequence[Box]) -> bool:
     """Does some point of the record's box lie in none of the other boxes?"""
     meeting = [s for s in others if all(a & b for a, b in zip(record, s, strict=True))]
     return any(
-        not any(all(v in cell for v, cell in zip(point, s, strict=True)) for s in meeting)
-        for point in product(*record)
+        not any(all(v in cell for v, cell in zip(point, s, strict=True)) for s in meeting) for point in product(*record)
     )
 
 

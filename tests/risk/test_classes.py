@@ -37,9 +37,7 @@ def test_average_risk_is_the_mean_chance_of_a_guess(rows: list[int]) -> None:
 
 @quickly
 @given(labels, st.floats(0, 1))
-def test_records_at_risk_are_those_in_classes_too_small_for_the_threshold(
-    rows: list[int], limit: float
-) -> None:
+def test_records_at_risk_are_those_in_classes_too_small_for_the_threshold(rows: list[int], limit: float) -> None:
     assert records_at_risk(sizes_of(rows), limit) == sum(1 / rows.count(row) > limit for row in rows)
 
 

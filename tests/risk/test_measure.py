@@ -31,9 +31,7 @@ QUASI = ("age", "sex", "ethnicity", "race", "zip", "county", "quarter", "los")
 
 def schema_of(quasi: dict[str, Kind], confidential: dict[str, Kind] | None = None) -> Schema:
     known = [Attribute(name, frozenset({Role.QUASI_IDENTIFIER}), kind) for name, kind in quasi.items()]
-    secret = [
-        Attribute(name, frozenset({Role.CONFIDENTIAL}), kind) for name, kind in (confidential or {}).items()
-    ]
+    secret = [Attribute(name, frozenset({Role.CONFIDENTIAL}), kind) for name, kind in (confidential or {}).items()]
     return Schema((*known, *secret))
 
 

@@ -18,9 +18,7 @@ from shoal.risk import uniqueness
 from shoal.risk.uniqueness import uniques_by_equality, worst_case_uniques
 from tests.oracles.fitting import Box, is_unique, uniques
 
-Cell = tuple[
-    str | None, frozenset[object]
-]  # as released, and what it admits; an empty set is the whole domain
+Cell = tuple[str | None, frozenset[object]]  # as released, and what it admits; an empty set is the whole domain
 
 
 def numbers(*cells: str | None, domain: tuple[float, ...] | None = None) -> MaskedColumn:
@@ -116,9 +114,7 @@ def _integers(size: int) -> st.SearchStrategy[Cell]:
     return st.one_of(
         st.integers(0, size - 1).map(lambda v: (str(v), frozenset([v]))),
         ends.map(lambda e: (f"[{e[0]};{e[1]}]", frozenset(range(e[0], e[1] + 1)))),
-        st.sets(st.integers(0, size - 1), min_size=1).map(
-            lambda s: ("{" + ";".join(map(str, s)) + "}", frozenset(s))
-        ),
+        st.sets(st.integers(0, size - 1), min_size=1).map(lambda s: ("{" + ";".join(map(str, s)) + "}", frozenset(s))),
         st.just(("*", frozenset())),
         st.just((None, frozenset([None]))),
     )
@@ -167,12 +163,9 @@ def test_large_groups_searched_by_the_tree_agree_with_enumeration() -> None:
     for size, width in ((30, 3), (40, 6)):
         low = generator.integers(0, size, (400, 2))
         high = low + generator.integers(1, width, (400, 2))
-        columns = [
-            numbers(*(f"[{a};{b}]" for a, b in zip(low[:, j], high[:, j], strict=True))) for j in range(2)
-        ]
+        columns = [numbers(*(f"[{a};{b}]" for a, b in zip(low[:, j], high[:, j], strict=True))) for j in range(2)]
         boxes = [
-            [frozenset(range(a, b + 1)) for a, b in zip(*ends, strict=True)]
-            for ends in zip(low, high, strict=True)
+            [frozenset(range(a, b + 1)) for a, b in zip(*ends, strict=True)] for ends in zip(low, high, strict=True)
         ]
         expected = uniques(boxes)
         assert 20 < sum(expected) < 380
@@ -234,18 +227,14 @@ def test_a_table_masked_by_safe_harbor_agrees_with_enumeration_on_a_sample() -> 
     masked = _masked_by_ladder(table)
     domains = {"age": (0, 99), "race": (0, 5), "sex": (1, 2)}
     columns = [
-        read_cells(
-            masked[c], Attribute(c, frozenset(), Kind.NUMERIC, domains.get(c)), table[c].unique().sort()
-        )
+        read_cells(masked[c], Attribute(c, frozenset(), Kind.NUMERIC, domains.get(c)), table[c].unique().sort())
         for c in table.columns
     ]
     result = worst_case_uniques(columns)
     alone = uniques_by_equality(masked, masked.columns)
     assert result.proven
     assert not (result.unique & ~alone).any()
-    low, high = (
-        np.column_stack([getattr(c, end)[c.index] for c in columns]).astype(int) for end in ("low", "high")
-    )
+    low, high = (np.column_stack([getattr(c, end)[c.index] for c in columns]).astype(int) for end in ("low", "high"))
     small = (high - low + 1).prod(axis=1) <= 2_000
     generator = np.random.default_rng(1)
     for wanted in (True, False):

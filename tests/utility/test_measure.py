@@ -52,9 +52,7 @@ def test_table_s6_in_the_order_of_table_s2() -> None:
 def test_correlations_are_those_of_values_and_midpoints() -> None:
     pairs = assess_utility(oracle.TABLE_S2, oracle.TABLE_S6, PATIENTS).correlations.pairs()
     found = pairs.filter(attribute="age", other="los").row(0)
-    assert found[2] == pytest.approx(
-        oracle.pearson(oracle.TABLE_S2["age"].to_list(), oracle.TABLE_S2["los"].to_list())
-    )
+    assert found[2] == pytest.approx(oracle.pearson(oracle.TABLE_S2["age"].to_list(), oracle.TABLE_S2["los"].to_list()))
     assert found[3] == pytest.approx(-1.0)
 
 
@@ -76,10 +74,7 @@ def test_a_shuffled_release_keeps_the_measures_that_need_no_pairing() -> None:
     assert not utility.paired
     assert utility.information_loss is None
     assert utility.attribute_loss == {}
-    assert (
-        "record 1 of the masked table does not admit the original 'age'"
-        in utility.left_out["information_loss"]
-    )
+    assert "record 1 of the masked table does not admit the original 'age'" in utility.left_out["information_loss"]
     assert utility.discernibility == paired.discernibility
     assert utility.correlation_agreement == pytest.approx(paired.correlation_agreement)
     assert utility.mean_shift == pytest.approx(paired.mean_shift)
@@ -160,9 +155,7 @@ def test_dates_and_neighbouring_64_bit_numbers_are_told_apart() -> None:
 
 
 def test_two_attributes_have_no_agreement_and_the_reason_is_given() -> None:
-    utility = assess_utility(
-        oracle.TABLE_S2, oracle.TABLE_S6, schema_of({"age": Kind.NUMERIC, "los": Kind.NUMERIC})
-    )
+    utility = assess_utility(oracle.TABLE_S2, oracle.TABLE_S6, schema_of({"age": Kind.NUMERIC, "los": Kind.NUMERIC}))
     assert utility.correlation_agreement is None
     assert "three attributes" in utility.left_out["correlation_agreement"]
 

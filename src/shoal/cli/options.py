@@ -170,9 +170,9 @@ def make_policy(
 def _models(
     k: int | None,
     t: float | None,
-    l: float | None,
+    l: float | None,  # noqa: E741
     l_variant: str | None,
-    k_map: dict[str, Any],  # noqa: E741
+    k_map: dict[str, Any],
 ) -> list[Any]:
     from shoal.errors import InputError
     from shoal.privacy import KAnonymity, KMap, LDiversity, TCloseness

@@ -119,9 +119,7 @@ def _vin(value: str) -> bool:
     """ISO 3779, North America: the ninth character is the weighted sum's remainder by 11 (X is 10)."""
     worth = dict(zip("ABCDEFGHJKLMNPRSTUVWXYZ", map(int, "12345678123457923456789"), strict=True))
     weights = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
-    total = sum(
-        w * worth.get(c, 0 if c.isalpha() else int(c, 36)) for w, c in zip(weights, value, strict=True)
-    )
+    total = sum(w * worth.get(c, 0 if c.isalpha() else int(c, 36)) for w, c in zip(weights, value, strict=True))
     return value[8] == "0123456789X"[total % 11]
 
 
@@ -504,9 +502,7 @@ def suggest_role(values: pl.Series, *, present: int, distinct: int, uniques: int
 def spelled(name: str) -> str:
     """A name as plain lower-case words: `PatientZIP5` and `patient-zip 5` are both `patient zip 5`."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
-    parts = re.sub(
-        r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", plain
-    )
+    parts = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", plain)
     return re.sub(r"[\W_]+", " ", parts.casefold()).strip()
 
 
@@ -576,9 +572,7 @@ def _by_counts(values: pl.Series, present: int, uniques: int) -> Suggestion:
         return Suggestion(Role.IDENTIFIER, reason, "R")
     if uniques:
         some = "Most" if 2 * uniques > present else "Some"
-        return Suggestion(
-            Role.QUASI_IDENTIFIER, f"{some} records have a value of their own: it singles them out."
-        )
+        return Suggestion(Role.QUASI_IDENTIFIER, f"{some} records have a value of their own: it singles them out.")
     return Suggestion(Role.QUASI_IDENTIFIER, "No sign of what it is: held to be known to others, to be safe.")
 
 

@@ -76,9 +76,7 @@ class MaskedColumn:
 
 def plain_text(values: pl.Series) -> pl.Series:
     """Each value as a released cell shows it; only text that could read as a mask is changed."""
-    may_need_escapes = not (
-        values.dtype.is_numeric() or values.dtype.is_temporal() or values.dtype == pl.Boolean
-    )
+    may_need_escapes = not (values.dtype.is_numeric() or values.dtype.is_temporal() or values.dtype == pl.Boolean)
     text = values if values.dtype == pl.String else values.cast(pl.String)
     if may_need_escapes and text.str.contains(_SPECIAL).any():
         return text.str.replace_all(_SPECIAL, r"\$1")
@@ -231,9 +229,7 @@ def _line_rows(cells: pl.DataFrame) -> pl.DataFrame:
     ends = text.str.extract_groups(r"^\[([^;]*);([^;]*)\]$").struct
     whole, prefix, above = text == WILDCARD, text.str.contains(r"^\d+\*+$"), text.str.contains(r"^[^\[].*\+$")
     zeros, nines = (text.str.replace_all(WILDCARD, digit, literal=True) for digit in "09")
-    least = (
-        pl.when(whole).then(None).when(prefix).then(zeros).when(above).then(text.str.head(-1)).otherwise(text)
-    )
+    least = pl.when(whole).then(None).when(prefix).then(zeros).when(above).then(text.str.head(-1)).otherwise(text)
     most = pl.when(whole | above).then(None).when(prefix).then(nines).otherwise(text)
     return cells.select(
         "cell",
@@ -254,9 +250,7 @@ def _parse(text: pl.Series, attribute: Attribute, values: pl.Series | None) -> p
             if number.null_count() == text.null_count():
                 return number
         if text.str.contains(r"^[+-]?\d+$").all():
-            raise InputError(
-                f"Column {attribute.name!r} holds whole numbers of more than 64 bits: declare it nominal."
-            )
+            raise InputError(f"Column {attribute.name!r} holds whole numbers of more than 64 bits: declare it nominal.")
     number = text.cast(pl.Float32 if dtype == pl.Float32 else pl.Float64, strict=False).cast(pl.Float64)
     return number.set(~number.is_finite(), None)
 
@@ -325,9 +319,7 @@ def _category_runs(shown: pl.Series, attribute: Attribute, values: pl.Series | N
     rows = _label_rows(_cells_left(text, nodes).filter(pl.col("text") != WILDCARD))
     declared = _declared_labels(attribute, values)
     labels = _shown_labels(rows) if declared is None else declared
-    rows = pl.concat(
-        [rows.filter(pl.col("stars") == 0).drop("stars", "text"), nodes, _expand_prefixes(rows, labels)]
-    )
+    rows = pl.concat([rows.filter(pl.col("stars") == 0).drop("stars", "text"), nodes, _expand_prefixes(rows, labels)])
     labels = _with_unknown(labels, rows, attribute)
     low, high = (rows[end].cast(pl.Enum(labels)).to_physical().cast(pl.Int64) for end in ("first", "last"))
     if (low > high).any():
@@ -353,11 +345,7 @@ def _label_rows(cells: pl.DataFrame) -> pl.DataFrame:
     )
     listed = cells.filter(is_set)
     inside = _split_set(listed["text"].str.slice(1).str.head(-1))
-    sets = (
-        listed.with_columns(first=inside)
-        .explode("first")
-        .with_columns(last="first", stars=pl.lit(0, pl.UInt32))
-    )
+    sets = listed.with_columns(first=inside).explode("first").with_columns(last="first", stars=pl.lit(0, pl.UInt32))
     rows = pl.concat([single, sets])
     return rows.with_columns(_unescape(rows["first"]), _unescape(rows["last"]))
 
@@ -392,9 +380,7 @@ def _expand_prefixes(rows: pl.DataFrame, labels: pl.Series) -> pl.DataFrame:
     known = pl.DataFrame({"label": labels, "size": labels.str.len_chars()})
     found = [asked.select("cell", "first", "last").clear()]
     for (length, stars), same in asked.group_by("length", "stars"):
-        long = known.filter(pl.col("size") == length + stars).with_columns(
-            first=pl.col("label").str.head(length)
-        )
+        long = known.filter(pl.col("size") == length + stars).with_columns(first=pl.col("label").str.head(length))
         match = same.join(long, on="first", how="left")
         label = pl.coalesce("label", _unescape(match["text"]).alias("own"))
         found.append(match.select("cell", first=label, last=label))

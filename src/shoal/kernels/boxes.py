@@ -89,9 +89,7 @@ def _hull_meets(boxes: Boxes, r: int, tree: Tree, node: int) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def _look(
-    boxes: Boxes, r: int, rows: Ints, begin: int, end: int, tally: Tally, found: Ints, into: Ints
-) -> None:
+def _look(boxes: Boxes, r: int, rows: Ints, begin: int, end: int, tally: Tally, found: Ints, into: Ints) -> None:
     """Compares box r with rows[begin:end]: counts those it meets, or lists them if `found` has room."""
     for i in range(begin, end):
         share = _share(boxes, r, rows[i]) if rows[i] != r else 0.0

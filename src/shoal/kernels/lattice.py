@@ -24,10 +24,10 @@ DISCERNIBILITY, GEOMETRIC, ARITHMETIC, CLASS_SIZE = 0, 1, 2, 3
 def walk(keys, counts, fields, tree, price, levels, fixed, k, limit, best, prune, costs, suppressed):  # type: ignore[no-untyped-def]
     """Evaluates the nodes whose first attributes stand at the levels `fixed`; `keys` are the rows at those levels.
 
-    fields = (shift, mask) of each attribute; tree = (parent codes, where they begin) and price = (kind of cost, records,
-    what showing a node costs one record, where those begin, the sum of it over all records, its least and greatest mean,
-    weight of each attribute). Writes cost and suppressed records of each node, numbered by the levels of the attributes
-    that are not fixed, and lowers best[0]; returns how many nodes were looked at. Without `prune` none is left out.
+    fields = (shift, mask) of each attribute; tree = (parent codes, where they begin); price = (kind of cost, records,
+    what showing a node costs one record, where those begin, the sum of it over all records, its least and greatest
+    mean, weight of each attribute). Writes cost and suppressed records of each node, numbered by the levels of the
+    attributes that are not fixed, and lowers best[0]; returns how many nodes were looked at. Without `prune` none is left out.
     """
     d, first = levels.size, fixed.size
     rows = np.empty((d + 1 - first, keys.size), np.uint64)

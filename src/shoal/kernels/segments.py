@@ -61,7 +61,7 @@ def add_squares(squares, codes, positions, index, low, high, scale, missing):  #
 
 @njit(cache=True, nogil=True)
 def join_failing(bad):  # type: ignore[no-untyped-def]
-    """Which classes join the one before them so that every failing class has a neighbour: its next, or previous if last."""
+    """Which classes join the one before them, so that every failing class gains its next, or the last its previous."""
     joined = np.zeros(bad.size, np.bool_)
     for c in range(bad.size):
         if bad[c] and not joined[c]:

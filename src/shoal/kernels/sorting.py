@@ -31,9 +31,7 @@ def _radix_pass(keys, order, shift, out):  # type: ignore[no-untyped-def]
     return True
 
 
-def argsort_keys(
-    keys: npt.NDArray[np.uint64], order: npt.NDArray[np.int64] | None = None
-) -> npt.NDArray[np.int64]:
+def argsort_keys(keys: npt.NDArray[np.uint64], order: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
     """Positions that sort `keys`, equal keys staying in the order given (by position when none is given)."""
     order = np.arange(keys.size, dtype=np.int64) if order is None else order
     spare = np.empty_like(order)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 
 
 def blocks(n: int, size: int) -> list[tuple[int, int]]:
     """[0, n) in blocks of `size`; the last takes the remainder, so that no block but an only one is shorter."""
     edges = [*range(0, max(n - size, 0) + 1, size), n]
-    return list(zip(edges[:-1], edges[1:], strict=True))
+    return list(pairwise(edges))
 
 
 def in_blocks(n: int, size: int, work: Callable[[int, int], None]) -> None:

@@ -30,7 +30,7 @@ from shoal.masking.method import Masked
 from shoal.masking.partition import Partition
 from shoal.masking.publishing.ancestor import publish_ancestor
 from shoal.masking.publishing.range import publish_range
-from shoal.privacy import KAnonymity, PrivacyModel, TCloseness
+from shoal.privacy import PrivacyModel, TCloseness
 from shoal.utility.information_loss import information_loss
 
 Grouping = Literal["hilbert", "sorted", "stratified", "kd", "kd-median"]

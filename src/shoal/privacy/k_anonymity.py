@@ -1,4 +1,4 @@
-"""k-anonymity: every released record shares its quasi-identifiers with at least k - 1 others (Samarati & Sweeney, 1998)."""
+"""k-anonymity: every record shares its quasi-identifiers with at least k - 1 others (Samarati & Sweeney, 1998)."""
 
 from __future__ import annotations
 

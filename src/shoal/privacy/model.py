@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.microdata import Coded
 from shoal.data.schema import Kind, Schema
 
 

@@ -58,10 +58,11 @@ def _described(column: pl.Series, attribute: Attribute) -> dict[str, Any]:
 
 def _stated(promise: PrivacyModel, verdict: Verdict) -> dict[str, Any]:
     """A model as a policy names it, and how it was judged."""
-    parameters: dict[str, Any] = {}
-    if is_dataclass(promise):  # a population is the custodian's: the release does not show it
-        named = {f.name: getattr(promise, f.name) for f in fields(promise) if f.name != "population"}
-        parameters = {name: value for name, value in named.items() if value is not None}
+    model: Any = promise
+    names = [field.name for field in fields(model)] if is_dataclass(model) else []
+    # A population is the custodian's: the release does not show it.
+    named = {name: getattr(model, name) for name in names if name != "population"}
+    parameters = {name: value for name, value in named.items() if value is not None}
     return {"name": promise.name} | parameters | {name: getattr(verdict, name) for name in _JUDGED}
 
 

@@ -102,9 +102,7 @@ def condition_family(frame: pl.DataFrame, condition: str, hidden: Collection[str
         raise _unusable(condition, _first_sentence(error)) from None
     if holds.dtype != pl.Boolean or len(holds) != frame.height:
         raise _unusable(condition, "it does not say of each record whether it holds")
-    return Family(
-        pl.Series([condition]), np.where(holds.fill_null(False).to_numpy(), 0, NONE).astype(np.int32)
-    )
+    return Family(pl.Series([condition]), np.where(holds.fill_null(False).to_numpy(), 0, NONE).astype(np.int32))
 
 
 def value_family(column: pl.Series, attribute: Attribute, bands: int = BANDS) -> Family:

@@ -188,15 +188,11 @@ def _unions(groups: Mapping[str, Sequence[str]], quasi: list[str]) -> dict[tuple
         )
     for group, attributes in groups.items():
         if not attributes:
-            raise InputError(
-                f"The group {group!r} of known attributes is empty: name its attributes, or drop it."
-            )
+            raise InputError(f"The group {group!r} of known attributes is empty: name its attributes, or drop it.")
         for name in attributes:
             if name not in quasi:
                 hint = did_you_mean(name, quasi)
-                raise InputError(
-                    f"The group {group!r} names {name!r}, which is not a quasi-identifier.{hint}"
-                )
+                raise InputError(f"The group {group!r} names {name!r}, which is not a quasi-identifier.{hint}")
     unions = [union for size in range(1, len(groups) + 1) for union in combinations(groups, size)]
     return {union: tuple(q for q in quasi if any(q in groups[g] for g in union)) for union in unions}
 
@@ -292,10 +288,7 @@ def _sheets(risk: Risk) -> list[Sheet]:
         (family.attribute, f"{family.maximum:.2%}", family.worst.condition if family.worst else "no value")
         for family in risk.disclosure_by_value
     ]
-    known = [
-        (" + ".join(k.groups), f"{k.uniques:,}", f"{k.reidentification_risk:.2%}")
-        for k in risk.attributes_known
-    ]
+    known = [(" + ".join(k.groups), f"{k.uniques:,}", f"{k.reidentification_risk:.2%}") for k in risk.attributes_known]
     return [
         Sheet(f"Risk of {risk.records:,} records", ("", "value", "meaning"), whole),
         Sheet("What would be learnt (Eq. 5)", ("condition", "risk", "records exposed"), learnt),

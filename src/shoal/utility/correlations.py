@@ -93,9 +93,7 @@ def correlation_table(columns: Sequence[Placed]) -> Floats:
     # of the records where both are known: how many, and the sums of x, x^2 and x y
     count, total, squares, products = np.zeros((4, m, m))
     for start in range(0, len(columns[0].index) if m else 0, _BLOCK):
-        z = np.array(
-            [place[c.index[start : start + _BLOCK]] for place, c in zip(standard, columns, strict=True)]
-        )
+        z = np.array([place[c.index[start : start + _BLOCK]] for place, c in zip(standard, columns, strict=True)])
         known = ~np.isnan(z)
         z[~known] = 0.0
         there = known.astype(np.float64)

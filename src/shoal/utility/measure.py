@@ -132,9 +132,7 @@ def _quasi_identifiers(original: pl.DataFrame, masked: pl.DataFrame, schema: Sch
         for name in schema.quasi_identifiers:
             if name not in frame.columns:
                 hint = did_you_mean(name, frame.columns)
-                raise InputError(
-                    f"The {table} table has no column {name!r}, named as quasi-identifier.{hint}"
-                )
+                raise InputError(f"The {table} table has no column {name!r}, named as quasi-identifier.{hint}")
         if frame.height == 0:
             raise InputError(f"The {table} table has no records: there is nothing to measure.")
     return schema.quasi_identifiers
@@ -160,9 +158,7 @@ def _left_out(unpaired: str, tables: Correlations) -> dict[str, str]:
 # ---- which record is which
 
 
-def _why_unpaired(
-    microdata: Microdata, cells: Mapping[str, MaskedColumn], released: int, paired: bool | None
-) -> str:
+def _why_unpaired(microdata: Microdata, cells: Mapping[str, MaskedColumn], released: int, paired: bool | None) -> str:
     """Why row i of both tables cannot be taken for the same person; nothing where it can."""
     if released != len(microdata):
         counts = f"the original has {len(microdata):,} records, the masked table {released:,}"
@@ -237,8 +233,7 @@ def _sheets(utility: Utility) -> list[Sheet]:
         ("shift of means", _number(utility.mean_shift_average), "in standard deviations; 0 is best"),
     ]
     rows = [
-        (name, _number(utility.attribute_loss.get(name)), _number(shift))
-        for name, shift in utility.mean_shift.items()
+        (name, _number(utility.attribute_loss.get(name)), _number(shift)) for name, shift in utility.mean_shift.items()
     ]
     suppressed = f", {utility.suppressed:,} suppressed" if utility.suppressed else ""
     return [

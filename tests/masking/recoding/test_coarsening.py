@@ -124,9 +124,7 @@ def test_each_attribute_can_have_its_own_resolution() -> None:
 
 @pytest.mark.parametrize("resolution", [0, -1, 2.5, True, "8", {"x": 0}])
 def test_a_resolution_is_a_whole_number_from_one_on(resolution: object) -> None:
-    with pytest.raises(
-        InputError, match="'resolution' parameter of coarsen must be a whole number of at least 1"
-    ):
+    with pytest.raises(InputError, match="'resolution' parameter of coarsen must be a whole number of at least 1"):
         Coarsened(resolution)  # type: ignore[arg-type]
 
 

@@ -69,7 +69,7 @@ class Instance:
 @st.composite
 def instances(draw: st.DrawFn) -> Instance:
     """At most 12 cuts in at most 3 attributes, some values missing."""
-    n = draw(st.integers(5, 40))
+    n = draw(st.one_of(st.integers(5, 12), st.integers(5, 40)))
     widths = draw(st.sampled_from([(12,), (6, 6), (10, 2), (5, 4, 3), (4, 4, 4), (8, 2, 2)]))
     dice = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     missing = draw(st.sampled_from([0.0, 0.0, 0.1]))
@@ -100,10 +100,10 @@ def test_what_is_shown_costs_what_the_search_says(case: Instance) -> None:
     assert discernibility(np.array(sizes), left_out) == found.cost
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(instances(), st.integers(0, 200))
 def test_the_bound_is_never_above_the_optimum(case: Instance, work: int) -> None:
-    """Also in the midst of the search, wherever it is interrupted, and it never falls."""
+    """Also in the midst of the search, wherever it is interrupted; and the tree by itself leads to the optimum."""
     n, best = len(case.columns[0]), case.optimum
     codes, sizes = coded_rows(case.columns)
     problem = kernel.problem_of(sizes, case.k, n, case.limit)

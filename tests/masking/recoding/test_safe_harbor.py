@@ -41,9 +41,7 @@ LADDER = (
 
 
 def table(frame: pl.DataFrame, **kinds: Kind) -> Microdata:
-    return Microdata(
-        frame, Schema(tuple(Attribute(n, QUASI, kinds.get(n, Kind.NUMERIC)) for n in frame.columns))
-    )
+    return Microdata(frame, Schema(tuple(Attribute(n, QUASI, kinds.get(n, Kind.NUMERIC)) for n in frame.columns)))
 
 
 def shown(masked: Masked) -> list[tuple[str | None, ...]]:
@@ -115,9 +113,7 @@ def test_attributes_off_the_ladder_do_not_count_and_are_shown_as_they_are() -> N
 
 
 def test_records_that_no_step_helps_are_counted() -> None:
-    masked = SafeHarbor((Step("zip", "prefix", keep=3),)).mask(
-        table(pl.DataFrame({"zip": [93722, 93711, 10001]})), []
-    )
+    masked = SafeHarbor((Step("zip", "prefix", keep=3),)).mask(table(pl.DataFrame({"zip": [93722, 93711, 10001]})), [])
     assert shown(masked) == [("937**",), ("937**",), ("100**",)]
     assert masked.notes[-1].startswith("1 records stay alike with fewer than 2")
 
@@ -133,9 +129,7 @@ def test_steps_on_absent_attributes_are_skipped_with_a_note_and_keep_their_numbe
 
 
 def test_a_ladder_of_which_the_table_has_nothing_is_refused() -> None:
-    with pytest.raises(
-        InputError, match=r"None of the safe-harbor ladder's attributes .*Did you mean 'races'?"
-    ):
+    with pytest.raises(InputError, match=r"None of the safe-harbor ladder's attributes .*Did you mean 'races'?"):
         SafeHarbor().mask(table(pl.DataFrame({"races": [1, 2]})), [])
 
 

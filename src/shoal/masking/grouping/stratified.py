@@ -7,6 +7,7 @@ So each class mirrors the attribute's distribution, and t-closeness comes with t
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -27,7 +28,7 @@ def strata(
 ) -> list[npt.NDArray[np.int64]]:
     """Algorithm S4, lines 2 to 4: records by confidential value in strata of q = n div size, and what is left over.
 
-    As printed (`last`) the left-over is the records with the greatest values, and a class that gets one can break Eq. 6;
+    As printed (`last`) the left-over is the records with the greatest values: a class that gets one can break Eq. 6;
     taken from the middle (`central`) it disturbs a class's distribution least (Soria-Comas et al., 2015).
     """
     from shoal.kernels.sorting import argsort_keys
@@ -63,7 +64,7 @@ def stratified(
 
 
 def divided(microdata: Microdata, k: int, t: float | None, confidential: str) -> Partition:
-    """Class c takes the record of every stratum that lies like the others in theirs; neighbours then exchange records."""
+    """Class c takes of every stratum the record that lies like the others in theirs; neighbours then exchange some."""
     from shoal.kernels.strata import divide_strata, exchange
     from shoal.kernels.threads import in_blocks
 
@@ -77,7 +78,7 @@ def divided(microdata: Microdata, k: int, t: float | None, confidential: str) ->
     nodes = divide_strata(rows, records, offsets, whole, max(1, q // _NODES), slot)
     in_blocks(len(nodes), 1, lambda a, _: divide_strata(rows, records, offsets, nodes[a], 1, slot))
     table = np.full((q, len(found)), -1, np.int64)
-    for i, (start, stop) in enumerate(zip(offsets[:-1], offsets[1:], strict=True)):
+    for i, (start, stop) in enumerate(pairwise(offsets)):
         table[slot if stop - start < q else slice(None), i] = records[start:stop]
     in_blocks(q, _BLOCK, lambda a, b: exchange(rows, table, a, b, _REACH))
     return Partition(table[table >= 0], np.append(0, np.cumsum((table >= 0).sum(axis=1))))

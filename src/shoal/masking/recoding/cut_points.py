@@ -169,17 +169,16 @@ class _Recoding:
 
 
 def _good_start(problem: Problem, rows: Rows, deadline: float) -> _Recoding:
-    """The better of two: one that may suppress, and one that begins where nothing is suppressed."""
-    strict = _exchanged(problem._replace(limit=0), rows, deadline)
-    starts = [_refined(problem, rows, strict.chosen)]
-    if problem.limit:
-        starts.append(_exchanged(problem, rows, deadline))
-    return min(starts, key=_cost)
+    """A greedy recoding improved by exchanges, at first without suppression, which leads to poor ones if used early."""
+    strict = problem._replace(limit=0)
+    start = _exchanged(strict, rows, _refined(strict, rows, np.zeros(len(problem.code), np.bool_)), deadline)
+    start = _refined(problem, rows, start.chosen)
+    return _exchanged(problem, rows, start, deadline) if problem.limit else start
 
 
-def _exchanged(problem: Problem, rows: Rows, deadline: float) -> _Recoding:
-    """The greedy recoding; then each cut in turn is taken out and the rest refined anew, as long as that helps."""
-    best, before = _refined(problem, rows, np.zeros(len(problem.code), np.bool_)), None
+def _exchanged(problem: Problem, rows: Rows, best: _Recoding, deadline: float) -> _Recoding:
+    """Each cut in turn is taken out and the rest refined anew, as long as that helps."""
+    before = None
     while best is not before:
         before = best
         for u in np.flatnonzero(best.chosen):

@@ -250,7 +250,7 @@ def search(
         keys, counts = lattice.lifted(fixed), lattice.counts.copy()
         sort_rows(keys, counts, len(keys), np.empty_like(keys), np.empty_like(counts))
         rows = merge_rows(keys, counts, len(keys))
-        size = lattice.nodes // prod(int(l) for l in lattice.levels[: len(fixed)])
+        size = lattice.nodes // prod(int(level) for level in lattice.levels[: len(fixed)])
         costs, out = np.full(size, np.inf), np.full(size, -1)
         looked = walk(
             keys[:rows], counts[:rows], fields, parents, price, lattice.levels, np.array(fixed, np.int64), k, limit,
@@ -300,7 +300,7 @@ def losses(lattice: Lattice) -> npt.NDArray[np.float64]:
     _, n, _, _, totals, least, greatest, weight = _prices(lattice, "loss", "geometric")
     total = np.zeros(1)
     for a, tree in enumerate(lattice.trees):
-        mean = totals[a, : tree.levels] / n  # type: ignore[index, operator]
+        mean = totals[a, : tree.levels] / n  # type: ignore[index]
         span = greatest[a] - least[a]  # type: ignore[index]
         loss = np.maximum(0.0, mean - least[a]) / span if span > 0 else np.zeros(tree.levels)  # type: ignore[index]
         total = (total[:, None] + weight[a] * np.log1p(loss)[None, :]).ravel()  # type: ignore[index]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -18,6 +19,7 @@ import polars as pl
 
 from shoal.data.masked import WILDCARD, MaskedColumn
 from shoal.data.microdata import Coded, Microdata
+from shoal.data.schema import Schema
 from shoal.errors import InputError, did_you_mean, require
 from shoal.masking.enforce import enforce, failing
 from shoal.masking.grouped import beyond_size, class_size, publish
@@ -25,7 +27,8 @@ from shoal.masking.grouping.cheapest_first import cheapest_first
 from shoal.masking.method import Masked
 from shoal.masking.partition import Partition
 from shoal.masking.recoding.lattice import Cost, Lattice, Levels, Mean, Nodes, cost_at, lattice_of, search
-from shoal.privacy import PrivacyModel
+from shoal.privacy import KMap, PrivacyModel
+from shoal.privacy.matching import Population, population_of
 
 
 @dataclass(frozen=True)
@@ -87,8 +90,8 @@ class GlobalRecoding:
         )
         if len(nodes.number) == 0:
             raise InputError(
-                f"No recoding found keeps classes of {k} with at most {limit} records suppressed: allow more (--suppress), "
-                "or more time (--seconds)."
+                f"No recoding found keeps classes of {k} with at most {limit} records suppressed: "
+                "allow more (--suppress), or more time (--seconds)."
             )
         left = None if self.seconds is None else self.seconds - (time.monotonic() - start)
         return self._judged(microdata, lattice, nodes, k, others, limit, left)
@@ -127,7 +130,7 @@ class GlobalRecoding:
                 break
             levels = lattice.at(int(number))
             label, sizes = lattice.classes(levels)
-            bad = _with_failing(microdata, label, sizes < k, others, limit)
+            bad = _with_failing(microdata, lattice.by_attribute(levels), label, sizes < k, others, limit)
             if int(sizes[bad].sum()) > limit:
                 continue
             exact = not others and self.levels is None
@@ -166,6 +169,7 @@ def _only(lattice: Lattice, levels: Levels) -> Nodes:
 
 def _with_failing(
     microdata: Microdata,
+    levels: Levels,
     label: npt.NDArray[np.int64],
     bad: npt.NDArray[np.bool_],
     models: Sequence[PrivacyModel],
@@ -173,6 +177,10 @@ def _with_failing(
 ) -> npt.NDArray[np.bool_]:
     """The classes to suppress so that the others keep the models, judged on the records that remain."""
     sizes = np.bincount(label)
+    counted = [model for model in models if isinstance(model, KMap)]
+    if counted:
+        bad = bad | _too_few_people(microdata, levels, label, counted)
+    models = [model for model in models if model not in counted]
     while models and not bad.all() and sizes[bad].sum() <= limit:
         kept = np.flatnonzero(~bad[label])
         classes, local = np.unique(label[kept], return_inverse=True)
@@ -182,6 +190,34 @@ def _with_failing(
         bad = bad.copy()
         bad[classes[worse]] = True
     return bad
+
+
+def _too_few_people(
+    microdata: Microdata, levels: Levels, label: npt.NDArray[np.int64], models: Sequence[KMap]
+) -> npt.NDArray[np.bool_]:
+    """The classes that too few of the population look like, when it is recoded to the same levels."""
+    bad = np.zeros(int(label.max()) + 1, np.bool_)
+    records = _shown(microdata, levels)
+    shown = records.with_columns(pl.Series("@class", label)).unique("@class")
+    for model in models:
+        people = _shown(_encoded(population_of(model.population), microdata.schema), levels)
+        counts = people.group_by(people.columns).agg(pl.len().alias("@people"))
+        found = shown.join(counts, on=records.columns, how="left", nulls_equal=True).sort("@class")
+        bad |= found["@people"].fill_null(0).to_numpy() < model.k
+    return bad
+
+
+def _shown(table: Microdata, levels: Levels) -> pl.DataFrame:
+    """The quasi-identifiers at these levels."""
+    return pl.DataFrame(
+        [show_level(coded, level, None).values() for coded, level in zip(table.quasi, levels, strict=True)]
+    )
+
+
+@lru_cache(maxsize=4)
+def _encoded(population: Population, schema: Schema) -> Microdata:
+    """Encoded once for all nodes of a search."""
+    return Microdata(population.table, schema)
 
 
 def show_level(coded: Coded, level: int, kept: npt.NDArray[np.int64] | None) -> MaskedColumn:
