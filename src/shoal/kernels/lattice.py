@@ -27,7 +27,7 @@ def walk(keys, counts, fields, tree, price, levels, fixed, k, limit, best, prune
     fields = (shift, mask) of each attribute; tree = (parent codes, where they begin); price = (kind of cost, records,
     what showing a node costs one record, where those begin, the sum of it over all records, its least and greatest
     mean, weight of each attribute). Writes cost and suppressed records of each node, numbered by the levels of the
-    attributes that are not fixed, and lowers best[0]; returns how many nodes were looked at. Without `prune` none is left out.
+    attributes that are not fixed, and lowers best[0]; returns how many nodes were looked at. Without `prune` all are.
     """
     d, first = levels.size, fixed.size
     rows = np.empty((d + 1 - first, keys.size), np.uint64)
