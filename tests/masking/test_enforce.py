@@ -104,10 +104,11 @@ def test_what_comes_out_keeps_every_model_within_the_limit(
 
 
 def test_a_failing_class_joins_the_next_and_the_last_the_one_before() -> None:
-    assert join_failing(np.array([True, False, False])).tolist() == [False, True, False]
-    assert join_failing(np.array([False, False, True])).tolist() == [False, False, True]
-    assert join_failing(np.array([True, True, False])).tolist() == [False, True, False]
-    assert join_failing(np.array([True, True, True])).tolist() == [False, True, True]
+    assert join_failing(np.array([True, False, False]), 1).tolist() == [False, True, False]
+    assert join_failing(np.array([False, False, True]), 1).tolist() == [False, False, True]
+    assert join_failing(np.array([True, True, False]), 1).tolist() == [False, True, False]
+    assert join_failing(np.array([True, True, True]), 1).tolist() == [False, True, True]
+    assert join_failing(np.array([True, False, False, False]), 2).tolist() == [False, True, True, False]
 
 
 def test_only_failing_classes_grow() -> None:

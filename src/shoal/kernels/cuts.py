@@ -11,8 +11,12 @@ from numba import njit
 
 
 @njit(cache=True, nogil=True)
-def optimal_cuts(line, k):  # type: ignore[no-untyped-def]
-    """Where each class of the line starts, and at last its length; `line` holds standardised rows."""
+def optimal_cuts(line, k, exact):  # type: ignore[no-untyped-def]
+    """Where each class of the line starts, and at last its length; `line` holds standardised rows.
+
+    Unless `exact`, a class's loss is taken as its size times its diagonal, which it cannot exceed: then the cost of
+    this grows with k, not with its square.
+    """
     n, m = line.shape
     best = np.full(n + 1, np.inf)
     best[0] = 0.0
@@ -29,8 +33,11 @@ def optimal_cuts(line, k):  # type: ignore[no-untyped-def]
             if s < k or best[i] + 0.5 * s * np.sqrt(square) >= best[j]:
                 continue
             loss = best[i]
-            for r in range(i, j):
-                loss += corner_distance(line[r], low, high)
+            if exact:
+                for r in range(i, j):
+                    loss += corner_distance(line[r], low, high)
+            else:
+                loss += s * np.sqrt(square)
             if loss < best[j]:
                 best[j] = loss
                 size[j] = s

@@ -17,6 +17,9 @@ from shoal.masking.partition import Partition
 from shoal.privacy.model import PrivacyModel
 
 
+_PATIENCE = 6  # rounds of merging with one neighbour; then stuck classes reach twice as far, and again
+
+
 def failing(microdata: Microdata, partition: Partition, models: Sequence[PrivacyModel]) -> npt.NDArray[np.bool_]:
     """Which classes miss a model."""
     bad = np.zeros(partition.classes, np.bool_)
@@ -51,8 +54,10 @@ def enforce(
 def _merge_failing(
     microdata: Microdata, partition: Partition, models: Sequence[PrivacyModel], bad: npt.NDArray[np.bool_]
 ) -> Partition:
+    rounds = 0
     while bad.any() and partition.classes > 1:
-        partition, grown = _merge(partition, bad)
+        partition, grown = _merge(partition, bad, 2 ** (rounds // _PATIENCE))
+        rounds += 1
         bad = np.zeros(partition.classes, np.bool_)
         bad[grown] = failing(microdata, _only(partition, grown), models)
     return partition
@@ -96,14 +101,14 @@ def _only(partition: Partition, classes: npt.NDArray[np.int64]) -> Partition:
     return Partition(partition.order[places], starts)
 
 
-def _merge(partition: Partition, bad: npt.NDArray[np.bool_]) -> tuple[Partition, npt.NDArray[np.int64]]:
-    """Each failing class joins the class after it, the last one the class before it.
+def _merge(partition: Partition, bad: npt.NDArray[np.bool_], reach: int) -> tuple[Partition, npt.NDArray[np.int64]]:
+    """Each failing class is joined by so many classes after it, the last one joins the class before it.
 
     Returns the coarser partition and those of its classes that have grown.
     """
     from shoal.kernels.segments import join_failing
 
-    joined = join_failing(bad)  # whether class c now belongs to the class before it
+    joined = join_failing(bad, reach)  # whether class c now belongs to the class before it
     begins = np.flatnonzero(~joined)
     starts = np.append(partition.starts[begins], partition.starts[-1])
     grown = np.diff(np.append(begins, partition.classes)) > 1

@@ -188,7 +188,7 @@ lines = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, ma
 @given(lines, st.integers(1, 4))
 def test_no_way_to_cut_a_line_loses_less(line: list[tuple[int, int]], k: int) -> None:
     assume(len(line) >= k)
-    starts = optimal_cuts(np.array(line, np.float32), k)
+    starts = optimal_cuts(np.array(line, np.float32), k, True)
     sizes = np.diff(starts)
     assert starts[0] == 0
     assert sizes.sum() == len(line)
@@ -208,7 +208,7 @@ def loss(rows: Rows, classes: list[list[int]]) -> float:
 def test_dividing_anew_keeps_all_records_and_loses_no_more(seed: int, k: int, extra: int, m: int) -> None:
     rng = np.random.default_rng(seed)
     rows = rng.integers(0, 12, (k + extra, m)).astype(np.float32)
-    starts = optimal_cuts(rows, k)
+    starts = optimal_cuts(rows, k, True)
     before = members(Partition(np.arange(len(rows)), starts))
     after = members(Partition(*resplit(rows, starts, k, 3)))
     assert sorted(record for part in after for record in part) == list(range(len(rows)))

@@ -45,7 +45,9 @@ if TYPE_CHECKING:
     from shoal.kernels.cut_points import Problem
 
 MOST_CUTS = 64  # of one attribute; one with more values is cut at quantiles only
-_WORK = 200_000  # rows looked at, at least, between two looks at the clock
+_STRETCH = 200_000  # rows looked at, at least, between two looks at the clock
+_PASSES = 20  # or as many times all rows, if that is more
+_TRIES = 4  # at a cheaper recoding after each stretch: about as much work again in a large table
 
 
 @dataclass(frozen=True)
@@ -112,12 +114,13 @@ def search(microdata: Microdata, k: int, *, suppression: float = 0.0, seconds: f
     rows = _distinct_rows([_bins(coded, at) for coded, at in zip(microdata.quasi, candidates, strict=True)], n)
     problem = problem_of([len(at) + 1 for at in candidates], k, n, int(suppression * n))
     best, bound, nodes = _prove(problem, rows, _good_start(problem, rows, deadline), deadline)
-    add_free(problem, *rows, hashes(len(rows[1])), best.chosen)
+    chosen = best.chosen.copy()
+    add_free(problem, *rows, hashes(len(rows[1])), chosen)
     cuts = {
-        coded.name: tuple(at[best.chosen[first : first + len(at)]].tolist())
+        coded.name: tuple(at[chosen[first : first + len(at)]].tolist())
         for coded, at, first in zip(microdata.quasi, candidates, problem.first[:-1], strict=True)
     }
-    return CutPointSearch(cuts, best.cost, bound, best.suppressed, nodes, len(best.chosen))
+    return CutPointSearch(cuts, best.cost, bound, best.suppressed, nodes, len(chosen))
 
 
 # ---- what is cut
@@ -129,17 +132,22 @@ def _places(coded: Coded) -> npt.NDArray[np.int64]:
 
 
 def _candidates(coded: Coded) -> npt.NDArray[np.int64]:
-    """The codes at which an interval may begin: each that occurs but the first, or quantiles of them if too many."""
+    """The codes at which an interval may begin: each that occurs but the first, missing apart."""
     missing = len(coded.codes) - int(coded.counts.sum())
     begins = np.flatnonzero(coded.counts)[1:]
     if len(begins) > MOST_CUTS:
-        below = np.cumsum(coded.counts)
-        shares = np.arange(1, MOST_CUTS + 1) * (int(below[-1]) / (MOST_CUTS + 1))
-        # The first code with more than that share below it; heavy values take several shares, hence unique.
-        at = np.searchsorted(below[begins - 1], shares, side="left")
-        begins = np.unique(begins[np.minimum(at, len(begins) - 1)])
+        begins = _quantiles(begins, np.cumsum(coded.counts))
     apart = [len(coded.values)] if missing and missing < len(coded.codes) else []
     return np.append(begins, apart).astype(np.int64)
+
+
+def _quantiles(begins: npt.NDArray[np.int64], records: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """As many of them as there may be, at even shares of the records; `records`: up to each code."""
+    i = np.arange(MOST_CUTS)
+    at = np.searchsorted(records[begins - 1], (i + 1) * (int(records[-1]) / (MOST_CUTS + 1)))
+    # A value of several shares takes one cut, and those that were meant for it move on.
+    at = np.maximum.accumulate(at - i) + i
+    return begins[np.minimum(at, len(begins) - MOST_CUTS + i)]
 
 
 def _bins(coded: Coded, candidates: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
@@ -191,14 +199,14 @@ def _exchanged(problem: Problem, rows: Rows, best: _Recoding, deadline: float) -
 def _prove(problem: Problem, rows: Rows, best: _Recoding, deadline: float) -> tuple[_Recoding, int, int]:
     """Goes through the tree of cuts; returns the best recoding, the bound and the nodes visited.
 
-    Where the tree is large, each stretch of it is followed by a try at a cheaper recoding with a few cuts taken out at
-    random: what is found this way prunes the tree. The dice are fixed, so that only the time given changes the result.
+    Where the tree is large, each stretch of it is followed by a few tries at a cheaper recoding, with some cuts taken
+    out at random: what is found this way prunes the tree. The dice are fixed: only the time given changes the result.
     """
     from shoal.kernels.cut_points import DONE, ENTER, FULL, PAUSED, Progress, advance, grown, open_bound, root
 
     stack, levels, hashes = root(problem, *rows)
     progress = Progress(np.array([0, ENTER, 0]), np.array([best.cost]), best.chosen.copy())
-    stretch = max(_WORK, 20 * len(rows[1]))
+    stretch = max(_STRETCH, _PASSES * len(rows[1]))
     dice = np.random.default_rng(0)
     status = PAUSED
     while status != DONE and monotonic() < deadline:
@@ -207,9 +215,8 @@ def _prove(problem: Problem, rows: Rows, best: _Recoding, deadline: float) -> tu
             stack = grown(stack, len(stack.counts))
         if progress.best[0] < best.cost:
             best = _refined(problem, rows, progress.chosen)
-        if status == PAUSED and best.chosen.any():
-            made = np.flatnonzero(best.chosen)
-            some = dice.permutation(made)[: dice.geometric(0.4)]
+        for _ in range(_TRIES if status == PAUSED and best.chosen.any() else 0):
+            some = dice.permutation(np.flatnonzero(best.chosen))[: dice.geometric(0.25)]
             best = min(best, _without(problem, rows, best, some), key=_cost)
         progress.best[0] = best.cost
     return best, int(open_bound(problem, stack, levels, hashes, progress)), int(progress.at[2])
@@ -284,7 +291,7 @@ def _reservations(microdata: Microdata) -> list[str]:
             notes.append(f"Column {coded.name!r} is nominal: its categories are cut in the order of their codes.")
         if occurring > MOST_CUTS + 1:
             notes.append(
-                f"Column {coded.name!r} has {occurring:,} values: it is cut at {MOST_CUTS} quantiles at most, "
+                f"Column {coded.name!r} has {occurring:,} values: it may be cut at {MOST_CUTS} quantiles only, "
                 "and the optimum is over these."
             )
     return notes
