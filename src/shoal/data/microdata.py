@@ -7,6 +7,7 @@ own. Distances live on positions divided by sigma (paper 1, Eq. 2; SPEC 1.5).
 
 from __future__ import annotations
 
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -113,7 +114,7 @@ class Microdata:
 
     @cached_property
     def quasi(self) -> list[Coded]:
-        with ThreadPoolExecutor() as pool:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
             return list(pool.map(self.__getitem__, self.schema.quasi_identifiers))
 
     def rows(self) -> npt.NDArray[np.float32]:
@@ -128,7 +129,7 @@ class Microdata:
             from_least = np.nan_to_num(places - places.min(), posinf=_FAR)
             matrix[:, j] = np.minimum(from_least, _FAR).astype(np.float32)[self.quasi[j].codes]
 
-        with ThreadPoolExecutor() as pool:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(fill, range(len(self.quasi))))
         return matrix
 

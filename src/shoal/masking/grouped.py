@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -122,5 +123,5 @@ def publish(microdata: Microdata, partition: Partition) -> Masked:
         return publish_ancestor(coded, partition, index) if by_tree else publish_range(coded, partition, index)
 
     names = microdata.schema.quasi_identifiers
-    with ThreadPoolExecutor() as pool:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         return Masked(dict(zip(names, pool.map(show, names), strict=True)), kept)

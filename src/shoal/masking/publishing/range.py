@@ -27,7 +27,7 @@ def publish_range(coded: Coded, partition: Partition, index: npt.NDArray[np.int3
         size = np.where(mixed, len(coded.values), np.diff(offsets)).astype(np.float64)
     else:
         text = interval_text(_values(coded, low, mixed | missing), _values(coded, high, mixed | missing))
-        size = np.full(partition.classes, np.nan)
+        size = np.broadcast_to(np.nan, partition.classes)  # only categories are counted
     text = _with_missing(text, mixed, missing)
     least, greatest = _ends(coded, low, high, mixed, missing)
     return MaskedColumn(coded.attribute, index, text, least, greatest, size)
