@@ -53,7 +53,7 @@ def files(rows: int) -> list[Claim]:
         discharges(rows, seed=1).write_csv(source)
         _shoal(source, target)
 
-        released = pl.read_csv(target)
+        released = pl.read_csv(target, infer_schema=False)
 
         def read_write() -> None:
             pl.read_csv(source)

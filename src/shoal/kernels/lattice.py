@@ -14,8 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_BITS = 11
-_BUCKETS = 1 << _BITS
+from shoal.kernels.sorting import sort_with
 
 DISCERNIBILITY, GEOMETRIC, ARITHMETIC, CLASS_SIZE = 0, 1, 2, 3
 
@@ -165,7 +164,7 @@ def _raise(keys, counts, n, b, level, fields, tree, spare, spare_counts):  # typ
         code = np.int64((keys[i] >> shift) & mask)
         keys[i] = (keys[i] & clear) | (np.uint64(parents[at + code]) << shift)
     if shift > 0:
-        sort_rows(keys, counts, n, spare, spare_counts)
+        sort_with(keys, counts, n, spare, spare_counts)
     return merge_rows(keys, counts, n)
 
 
@@ -181,43 +180,3 @@ def merge_rows(keys, counts, n):  # type: ignore[no-untyped-def]
             keys[j] = keys[i]
             counts[j] = counts[i]
     return j + 1
-
-
-@njit(cache=True, nogil=True)
-def sort_rows(keys, counts, n, spare, spare_counts):  # type: ignore[no-untyped-def]
-    """Radix sort of the keys with their counts, in place; digits that are the same everywhere are passed over."""
-    varies = np.uint64(0)
-    for i in range(1, n):
-        varies |= keys[i] ^ keys[0]
-    bucket = np.empty(_BUCKETS, np.int64)
-    swapped = False
-    shift = 0
-    while shift < 64:
-        if (varies >> np.uint64(shift)) & np.uint64(_BUCKETS - 1):
-            if swapped:
-                _radix_pass(spare, spare_counts, n, np.uint64(shift), bucket, keys, counts)
-            else:
-                _radix_pass(keys, counts, n, np.uint64(shift), bucket, spare, spare_counts)
-            swapped = not swapped
-        shift += _BITS
-    if swapped:
-        keys[:n] = spare[:n]
-        counts[:n] = spare_counts[:n]
-
-
-@njit(cache=True, nogil=True)
-def _radix_pass(keys, counts, n, shift, bucket, out, out_counts):  # type: ignore[no-untyped-def]
-    bucket[:] = 0
-    digit = np.uint64(_BUCKETS - 1)
-    for i in range(n):
-        bucket[(keys[i] >> shift) & digit] += 1
-    place = 0
-    for b in range(_BUCKETS):
-        size = bucket[b]
-        bucket[b] = place
-        place += size
-    for i in range(n):
-        b = (keys[i] >> shift) & digit
-        out[bucket[b]] = keys[i]
-        out_counts[bucket[b]] = counts[i]
-        bucket[b] += 1

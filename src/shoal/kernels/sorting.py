@@ -1,4 +1,4 @@
-"""Stable argsort of unsigned 64-bit keys by least-significant-digit radix passes."""
+"""Stable sorting of unsigned 64-bit keys by least-significant-digit radix passes."""
 
 from __future__ import annotations
 
@@ -10,34 +10,11 @@ _BITS = 11
 _BUCKETS = 1 << _BITS
 
 
-@njit(cache=True, nogil=True)
-def _radix_pass(keys, order, shift, out):  # type: ignore[no-untyped-def]
-    """Reorders `order` by one digit of its keys; returns False where the digit is the same everywhere."""
-    counts = np.zeros(_BUCKETS, np.int64)
-    for i in range(order.size):
-        counts[(keys[i] >> shift) & np.uint64(_BUCKETS - 1)] += 1
-    for c in counts:
-        if c == order.size:
-            return False
-    place = 0
-    for b in range(_BUCKETS):
-        count = counts[b]
-        counts[b] = place
-        place += count
-    for i in order:
-        b = (keys[i] >> shift) & np.uint64(_BUCKETS - 1)
-        out[counts[b]] = i
-        counts[b] += 1
-    return True
-
-
 def argsort_keys(keys: npt.NDArray[np.uint64], order: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
     """Positions that sort `keys`, equal keys staying in the order given (by position when none is given)."""
-    order = np.arange(keys.size, dtype=np.int64) if order is None else order
-    spare = np.empty_like(order)
-    for shift in range(0, 64, _BITS):
-        if _radix_pass(keys, order, np.uint64(shift), spare):
-            order, spare = spare, order
+    order = np.arange(keys.size, dtype=np.int64) if order is None else order.copy()
+    carried = keys[order]
+    sort_with(carried, order, keys.size, np.empty_like(carried), np.empty_like(order))
     return order
 
 
@@ -46,3 +23,43 @@ def float_keys(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
     bits = (numbers + 0.0).view(np.int64)  # + 0.0 makes -0.0 and 0.0 equal
     flip = (bits >> 63) | np.int64(-(2**63))
     return (bits ^ flip).view(np.uint64)
+
+
+@njit(cache=True, nogil=True)
+def sort_with(keys, load, n, spare, spare_load):  # type: ignore[no-untyped-def]
+    """Stable radix sort of n keys with what each carries, in place; digits that are the same everywhere are passed over."""
+    varies = np.uint64(0)
+    for i in range(1, n):
+        varies |= keys[i] ^ keys[0]
+    bucket = np.empty(_BUCKETS, np.int64)
+    swapped = False
+    shift = 0
+    while shift < 64:
+        if (varies >> np.uint64(shift)) & np.uint64(_BUCKETS - 1):
+            if swapped:
+                _radix_pass(spare, spare_load, n, np.uint64(shift), bucket, keys, load)
+            else:
+                _radix_pass(keys, load, n, np.uint64(shift), bucket, spare, spare_load)
+            swapped = not swapped
+        shift += _BITS
+    if swapped:
+        keys[:n] = spare[:n]
+        load[:n] = spare_load[:n]
+
+
+@njit(cache=True, nogil=True)
+def _radix_pass(keys, load, n, shift, bucket, out, out_load):  # type: ignore[no-untyped-def]
+    bucket[:] = 0
+    digit = np.uint64(_BUCKETS - 1)
+    for i in range(n):
+        bucket[(keys[i] >> shift) & digit] += 1
+    place = 0
+    for b in range(_BUCKETS):
+        size = bucket[b]
+        bucket[b] = place
+        place += size
+    for i in range(n):
+        b = (keys[i] >> shift) & digit
+        out[bucket[b]] = keys[i]
+        out_load[bucket[b]] = load[i]
+        bucket[b] += 1

@@ -16,7 +16,6 @@ from shoal.errors import InputError
 from shoal.masking.partition import Partition
 from shoal.privacy.model import PrivacyModel
 
-
 _PATIENCE = 6  # rounds of merging with one neighbour; then stuck classes reach twice as far, and again
 
 

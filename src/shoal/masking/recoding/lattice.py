@@ -213,7 +213,8 @@ def search(
     lattice: Lattice, k: int, limit: int, cost: Cost, mean: Mean, *, seconds: float | None = None, whole: bool = False
 ) -> Nodes:
     """The nodes that may win, or all of them with `whole`; stops after so many seconds with what it has."""
-    from shoal.kernels.lattice import mean_loss, merge_rows, sort_rows, walk
+    from shoal.kernels.lattice import mean_loss, merge_rows, walk
+    from shoal.kernels.sorting import sort_with
 
     deadline = time.monotonic() + seconds if seconds is not None else float("inf")
     price = _prices(lattice, cost, mean)
@@ -248,7 +249,7 @@ def search(
         if not whole and (below >= best[0] or hopeless(fixed)):
             return None
         keys, counts = lattice.lifted(fixed), lattice.counts.copy()
-        sort_rows(keys, counts, len(keys), np.empty_like(keys), np.empty_like(counts))
+        sort_with(keys, counts, len(keys), np.empty_like(keys), np.empty_like(counts))
         rows = merge_rows(keys, counts, len(keys))
         size = lattice.nodes // prod(int(level) for level in lattice.levels[: len(fixed)])
         costs, out = np.full(size, np.inf), np.full(size, -1)
