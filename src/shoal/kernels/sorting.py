@@ -27,7 +27,7 @@ def float_keys(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
 
 @njit(cache=True, nogil=True)
 def sort_with(keys, load, n, spare, spare_load):  # type: ignore[no-untyped-def]
-    """Stable radix sort of n keys with what each carries, in place; digits that are the same everywhere are passed over."""
+    """Stable radix sort of n keys with what each carries, in place; digits equal everywhere are passed over."""
     varies = np.uint64(0)
     for i in range(1, n):
         varies |= keys[i] ^ keys[0]
