@@ -115,7 +115,7 @@ class Policy(BaseModel):
 
     @classmethod
     def read(cls, path: str | Path) -> Self:
-        """From a TOML file; hierarchy files are looked for beside it."""
+        """From a TOML file; hierarchies and populations are looked for beside it."""
         path = Path(path)
         try:
             choices = tomllib.loads(path.read_text(encoding="utf-8-sig"))
@@ -127,6 +127,9 @@ class Policy(BaseModel):
         for choice in described.values() if isinstance(described, dict) else ():
             if isinstance(choice, dict) and isinstance(choice.get("hierarchy"), str):
                 choice["hierarchy"] = str(path.parent / choice["hierarchy"])
+        for model in choices.get("models", []):
+            if isinstance(model, dict) and isinstance(model.get("population"), str):
+                model["population"] = str(path.parent / model["population"])
         return cls(**choices)
 
     def to_toml(self) -> str:

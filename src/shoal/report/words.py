@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.data.schema import Role, Schema
-from shoal.privacy import KAnonymity, LDiversity, PrivacyModel, TCloseness
+from shoal.privacy import KAnonymity, KMap, LDiversity, PrivacyModel, TCloseness
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -34,6 +34,16 @@ def promised(model: PrivacyModel) -> str:
         )
     if isinstance(model, LDiversity):
         return f"In every class, {_diverse(model)}. Knowing someone's class does not give the value away."
+    if isinstance(model, KMap):
+        basis = (
+            "counted in the population given"
+            if model.fraction is None
+            else f"inferred from a table that holds {model.fraction:.3g} of the population, at significance {model.alpha:g}"
+        )
+        return (
+            f"At least {model.k} people of the population fit every class ({basis}). Whoever does not know who is in the "
+            f"file is left with at least {model.k} people; whoever does know is left with the class's records alone."
+        )
     return f"{model.name} at the level {model.asked:g}."
 
 
@@ -65,6 +75,10 @@ _METHODS = {
     f"record from each stratum ({PAPER}, Algorithm S4).",
     "kd": "Records were divided in two at the middle of the attribute that varies most, again and again.",
     "kd-median": "Records were divided in two at the median of the attribute that varies most, again and again.",
+    "recode": "Every quasi-identifier was raised to one level of its hierarchy, the same for all records: the "
+    "cheapest combination of levels that keeps the promise (El Emam & Dankar 2008).",
+    "cut-points": "Every quasi-identifier was cut into intervals, the same for all records: the cheapest set of cuts "
+    "found that keeps the promise (El Emam & Dankar 2008).",
     "coarsen": f"Each quasi-identifier was recoded by itself into a fixed number of intervals ({PAPER}, Algorithm S3).",
     "safe-harbor": f"Records that were still unique were masked step by step, in a fixed order ({PAPER}, Table S3).",
 }
