@@ -38,11 +38,11 @@ def promised(model: PrivacyModel) -> str:
         basis = (
             "counted in the population given"
             if model.fraction is None
-            else f"inferred from a table that holds {model.fraction:.3g} of the population, at significance {model.alpha:g}"
+            else f"inferred from a share of {model.fraction:.3g} of the population, at significance {model.alpha:g}"
         )
         return (
-            f"At least {model.k} people of the population fit every class ({basis}). Whoever does not know who is in the "
-            f"file is left with at least {model.k} people; whoever does know is left with the class's records alone."
+            f"At least {model.k} people of the population fit every class ({basis}). Whoever does not know who is in "
+            f"the file is left with at least {model.k} people; whoever does know is left with the class's records alone."
         )
     return f"{model.name} at the level {model.asked:g}."
 
