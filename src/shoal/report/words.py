@@ -42,7 +42,7 @@ def promised(model: PrivacyModel) -> str:
         )
         return (
             f"At least {model.k} people of the population fit every class ({basis}). Whoever does not know who is in "
-            f"the file is left with at least {model.k} people; whoever does know is left with the class's records alone."
+            f"the file is left with at least {model.k} people; whoever does, with the class's records alone."
         )
     return f"{model.name} at the level {model.asked:g}."
 

@@ -260,8 +260,8 @@ def _in_words(microdata: Microdata, found: Optimum) -> tuple[str, ...]:
         proof = "proven optimal"
     else:
         proof = f"not proven optimal: no recoding costs less than {found.bound:.6g}"
-    levels = ", ".join(
-        f"{coded.name} at level {level} of {coded.attribute.hierarchy.levels - 1}"  # type: ignore[union-attr]
+    levels = "; ".join(
+        f"{coded.name} {coded.attribute.hierarchy.describe(level)}"  # type: ignore[union-attr]
         for coded, level in zip(microdata.quasi, found.levels, strict=True)
     )
     return (
