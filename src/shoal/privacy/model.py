@@ -55,7 +55,7 @@ class EquivalenceClasses:
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
-        counts = self.keys.lazy().group_by(self.keys.columns).agg(pl.len()).select("len").collect()
+        counts = self.keys.lazy().group_by(self.keys.columns).agg(pl.len()).select("len").collect(engine="streaming")
         return counts["len"].to_numpy().astype(np.int64)
 
     @cached_property
