@@ -113,6 +113,7 @@ def anonymize(
     """Mask a table, check the result, and write it; or refuse."""
     from shoal.cli.console import say, show, stages
     from shoal.data.files import atomic_write
+    from shoal.errors import InputError
     from shoal.release import anonymize as make
 
     opt.check_paths([source, policy, population], output, [report, certificate])
@@ -124,17 +125,19 @@ def anonymize(
             seconds=seconds,
         ),
     )  # fmt: skip
+    if explain is not None and chosen.method.name != "recode":
+        raise InputError("--explain shows the recodings to choose from: it is for --method recode.")
     with stages("anonymize", 8) as step, ExitStack() as beside:
         step("reading")
         table = opt.read(source, delimiter, encoding, decimal, text)
         release = make(table, chosen, seed=seed, progress=step)
-        if explain is not None:
-            _explain(release, explain)
         step("writing the report")
         if report is not None:  # it gets its name after the release, and only if that got its own
             release.report(beside.enter_context(atomic_write(report)))
         step("writing and judging the file")
         release.write(output, keep_order=keep_order, certificate=certificate, seed=seed)
+        if explain is not None:
+            _explain(release, explain)
         step("done")
     for note in release.notes:
         say(note)
@@ -142,14 +145,10 @@ def anonymize(
 
 
 def _explain(release: Release, folder: Path) -> None:
-    from shoal.errors import InputError
     from shoal.masking.recoding.frontier import frontier
-    from shoal.masking.recoding.recode import GlobalRecoding
     from shoal.report.frontier import write_frontier
 
     method = release.policy.method
-    if not isinstance(method, GlobalRecoding):
-        raise InputError("--explain shows the recodings to choose from: it is for --method recode.")
     table = frontier(release.original, method, release.promises)
     write_frontier(folder, table, method.cost, release.suppressed)
 

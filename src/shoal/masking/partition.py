@@ -19,6 +19,11 @@ class Partition:
     order: npt.NDArray[np.int64]
     starts: npt.NDArray[np.int64]  # one more than there are classes; the last is len(order)
 
+    @classmethod
+    def of_labels(cls, label: npt.NDArray[np.int64]) -> Partition:
+        """Records of the same label, 0, 1, ..., make a class."""
+        return cls(np.argsort(label, kind="stable"), np.append(0, np.cumsum(np.bincount(label))))
+
     @property
     def classes(self) -> int:
         return len(self.starts) - 1

@@ -38,7 +38,7 @@ def cheapest_first(microdata: Microdata, k: int) -> Partition:
             if len(rest) == 0:
                 break
     label[rest] = max(0, classes - 1)
-    return _partition(label[lattice.row])
+    return Partition.of_labels(label[lattice.row])
 
 
 def _group(
@@ -47,8 +47,3 @@ def _group(
     """Which of these distinct rows look alike at the levels, and how many records each such group has."""
     _, group = np.unique(lattice.lifted(levels, rows), return_inverse=True)
     return group, np.bincount(group, lattice.counts[rows]).astype(np.int64)
-
-
-def _partition(label: npt.NDArray[np.int64]) -> Partition:
-    order = np.argsort(label, kind="stable")
-    return Partition(order, np.append(0, np.cumsum(np.bincount(label))))

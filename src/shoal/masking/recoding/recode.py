@@ -184,7 +184,7 @@ def _with_failing(
     while models and not bad.all() and sizes[bad].sum() <= limit:
         kept = np.flatnonzero(~bad[label])
         classes, local = np.unique(label[kept], return_inverse=True)
-        worse = failing(microdata.take(kept), _partition(local), models)
+        worse = failing(microdata.take(kept), Partition.of_labels(local), models)
         if not worse.any():
             break
         bad = bad.copy()
@@ -235,11 +235,6 @@ def show_level(coded: Coded, level: int, kept: npt.NDArray[np.int64] | None) -> 
     codes = coded.codes if kept is None else coded.codes[kept]
     index = np.append(node, len(labels))[codes].astype(np.int32)
     return MaskedColumn(coded.attribute, index, text, low, high, np.append(size, len(node) if top else np.nan))
-
-
-def _partition(label: npt.NDArray[np.int64]) -> Partition:
-    order = np.argsort(label, kind="stable")
-    return Partition(order, np.append(0, np.cumsum(np.bincount(label))))
 
 
 def _facts(microdata: Microdata, found: Optimum) -> dict[str, Any]:
