@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shoal.data.hierarchy import MISSING, Hierarchy, hierarchy_of, read_hierarchy, write_hierarchy
@@ -175,7 +175,8 @@ def test_broken_files_end_in_one_sentence(tmp_path: Path, content: bytes, words:
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.lists(st.text(alphabet=list("a ;,\t\"'[]\\*é\n"), max_size=4), min_size=3, max_size=6, unique=True))
+@example(values=["\t\t\t", "", "["])
+@given(values=st.lists(st.text(alphabet=list("a ;,\t\"'[]\\*é\n"), max_size=4), min_size=3, max_size=6, unique=True))
 def test_what_is_written_reads_back_exactly(tmp_path_factory: pytest.TempPathFactory, values: list[str]) -> None:
     tree = hierarchy_of([(value, "[0;4]" if i < 2 else f" b;{i}", "*") for i, value in enumerate(values)], "x")
     path = tmp_path_factory.mktemp("h") / "x.csv"

@@ -247,7 +247,9 @@ def _delimiter(file: TextFile) -> str:
             head = [fields for _, fields in islice(records(replace(file, delimiter=delimiter)), HEAD) if fields]
         except csv.Error:  # quotes make no sense by this delimiter
             continue
-        cut = any(sum(map(cell.count, "[](){}")) % 2 for fields in head for cell in fields)
+        # A line whose brackets pair up as a whole, but not in its cells, has been cut through an interval.
+        odd = [[sum(map(cell.count, "[](){}")) % 2 for cell in fields] for fields in head]
+        cut = any(any(cells) and sum(cells) % 2 == 0 for cells in odd)
         widths = {len(fields) for fields in head}
         if len(widths) == 1 and widths != {1} and not cut:
             return delimiter
