@@ -20,7 +20,7 @@ LAYERS = [
     {"compare", "release", "assess", "profile"},
     {"report"},
     {"policy"},
-    {"masking", "privacy", "risk", "utility", "transactions", "releases"},
+    {"masking", "privacy", "risk", "utility", "measure", "transactions", "releases"},
     {"data", "kernels", "engines"},
     {"sheet", "errors"},
 ]

@@ -60,7 +60,7 @@ class MaskedColumn:
 
     attribute: Attribute
     index: npt.NDArray[np.int32]  # record -> cell
-    text: pl.Series  # cell -> what the release shows; null is missing
+    text: pl.Series  # cell -> what the release shows, text or the plain value itself; null is missing
     low: npt.NDArray[np.float64]  # cell -> least admitted position; NaN where missing
     high: npt.NDArray[np.float64]  # cell -> greatest admitted position; NaN where missing
     size: npt.NDArray[np.float64]  # cell -> how many categories it admits (nominal), else NaN
@@ -69,6 +69,19 @@ class MaskedColumn:
     def values(self) -> pl.Series:
         """The column as released, one text a record."""
         return self.text.gather(self.index).alias(self.attribute.name)
+
+
+def plain_cells(values: pl.Series, attribute: Attribute, positions: npt.NDArray[np.float64]) -> MaskedColumn:
+    """A column that shows one plain value a record, in its own type: nothing to read as a mask.
+
+    `positions` says where each value lies, NaN where it is missing; the values may be one a class and be pointed to
+    by replacing the index.
+    """
+    size = np.where(np.isnan(positions), np.nan, 1.0)
+    if attribute.kind is not Kind.NOMINAL:
+        size = np.full(len(positions), np.nan)
+    shown = plain_text(values) if values.dtype == pl.String else values
+    return MaskedColumn(attribute, np.arange(len(values), dtype=np.int32), shown, positions, positions, size)
 
 
 # ---- printing

@@ -24,6 +24,16 @@ class Masked:
     facts: Mapping[str, Any] = field(default_factory=dict)  # what else is known of the result, for machines
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """The one number that says how strongly a method masks, so that it can be calibrated: more masks more."""
+
+    name: str
+    least: float
+    most: float
+    whole: bool = False  # only whole numbers make sense
+
+
 class Method(Protocol):
     """What a method cannot promise by construction is judged on the finished output; nothing is taken on trust."""
 

@@ -1,0 +1,1 @@
+"""Comparing methods at equal risk or equal utility (paper 5)."""

@@ -1,0 +1,1 @@
+"""Purchase histories: many records a person (paper 4)."""
