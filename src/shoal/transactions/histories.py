@@ -83,7 +83,8 @@ class Histories:
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
         """|I(u)| of each customer."""
-        return np.diff(np.asarray(self.sets.indptr, np.int64))
+        sizes: npt.NDArray[np.int64] = np.diff(self.sets.indptr).astype(np.int64)
+        return sizes
 
 
 def histories_of(table: pl.DataFrame, roles: Roles, where: Where = lambda record: f"record {record + 1}") -> Histories:
