@@ -1,0 +1,230 @@
+"""Which method keeps most of the data's value at the risk one can accept (paper 5; SPEC 6.5).
+
+Every method is calibrated to the same risk, measured there, and ranked by utility; or the other way round. The
+paper's lesson: no method is best for all data, so make several anonymizations at the wished risk and take the most
+useful. Equal risk by one measure is not equal re-identification: the share of correct links always stands beside it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from math import isfinite
+from pathlib import Path
+from typing import Any, TypeVar
+
+import polars as pl
+
+from shoal.compare.cache import digest, opened
+from shoal.compare.calibrate import calibrate, grid
+from shoal.compare.contenders import Contender, contender
+from shoal.compare.result import LINKS, Comparison, Outcome, Question
+from shoal.compare.trials import Trials, seeds
+from shoal.data.frames import to_polars
+from shoal.data.microdata import Microdata
+from shoal.data.schema import Kind
+from shoal.errors import InputError, require
+from shoal.masking.method import Parameter
+from shoal.measure import find_measure
+from shoal.policy import Policy
+from shoal.release import Progress, prepare
+
+METHODS = ("mdav", "noise", "swap", "mnoise")
+POINTS = 9  # of each method's curve
+T = TypeVar("T")
+_WIDE = (0.01, 100.0)  # of a parameter that says nothing of its range: what its curve shows
+
+
+def compare(
+    frame: Any,
+    attributes: Sequence[str] | Policy | None = None,
+    methods: Sequence[str | Contender] = METHODS,
+    *,
+    at_risk: float | None = None,
+    at_utility: float | None = None,
+    risk: str = "rank_linkage",
+    utility: str = "earth_movers_distance",
+    also: Sequence[str] = (),
+    runs: int = 5,
+    seed: int = 0,
+    frontier: bool = False,
+    cache: str | Path | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """Calibrates every method to the same risk (or utility), measures it there, and ranks the methods best first.
+
+    `attributes` are the columns to mask, all if none are named, or a policy whose quasi-identifiers they are; `also`
+    are measures to show beside; random methods are averaged over `runs`; `frontier` traces the whole curve of each
+    method; `cache` is a folder in which what was measured is kept.
+    """
+    question = ask(risk, utility, also, at_risk, at_utility, frontier)
+    require("compare", "runs", runs, "a whole number of at least 1", holds=isinstance(runs, int) and runs >= 1)
+    require("compare", "seed", seed, "a whole number of at least 0", holds=isinstance(seed, int) and seed >= 0)
+    microdata = _microdata(frame, attributes)
+    contenders = _contenders(methods, len(microdata))
+
+    def try_out(one: Contender) -> tuple[list[Outcome], list[Outcome]]:
+        calibrated = [_calibrated(trials, one, question)] if question.fixed else []
+        return calibrated, _curve(trials, one, question) if frontier else []
+
+    with opened(cache) as kept, ThreadPoolExecutor(os.cpu_count()) as pool:
+        trials = Trials(microdata, digest(microdata), seeds(seed, runs), kept, pool, progress or (lambda stage: None))
+        found = _side_by_side(try_out, contenders, pool)
+    outcomes = sorted((one for calibrated, _ in found for one in calibrated), key=lambda one: _rank(one, question))
+    return Comparison(
+        question=question,
+        outcomes=tuple(outcomes),
+        curves=tuple(one for _, curve in found for one in curve),
+        records=len(microdata),
+        attributes=tuple(microdata.schema.quasi_identifiers),
+        runs=runs,
+        seed=seed,
+        notes=(*_about_columns(microdata), *_about_outcomes(outcomes, question)),
+    )
+
+
+# ---- what is asked
+
+
+def ask(
+    risk: str,
+    utility: str,
+    also: Sequence[str],
+    at_risk: float | None,
+    at_utility: float | None,
+    frontier: bool,
+) -> Question:
+    """What to hold fixed and what to measure; refused where it cannot be told."""
+    if at_risk is not None and at_utility is not None:
+        raise InputError("Give a risk or a utility to compare at, not both: the other is what is compared.")
+    if at_risk is None and at_utility is None and not frontier:
+        raise InputError(
+            "Say at which risk or utility to compare (--at-risk, --at-utility), or ask for the --frontier."
+        )
+    target = at_risk if at_risk is not None else at_utility
+    if target is not None and not isfinite(target):
+        raise InputError(f"A method cannot be brought to {target}: give a number to compare at.")
+    judged = find_measure(risk, "risk"), find_measure(utility, "utility")
+    named = {name: find_measure(name) for name in (LINKS, *also)}
+    beside = tuple(measure for measure in named.values() if measure not in judged)
+    if target is None:
+        return Question(*judged, beside)
+    return Question(*judged, beside, "risk" if at_risk is not None else "utility", float(target))
+
+
+def _microdata(frame: Any, attributes: Sequence[str] | Policy | None) -> Microdata:
+    table, _ = to_polars(frame)
+    if not isinstance(attributes, Policy):
+        if isinstance(attributes, str):
+            raise InputError(f"The attributes must be a list of names: give [{attributes!r}].")
+        attributes = Policy(quasi_identifiers=tuple(attributes or table.columns))
+    microdata, _ = prepare(table, attributes)
+    for coded in microdata.quasi:
+        declared = attributes.attributes.get(coded.name)
+        if coded.is_nominal and (declared is None or declared.kind is None):
+            _refuse_text_among_numbers(table[coded.name])
+    return microdata
+
+
+def _refuse_text_among_numbers(column: pl.Series) -> None:
+    """Mostly numbers, yet read as text: one slip of the pen would leave the column out of every measure."""
+    text = column.cast(pl.String)
+    slips = text.is_not_null() & text.str.strip_chars().cast(pl.Float64, strict=False).is_null()
+    present = len(text) - text.null_count()
+    if 0 < slips.sum() < present / 2:
+        record = int(slips.arg_max() or 0)
+        raise InputError(
+            f"Column {column.name!r} holds text among its numbers ({text[record]!r} in record {record + 1}): "
+            f"correct it, leave the column out, or declare it nominal (--kind {column.name}=nominal)."
+        )
+
+
+def _contenders(methods: Sequence[str | Contender], records: int) -> list[Contender]:
+    if isinstance(methods, str) or not methods:
+        raise InputError("Name the methods to compare as a list, such as mdav and noise.")
+    found = [(one if isinstance(one, Contender) else contender(one)).among(records) for one in methods]
+    names = [one.name for one in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"The method {twice!r} is named twice: name it once.")
+    return found
+
+
+# ---- trying out
+
+
+def _calibrated(trials: Trials, one: Contender, question: Question) -> Outcome:
+    def levels(values: Sequence[float]) -> list[float]:
+        measure = question.fixed_measure
+        return [found[measure.name].mean for found in trials.estimates(one, values, [measure])]
+
+    found = calibrate(levels, one.parameter, question.target)
+    (measured,) = trials.estimates(one, [found.value], question.measures)
+    return Outcome(one.name, one.parameter.name, found.value, measured, found)
+
+
+def _curve(trials: Trials, one: Contender, question: Question) -> list[Outcome]:
+    parameter = one.parameter
+    if not isfinite(parameter.most):
+        parameter = Parameter(parameter.name, max(parameter.least, _WIDE[0]), _WIDE[1], parameter.whole)
+    values = grid(parameter, POINTS)
+    measured = trials.estimates(one, values, question.measures)
+    return [Outcome(one.name, one.parameter.name, *point) for point in zip(values, measured, strict=True)]
+
+
+def _side_by_side(work: Callable[[Contender], T], contenders: Sequence[Contender], pool: ThreadPoolExecutor) -> list[T]:
+    """Every contender in a thread of its own, which only waits for trials; all end at the first fault or Ctrl-C."""
+    with ThreadPoolExecutor(len(contenders)) as waiting:
+        under_way = [waiting.submit(work, one) for one in contenders]
+        try:
+            for one in wait(under_way, return_when=FIRST_EXCEPTION).done:
+                one.result()
+            return [one.result() for one in under_way]
+        except BaseException:
+            pool.shutdown(cancel_futures=True)  # trials under way come to their end and are kept
+            raise
+
+
+# ---- judging
+
+
+def _rank(outcome: Outcome, question: Question) -> tuple[bool, float]:
+    """Best first by what was not fixed; who cannot reach what was fixed comes last, the nearest first."""
+    assert outcome.found is not None
+    if outcome.found.attainable:
+        return False, outcome.cost(question.ranked_by)
+    return True, abs(outcome.found.level - question.target)
+
+
+def _about_columns(microdata: Microdata) -> list[str]:
+    notes = []
+    for coded in microdata.quasi:
+        if len(coded.values) < 2:
+            notes.append(f"Column {coded.name!r} has one value only: it plays no part in ranks and distances.")
+        elif coded.attribute.kind is Kind.NOMINAL:
+            notes.append(f"Column {coded.name!r} has no order: measures of ranks, distances and moments leave it out.")
+    return notes
+
+
+def _about_outcomes(outcomes: Sequence[Outcome], question: Question) -> list[str]:
+    notes = []
+    for outcome in outcomes:
+        found = outcome.found
+        assert found is not None
+        if not found.attainable:
+            low, high = found.reach
+            notes.append(
+                f"{outcome.method} cannot reach a {question.fixed} of {question.target:g}: "
+                f"it gives {low:.4g} to {high:.4g}. It stands last, at its nearest."
+            )
+        elif not found.attained:
+            notes.append(
+                f"{outcome.method} steps over a {question.fixed} of {question.target:g}: "
+                f"{outcome.setting} is nearest, with {found.level:.4g}."
+            )
+    if question.fixed == "risk" and question.risk.name != LINKS:
+        notes.append(
+            f"Equal {question.risk.name} is not equal re-identification: mind the share of correct links, "
+            "of records whose nearest masked record is their own."
+        )
+    return notes

@@ -1,0 +1,202 @@
+"""What a comparison found: for machines, as tables on a terminal and in a notebook, and as a figure."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import polars as pl
+
+from shoal.compare.calibrate import Calibrated
+from shoal.compare.trials import Estimate
+from shoal.measure import Measure
+from shoal.sheet import Sheet, for_notebook, for_terminal
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import Group
+
+LINKS = "correct_links"
+_BESIDE = 2  # measures in one table of those shown beside: more do not fit
+
+
+@dataclass(frozen=True)
+class Question:
+    """Which number is held fixed and at what, by which others the methods are judged."""
+
+    risk: Measure
+    utility: Measure
+    beside: tuple[Measure, ...]  # shown, not judged by
+    fixed: Literal["risk", "utility"] | None = None  # none where only the curves are asked for
+    target: float = float("nan")
+
+    @property
+    def measures(self) -> tuple[Measure, ...]:
+        return (self.risk, self.utility, *self.beside)
+
+    @property
+    def fixed_measure(self) -> Measure:
+        return self.risk if self.fixed == "risk" else self.utility
+
+    @property
+    def ranked_by(self) -> Measure:
+        return self.utility if self.fixed == "risk" else self.risk
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A method at a parameter, measured; and how the parameter was found, where it was looked for."""
+
+    method: str
+    parameter_name: str
+    parameter: float
+    measured: Mapping[str, Estimate]
+    found: Calibrated | None = None
+
+    @property
+    def setting(self) -> str:
+        return f"{self.parameter_name} = {self.parameter:.4g}"
+
+    def cost(self, measure: Measure) -> float:
+        """The measure turned so that less is better."""
+        mean = self.measured[measure.name].mean
+        return -mean if measure.higher_is in ("better", "safer") else mean
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Methods at equal risk or equal utility, best first, and their whole curves where these were asked for."""
+
+    question: Question
+    outcomes: tuple[Outcome, ...]
+    curves: tuple[Outcome, ...]
+    records: int
+    attributes: tuple[str, ...]
+    runs: int
+    seed: int
+    notes: tuple[str, ...]
+
+    @property
+    def best(self) -> Outcome | None:
+        """The first that can reach what was asked."""
+        return next((one for one in self.outcomes if one.found is not None and one.found.attainable), None)
+
+    @cached_property
+    def frame(self) -> pl.DataFrame:
+        """One row a method; of curves alone, one a point."""
+        return pl.DataFrame([self._row(outcome) for outcome in self.outcomes or self.curves])
+
+    def to_dict(self) -> dict[str, Any]:
+        question = self.question
+        judged = {"risk": question.risk, "utility": question.utility}
+        return {
+            "asked": {question.fixed: question.target} if question.fixed else None,
+            "records": self.records,
+            "attributes": list(self.attributes),
+            "runs": self.runs,
+            "seed": self.seed,
+            "measures": {
+                about: {"name": measure.name, "higher_is": measure.higher_is, "meaning": measure.meaning}
+                for about, measure in judged.items()
+            },
+            "methods": [self._row(outcome) for outcome in self.outcomes],
+            "frontier": [self._row(outcome) for outcome in self.curves],
+            "notes": list(self.notes),
+        }
+
+    def _row(self, outcome: Outcome) -> dict[str, Any]:
+        risk, utility = (outcome.measured[m.name] for m in (self.question.risk, self.question.utility))
+        row = {
+            "method": outcome.method,
+            "parameter": outcome.parameter,
+            "parameter_name": outcome.parameter_name,
+            "risk": risk.mean,
+            "risk_se": risk.error,
+            "utility": utility.mean,
+            "utility_se": utility.error,
+            LINKS: outcome.measured[LINKS].mean,
+            **{measure.name: outcome.measured[measure.name].mean for measure in self.question.beside},
+        }
+        if outcome.found is None:
+            return row | {"dominated": self._dominated(outcome)}
+        found = outcome.found
+        return row | {"attained": found.attained, "attainable": found.attainable, "reach": list(found.reach)}
+
+    def _dominated(self, outcome: Outcome) -> bool:
+        """Whether another point of any curve is no worse in risk and in utility, and better in one of them."""
+
+        def costs(one: Outcome) -> tuple[float, float]:
+            return one.cost(self.question.risk), one.cost(self.question.utility)
+
+        risk, utility = costs(outcome)
+        return any(r <= risk and u <= utility and (r, u) != (risk, utility) for r, u in map(costs, self.curves))
+
+    # ---- for people
+
+    def __rich__(self) -> Group:
+        from rich.console import Group
+        from rich.text import Text
+
+        said = (Text(note, style="dim") for note in (*self._legend(), *self.notes))
+        return Group(for_terminal(self._sheets()), *said)
+
+    def _repr_html_(self) -> str:
+        said = "".join(f"<p>{html.escape(note)}</p>" for note in (*self._legend(), *self.notes))
+        return for_notebook(self._sheets()) + said
+
+    def _legend(self) -> list[str]:
+        """What the columns are."""
+        return [
+            f"{about} is {measure.name}, higher is {measure.higher_is}: {measure.meaning}"
+            for about, measure in (("risk", self.question.risk), ("utility", self.question.utility))
+        ]
+
+    def _sheets(self) -> list[Sheet]:
+        question = self.question
+        title = f"At {question.fixed} {question.target:g}, best {question.ranked_by.about} first"
+        sheets = [self._sheet(title, self.outcomes), self._sheet("The whole curves", self.curves)]
+        others = [measure for measure in question.beside if measure.name != LINKS]
+        for start in range(0, len(others), _BESIDE):
+            part = others[start : start + _BESIDE]
+            rows = [
+                (one.method, one.setting, *(_shown(one.measured[measure.name]) for measure in part))
+                for one in self.outcomes or self.curves
+            ]
+            header = ("method", "parameter", *(measure.name for measure in part))
+            sheets.append(Sheet("Beside", header, rows, numbers=len(header) - 1))
+        return sheets
+
+    def _sheet(self, title: str, outcomes: Sequence[Outcome]) -> Sheet:
+        judged = (self.question.risk.name, self.question.utility.name)
+        rows = [
+            (
+                one.method if one.found is None or one.found.attainable else f"{one.method} (out of reach)",
+                one.setting,
+                *(_shown(one.measured[name]) for name in judged),
+                f"{one.measured[LINKS].mean:.1%}",
+            )
+            for one in outcomes
+        ]
+        return Sheet(title, ("method", "parameter", "risk", "utility", "correct links"), rows, numbers=4)
+
+    def plot(self) -> Figure:
+        """Risk across, utility upwards: a curve a method, and a mark where it reaches what was asked."""
+        from shoal.report.comparison import Line, draw
+
+        names = dict.fromkeys(one.method for one in (*self.outcomes, *self.curves))
+        lines = [Line(name, self._points(name, self.curves), self._points(name, self.outcomes)) for name in names]
+        question = self.question
+        across, upwards = (f"{m.name} (higher is {m.higher_is})" for m in (question.risk, question.utility))
+        return draw(lines, across, upwards, {question.fixed: question.target} if question.fixed else {})
+
+    def _points(self, method: str, outcomes: Sequence[Outcome]) -> list[tuple[float, float]]:
+        risk, utility = self.question.risk.name, self.question.utility.name
+        found = [one.measured for one in outcomes if one.method == method]
+        return [(measured[risk].mean, measured[utility].mean) for measured in found]
+
+
+def _shown(estimate: Estimate) -> str:
+    return f"{estimate.mean:.4g}" + (f" ±{estimate.error:.2g}" if estimate.error else "")

@@ -1,0 +1,86 @@
+"""A trial: a method at a parameter masks the table by a seed, and is measured. Trials run side by side.
+
+The seeds are the same for every method and parameter (common random numbers): what differs is due to these alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass
+from math import isfinite, sqrt
+
+import numpy as np
+
+from shoal.compare.cache import Cache, key
+from shoal.compare.contenders import Contender, source_of
+from shoal.data.microdata import Microdata
+from shoal.errors import InputError
+from shoal.measure import Measure, Pair
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number averaged over runs, and its standard error; none where nothing was left to chance."""
+
+    mean: float
+    error: float
+
+    @classmethod
+    def of(cls, runs: Sequence[float]) -> Estimate:
+        error = float(np.std(runs, ddof=1)) / sqrt(len(runs)) if len(runs) > 1 else 0.0
+        return cls(float(np.mean(runs)), error)
+
+
+def seeds(seed: int, runs: int) -> tuple[int, ...]:
+    """One a run, the first ones the same however many are asked for."""
+    return tuple(np.random.SeedSequence(seed).generate_state(runs).tolist())
+
+
+@dataclass(frozen=True)
+class Trials:
+    """A table to try methods on. Only threads that wait ask for trials, so that the pool is never short of a worker."""
+
+    microdata: Microdata
+    digest: str
+    seeds: tuple[int, ...]
+    cache: Cache
+    pool: Executor
+    step: Callable[[str], None]
+
+    def estimates(
+        self, contender: Contender, values: Sequence[float], measures: Sequence[Measure]
+    ) -> list[dict[str, Estimate]]:
+        """For each value of the parameter, each measure by its name."""
+        used = self.seeds if contender.random else self.seeds[:1]
+        asked = [[self.pool.submit(self._measured, contender, v, seed, measures) for seed in used] for v in values]
+        found = []
+        for value, runs in zip(values, asked, strict=True):
+            numbers = zip(*(run.result() for run in runs), strict=True)
+            found.append({m.name: Estimate.of(column) for m, column in zip(measures, numbers, strict=True)})
+            self.step(f"{contender.name}: {contender.parameter.name} {value:.4g}")
+        return found
+
+    def _measured(self, contender: Contender, value: float, seed: int, measures: Sequence[Measure]) -> list[float]:
+        method = contender.method(value)
+        identity = (self.digest, type(method), method, source_of(type(method)), contender.model, value, seed)
+        keys = {measure.name: key(*identity, measure.name, source_of(measure.function)) for measure in measures}
+        pair: Pair | None = None
+        found = []
+        for measure in measures:
+            number = self.cache.get(keys[measure.name])
+            if number is None:
+                pair = pair or self._masked(contender, value, seed)
+                number = measure(pair)
+                if not isfinite(number):
+                    raise InputError(
+                        f"The measure {measure.name!r} gives no number for {contender.name} at "
+                        f"{contender.parameter.name} = {value:.4g}: choose another measure or other attributes."
+                    )
+                self.cache.put(keys[measure.name], number)
+            found.append(number)
+        return found
+
+    def _masked(self, contender: Contender, value: float, seed: int) -> Pair:
+        masked = contender.mask(self.microdata, value, seed)
+        return Pair.of(self.microdata, masked.columns, masked.kept)
