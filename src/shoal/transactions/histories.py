@@ -6,8 +6,9 @@ The sets are one sparse matrix, customers by items: memory grows with the record
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,6 +63,31 @@ class Histories:
     def __len__(self) -> int:
         return len(self.customer)
 
+    def numbers(self, column: str) -> npt.NDArray[np.float64]:
+        """A column's numbers, 0 where there is none: what a missing price or quantity adds to a sum."""
+        return self.table[column].cast(pl.Float64).fill_null(0.0).to_numpy()
+
+    @cached_property
+    def days(self) -> npt.NDArray[np.int32]:
+        """The day of each record, counted from 1970."""
+        if self.times is None:
+            raise InputError("There is no column of times: name it as the time (--time).")
+        return self.times.dt.date().to_physical().to_numpy()
+
+    def during(self, first: dt.date | None, last: dt.date | None) -> Histories:
+        """The records of these days, both included; customers without any are still there, with no items."""
+        inside = np.ones(len(self), np.bool_)
+        if first is not None:
+            inside &= self.days >= _day_number(first)
+        if last is not None:
+            inside &= self.days <= _day_number(last)
+        if not inside.any():
+            raise InputError(f"There are no records from {first or 'the first day'} to {last or 'the last'}.")
+        times = self.times.filter(inside) if self.times is not None else None
+        return replace(
+            self, table=self.table.filter(inside), customer=self.customer[inside], item=self.item[inside], times=times
+        )
+
     def matrix(self, weights: npt.NDArray[np.float64] | None = None) -> csr_array:
         """Customers by items: the number of records of each, or the sum of their weights."""
         from scipy.sparse import coo_array
@@ -97,6 +123,7 @@ def histories_of(table: pl.DataFrame, roles: Roles, where: Where = lambda record
         if missing.any():
             place = where(int(missing.arg_true()[0]))
             raise InputError(f"Column {column!r} is empty in {place}: every record needs a customer and an item.")
+    _check_numbers(table, roles)
     customers, customer = coded(table[roles.customer])
     items, item = coded(table[roles.item])
     if len(customers) == 1:
@@ -158,6 +185,12 @@ def read_baskets(path: str | Path, delimiter: str = ",") -> Histories:
     return histories
 
 
+def in_random_order(matrix: csr_array, rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """The positions of the matrix's entries, row by row, those of each row shuffled."""
+    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    return np.argsort(rows + rng.random(matrix.nnz))
+
+
 def check_bought(histories: Histories, listed: pl.Series, source: str) -> None:
     """Refuses a list of customers, such as a customer table, of whom some have bought nothing."""
     known = histories.customers.cast(pl.String)
@@ -201,6 +234,17 @@ def _numbered(roles: Roles, file: TextFile) -> Roles:
                 f"Without a header the {role} is a column's number from 1 to {len(file.names)}. Got {number!r} instead."
             )
     return Roles(**{role: f"column_{int(number)}" for role, number in roles.named.items()})
+
+
+def _day_number(day: dt.date) -> int:
+    return (day - dt.date(1970, 1, 1)).days
+
+
+def _check_numbers(table: pl.DataFrame, roles: Roles) -> None:
+    for role in ("price", "quantity"):
+        column = roles.named.get(role)
+        if column is not None and not table[column].dtype.is_numeric():
+            raise InputError(f"Column {column!r} holds no numbers: it cannot be the {role}.")
 
 
 def _times(column: pl.Series, where: Where) -> pl.Series:
