@@ -1,0 +1,247 @@
+"""Methods with known levels: calibrated, ranked, told apart from those that cannot; and nothing is computed twice."""
+
+from __future__ import annotations
+
+import json
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal.compare.comparison as comparison_module
+from shoal.compare.comparison import compare
+from shoal.compare.contenders import Contender
+from shoal.compare.result import Comparison
+from shoal.errors import InputError
+from shoal.policy import Policy
+from tests.compare.conftest import calls, shift
+
+pytestmark = pytest.mark.usefixtures("toys")
+STRAIGHT, BENT, WORST = shift("straight"), shift("bent", bend=0.1), shift("worst", bend=0.3)
+
+
+def by_moved(table: pl.DataFrame, methods: list[str | Contender], **choices: Any) -> Comparison:
+    return compare(table, methods=methods, risk="moved", utility="bent", **choices)
+
+
+def rows(comparison: Comparison) -> list[dict[str, Any]]:
+    found = comparison.to_dict()["methods"]
+    assert isinstance(found, list)
+    return found
+
+
+def test_methods_are_brought_to_the_same_risk_and_ranked_by_utility(table: pl.DataFrame) -> None:
+    found = by_moved(table, [WORST, STRAIGHT, BENT], at_risk=2.5)
+    assert [row["method"] for row in rows(found)] == ["straight", "bent", "worst"]
+    for row, bend in zip(rows(found), (0.0, 0.1, 0.3), strict=True):
+        assert row["parameter"] == pytest.approx(2.5, abs=0.01)
+        assert row["risk"] == pytest.approx(2.5, abs=0.01)
+        assert row["utility"] == pytest.approx(2 * bend * 2.5, abs=0.01)
+        assert (row["parameter_name"], row["risk_se"], row["correct_links"]) == ("by", 0.0, 0.25)
+        assert row["attained"]
+    assert found.best is not None
+    assert found.best.method == "straight"
+    assert any("is not equal re-identification" in note for note in found.notes)
+
+
+def test_a_measure_of_which_more_is_riskier_finds_the_same(table: pl.DataFrame) -> None:
+    found = compare(table, methods=[BENT], risk="nearness", utility="bent", at_risk=1 / 3.5)
+    assert rows(found)[0]["parameter"] == pytest.approx(2.5, abs=0.01)
+
+
+def test_at_equal_utility_the_safest_comes_first(table: pl.DataFrame) -> None:
+    found = by_moved(table, [WORST, BENT], at_utility=0.6)
+    assert [row["method"] for row in rows(found)] == ["bent", "worst"]
+    assert [row["risk"] for row in rows(found)] == pytest.approx([3.0, 1.0], abs=0.01)
+
+
+def test_at_equal_utility_a_low_risk_comes_first_where_more_is_riskier(table: pl.DataFrame) -> None:
+    found = compare(table, methods=[WORST, BENT], risk="nearness", utility="bent", at_utility=0.6)
+    assert [row["method"] for row in rows(found)] == ["bent", "worst"]
+
+
+def test_what_is_out_of_reach_is_said_and_stands_last(table: pl.DataFrame) -> None:
+    found = by_moved(table, [shift("lame", bend=0.0, shaken=0.0), WORST], at_utility=0.6)
+    assert [row["method"] for row in rows(found)] == ["worst", "lame"]
+    assert rows(found)[1]["attainable"] is rows(found)[1]["attained"] is False
+    assert rows(found)[1]["reach"] == [0.0, pytest.approx(0.0)]
+    assert any(note.startswith("lame cannot reach a utility of 0.6: it gives 0 to") for note in found.notes)
+    nothing = by_moved(table, [BENT], at_risk=11.0)
+    assert nothing.best is None
+    assert rows(nothing)[0]["parameter"] == 10.0
+
+
+def test_random_methods_are_averaged_over_the_same_seeds(table: pl.DataFrame) -> None:
+    shaken = shift("shaken", random=True, shaken=0.5)
+    found = by_moved(table, [shaken, shift("again", random=True, shaken=0.5)], at_risk=2.5, runs=7)
+    first, second = rows(found)
+    assert first["risk"] == pytest.approx(2.5, abs=0.01)
+    assert first["risk_se"] > 0
+    assert (first["risk"], first["parameter"]) == (second["risk"], second["parameter"])
+    assert (
+        found.to_dict()
+        == by_moved(table, [shaken, shift("again", random=True, shaken=0.5)], at_risk=2.5, runs=7).to_dict()
+    )
+    other = by_moved(table, [shaken], at_risk=2.5, runs=7, seed=1)
+    assert rows(other)[0]["parameter"] != first["parameter"]
+
+
+def test_methods_without_chance_run_once(table: pl.DataFrame) -> None:
+    by_moved(table, [BENT], at_risk=2.5, runs=5)
+    once = calls.count("moved")
+    calls.clear()
+    by_moved(table, [shift("bent", bend=0.1, random=True)], at_risk=2.5, runs=5)
+    assert calls.count("moved") == 5 * once
+
+
+def test_the_frontier_traces_whole_curves_and_tells_who_is_dominated(table: pl.DataFrame) -> None:
+    found = by_moved(table, [BENT, WORST], frontier=True)
+    curve = found.to_dict()["frontier"]
+    assert found.to_dict()["methods"] == []
+    assert found.to_dict()["asked"] is None
+    assert [point["parameter"] for point in curve[:9]] == pytest.approx(np.linspace(0, 10, 9))
+    assert [point["risk"] for point in curve[:9]] == pytest.approx(np.linspace(0, 10, 9))
+    assert [point["dominated"] for point in curve] == [False] * 9 + [False] + [True] * 8
+    assert found.frame.height == 18
+
+
+def test_asking_again_costs_nothing(table: pl.DataFrame, tmp_path: Path) -> None:
+    first = by_moved(table, [BENT, WORST], at_risk=2.5, cache=tmp_path)
+    assert calls
+    calls.clear()
+    again = by_moved(table, [WORST, BENT], at_risk=2.5, cache=tmp_path)
+    assert calls == []
+    assert again.to_dict() == first.to_dict()
+    assert not any(str(value).encode() in (tmp_path / "measured.sqlite").read_bytes() for value in table["x"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda table: {"frame": table.with_columns(x=pl.col("x") + 1)},
+        lambda table: {"frame": table.reverse()},
+        lambda table: {"attributes": ["x"]},
+        lambda table: {"methods": [shift("bent", bend=0.2)]},
+        lambda table: {"risk": "nearness", "at_risk": 1 / 3.5},
+    ],
+)
+def test_whatever_changes_is_measured_anew(table: pl.DataFrame, tmp_path: Path, change: Any) -> None:
+    asked: dict[str, Any] = {"methods": [BENT], "risk": "moved", "utility": "bent", "at_risk": 2.5, "cache": tmp_path}
+    compare(table, **asked)
+    calls.clear()
+    compare(**({"frame": table} | asked | change(table)))
+    assert "moved" in calls
+
+
+def test_more_runs_use_what_fewer_found(table: pl.DataFrame, tmp_path: Path) -> None:
+    shaken = shift("shaken", random=True, shaken=0.5)
+    by_moved(table, [shaken], frontier=True, runs=2, cache=tmp_path)
+    calls.clear()
+    by_moved(table, [shaken], frontier=True, runs=3, cache=tmp_path)
+    assert calls.count("mask") == 9
+
+
+def test_an_interruption_keeps_what_was_measured(
+    table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*ignored: Any, **more: Any) -> Any:
+        raise KeyboardInterrupt
+
+    original = comparison_module._curve
+    monkeypatch.setattr(comparison_module, "_curve", stop)
+    with pytest.raises(KeyboardInterrupt):
+        by_moved(table, [BENT], at_risk=2.5, frontier=True, cache=tmp_path)
+    monkeypatch.setattr(comparison_module, "_curve", original)
+    calls.clear()
+    by_moved(table, [BENT], at_risk=2.5, cache=tmp_path)
+    assert calls == []
+
+
+def test_a_cache_that_cannot_be_used_is_told(table: pl.DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "measured.sqlite").write_text("no database at all, but long enough to be looked at" * 20)
+    with pytest.raises(InputError, match="cannot be used"):
+        by_moved(table, [BENT], at_risk=2.5, cache=tmp_path)
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="cannot be used"):
+        by_moved(table, [BENT], at_risk=2.5, cache=tmp_path / "file")
+
+
+def test_progress_is_told_for_every_value(table: pl.DataFrame) -> None:
+    said: list[str] = []
+    by_moved(table, [BENT], at_risk=2.5, progress=said.append)
+    assert said[0] == "bent: by 0"
+    assert len(said) > 5
+
+
+def test_the_result_shows_itself_everywhere(table: pl.DataFrame) -> None:
+    from rich.console import Console
+
+    found = by_moved(table, ["hilbert", BENT], at_risk=0.0, frontier=True, also=["nearness"])
+    json.dumps(found.to_dict(), allow_nan=False)
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(found)
+    shown = console.export_text()
+    assert "correct links" in shown
+    assert "nearness" in shown
+    assert "How far the mean moved." in shown
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "<td>bent</td>" in found._repr_html_()
+    axes = found.plot().axes[0]
+    assert axes.get_xlabel() == "moved (higher is safer)"
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["bent", "hilbert"]  # best first
+
+
+def test_classes_of_ranges_count_by_their_midpoints(table: pl.DataFrame) -> None:
+    found = by_moved(table, ["hilbert", "kd", "sorted", "coarsen"], frontier=True)
+    names = {point["parameter_name"] for point in found.to_dict()["frontier"]}
+    assert names == {"k", "resolution"}
+    whole = next(p for p in found.to_dict()["frontier"] if p["method"] == "hilbert" and p["parameter"] == len(table))
+    middles = [(table[name].max() + table[name].min()) / 2 for name in table.columns]  # type: ignore[operator]
+    assert whole["risk"] == pytest.approx(np.mean(middles) - table.to_numpy().mean())
+
+
+@pytest.mark.parametrize(
+    ("choices", "sentence"),
+    [
+        ({}, "Say at which risk or utility"),
+        ({"at_risk": 1.0, "at_utility": 1.0}, "not both"),
+        ({"at_risk": float("nan")}, "cannot be brought to nan"),
+        ({"at_risk": 1.0, "runs": 0}, "'runs' parameter of compare must be a whole number of at least 1. Got 0"),
+        ({"at_risk": 1.0, "seed": -1}, "'seed' parameter of compare"),
+        ({"at_risk": 1.0, "risk": "movd"}, "Did you mean 'moved'"),
+        ({"at_risk": 1.0, "utility": "moved"}, "no utility measure 'moved'"),
+        ({"at_risk": 1.0, "also": ["ben"]}, "Did you mean 'bent'"),
+        ({"at_risk": 1.0, "methods": ["hilbret"]}, "Did you mean 'hilbert'"),
+        ({"at_risk": 1.0, "methods": []}, "Name the methods"),
+        ({"at_risk": 1.0, "methods": "mdav"}, "as a list"),
+        ({"at_risk": 1.0, "methods": ["kd", "kd"]}, "'kd' is named twice"),
+        ({"at_risk": 1.0, "attributes": ["xx"]}, "The table has no column 'xx'"),
+        ({"at_risk": 1.0, "attributes": "x"}, "list of names"),
+    ],
+)
+def test_what_cannot_be_asked_is_told(table: pl.DataFrame, choices: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        compare(table, **{"methods": ["kd"], "risk": "moved", "utility": "bent"} | choices)
+
+
+def test_text_among_numbers_is_told_unless_declared(table: pl.DataFrame) -> None:
+    slipped = table.with_columns(z=pl.Series(["1", "2", "n/a", "4"] * 10))
+    with pytest.raises(InputError, match=r"Column 'z' holds text among its numbers \('n/a' in record 3\)"):
+        by_moved(slipped, ["kd"], at_risk=0.0)
+    declared = Policy(quasi_identifiers=("x", "z"), attributes={"z": {"kind": "nominal"}})
+    assert by_moved(slipped, ["kd"], attributes=declared, frontier=True).notes[0].startswith("Column 'z' has no order")
+
+
+def test_a_measure_without_a_number_is_told(table: pl.DataFrame) -> None:
+    from shoal.measure import measure
+
+    @measure("risk", "safer")
+    def nothing(pair: Any) -> float:
+        """Never a number."""
+        return float("nan")
+
+    with pytest.raises(InputError, match="'nothing' gives no number for bent at by = 0"):
+        compare(table, methods=[BENT], risk="nothing", utility="bent", at_risk=1.0)
