@@ -38,7 +38,7 @@ def each_block(queries: csr_array, sets: csr_array, by_product: bool, look: Call
     from shoal.kernels.threads import in_blocks
 
     index = sets.T.tocsr()
-    rows, postings = _lists(queries), _lists(index)
+    rows, postings = lists(queries), lists(index)
     query_totals, totals = queries.sum(axis=1), sets.sum(axis=1)
 
     def work(start: int, stop: int) -> None:
@@ -68,7 +68,7 @@ def nearest_set(queries: csr_array, sets: csr_array, own: Ints) -> Nearest:
     queries, guide = queries[first], _inverse(by_size)[own[closest]]
     n = len(first)
     guess, jaccard, ties = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64)
-    rows, forward, postings = _lists(queries), _lists(sets), _lists(sets.T.tocsr())
+    rows, forward, postings = lists(queries), lists(sets), lists(sets.T.tocsr())
     in_blocks(
         n,
         BLOCK,
@@ -94,7 +94,7 @@ def nearest_row(queries: csr_array, sets: csr_array, own: Ints, by_product: bool
     return found
 
 
-def _lists(matrix: csr_array) -> Lists:
+def lists(matrix: csr_array) -> Lists:
     from shoal.kernels.jaccard import Lists
 
     return Lists(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32))

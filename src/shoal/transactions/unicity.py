@@ -1,0 +1,135 @@
+"""Unicity: the share of customers whom a few known purchases single out.
+
+Paper 1 discusses the measure as the one by which shopping histories of millions were called unique (de Montjoye et al.,
+Science 2015). m points of a customer, drawn at random, are known; the customer is singled out when nobody else has
+them all. A point is an item, an item on a day, or an item on a day within a price band: what is known besides the item
+makes points rarer. Customers with fewer than m points are known by all they have: nobody can know more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.errors import require
+from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.transactions.histories import Histories, in_random_order
+from shoal.transactions.similarity import lists
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from scipy.sparse import csr_array
+
+    from shoal.kernels.jaccard import Lists
+
+BLOCK = 1024
+ENOUGH = 10_000  # customers judged; of fewer, each is judged with several draws of points
+RULE = "Customers with fewer than m purchases count as known by all of them."
+
+
+@dataclass(frozen=True)
+class Unicity:
+    """The share of customers singled out, for m = 1, 2, ... known points of each kind."""
+
+    customers: int
+    draws: int  # of points, for each customer
+    shares: Mapping[str, tuple[float, ...]]  # kind of point -> share for m = 1, 2, ...
+    fewer: Mapping[str, tuple[float, ...]]  # kind of point -> share of customers with fewer than m points
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "customers": self.customers,
+            "draws": self.draws,
+            "shares": {kind: list(shares) for kind, shares in self.shares.items()},
+            "fewer_points": {kind: list(shares) for kind, shares in self.fewer.items()},
+            "rule": RULE,
+        }
+
+    def __rich__(self) -> Group:
+        return for_terminal(self.sheets())
+
+    def _repr_html_(self) -> str:
+        return for_notebook(self.sheets())
+
+    def sheets(self) -> list[Sheet]:
+        kinds = list(self.shares)
+        rows = [
+            (f"{m + 1}", *(f"{self.shares[kind][m]:.1%}" for kind in kinds), f"{self.fewer[kinds[0]][m]:.1%}")
+            for m in range(len(self.shares[kinds[0]]))
+        ]
+        header = ("m", *kinds, "fewer than m items")
+        return [Sheet("Customers singled out by m random purchases", header, rows, numbers=len(kinds) + 1)]
+
+
+def unicity(histories: Histories, *, most: int = 10, seed: int | None = None) -> Unicity:
+    """The share of customers whom 1 to `most` random purchases single out, by each kind of point the table allows."""
+    require("unicity", "most", most, "a number of purchases from 1", holds=most >= 1)
+    rng = np.random.default_rng(seed)
+    customers = len(histories.customers)
+    draws = -(-ENOUGH // customers)
+    shares, fewer = {}, {}
+    for kind, points in _points(histories).items():
+        have = _who_has(points, histories)
+        shares[kind] = _singled_out(have, most, draws, rng)
+        fewer[kind] = tuple(float(np.mean(np.diff(have.indptr) < m)) for m in range(1, most + 1))
+    return Unicity(customers, draws, shares, fewer)
+
+
+def _points(histories: Histories) -> dict[str, npt.NDArray[np.int64]]:
+    """Each record's point, by kind, as numbers that are equal where the points are."""
+    kinds = {"item": histories.item.astype(np.int64)}
+    if histories.times is not None:
+        kinds["item, day"] = _combined(kinds["item"], histories.days)
+        if histories.roles.price is not None:
+            bands = price_bands(histories.numbers(histories.roles.price))
+            kinds["item, day, price band"] = _combined(kinds["item, day"], bands)
+    return kinds
+
+
+def price_bands(prices: npt.NDArray[np.float64]) -> npt.NDArray[np.int64]:
+    """Prices to within a factor of two; what is given away or missing is a band of its own."""
+    exponents: npt.NDArray[np.int64] = np.frexp(prices)[1].astype(np.int64)
+    return np.where(prices > 0, exponents, np.iinfo(np.int32).min)
+
+
+def _combined(first: npt.NDArray[np.int64], second: npt.NDArray[np.integer]) -> npt.NDArray[np.int64]:
+    """Numbers from 0, equal where both are."""
+    _, codes = np.unique(second, return_inverse=True)
+    _, both = np.unique(first * (codes.max() + 1) + codes, return_inverse=True)
+    return both
+
+
+def _who_has(points: npt.NDArray[np.int64], histories: Histories) -> csr_array:
+    """Customers by points: which of them each has."""
+    from scipy.sparse import coo_array
+
+    shape = (len(histories.customers), int(points.max()) + 1)
+    have = coo_array((np.ones(len(points), np.bool_), (histories.customer, points)), shape=shape).tocsr()
+    have.sum_duplicates()
+    return have
+
+
+def _singled_out(have: csr_array, most: int, draws: int, rng: np.random.Generator) -> tuple[float, ...]:
+    from shoal.kernels.jaccard import Lists
+    from shoal.kernels.threads import in_blocks
+
+    customers = have.shape[0]
+    postings = lists(have.T.tocsr())
+    others = np.empty((customers, most), np.int32)
+    alone = np.zeros(most)
+    for _ in range(draws):
+        learnt = Lists(lists(have).starts, have.indices[in_random_order(have, rng)])
+        in_blocks(customers, BLOCK, partial(_look, learnt, postings, others))
+        alone += (others == 0).mean(axis=0)
+    return tuple(float(share) for share in alone / draws)
+
+
+def _look(learnt: Lists, postings: Lists, others: npt.NDArray[np.int32], start: int, stop: int) -> None:
+    from shoal.kernels.unicity import others_who_match
+
+    others_who_match(learnt, postings, start, stop, others)
