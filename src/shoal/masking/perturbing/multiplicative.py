@@ -1,0 +1,153 @@
+"""Multiplicative noise in Höhne's variant (Höhne 2004; paper 5, Section 5): values times 1 ± N(f, s), moments restored.
+
+The sign is drawn for each cell, or once a record, so that its values move together. With f = 0, as in paper 5, factors
+lie about 1; with f > 2 s, as Höhne has it, they lie about 1 - f and 1 + f and no value stays where it was. Then each
+attribute is brought back to its mean and variance, y = (σ_x / σ_xa) (xa - μ_xa) + μ_x, or all together to their
+covariances, by the linear map that moves them least.
+
+Values are counted from the attribute's least (`scale="range"`: what paper 5 does by multiplying data scaled to [0, 1])
+or from zero. Dates have no zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal, get_args
+
+import numpy as np
+
+from shoal.data.masked import MaskedColumn
+from shoal.data.microdata import Microdata
+from shoal.data.schema import Kind
+from shoal.errors import InputError, require
+from shoal.masking.method import Masked, Parameter
+from shoal.masking.perturbing.columns import (
+    ON_A_LINE,
+    Numbers,
+    positions,
+    require_domain,
+    require_flags,
+    require_number,
+    shown_numbers,
+    side_by_side,
+    streams,
+    treated,
+)
+from shoal.masking.perturbing.moments import is_singular, nearest_map, standardised
+from shoal.privacy.model import PrivacyModel
+
+Sign = Literal["cell", "record", "none"]
+Noise = Literal["truncated", "normal", "uniform"]
+Restore = Literal["marginal", "covariance", "none"]
+Scale = Literal["range", "none"]
+
+
+@dataclass(frozen=True)
+class MultipliedNoise:
+    s: float = 0.1  # standard deviation of the noise, and where it is truncated; half the width if uniform
+    f: float = 0.0  # how far from 1 the factors are centred
+    sign: Sign = "cell"
+    noise: Noise = "truncated"
+    restore: Restore = "marginal"
+    scale: Scale = "range"
+    whole: bool = False
+    clamp: bool = False
+
+    name: ClassVar[str] = "multiplicative-noise"
+    parameter: ClassVar[Parameter] = Parameter("s", 0.001, 10.0)
+
+    def __post_init__(self) -> None:
+        require_number(self.name, "s", self.s)
+        if self.f != 0:
+            require_number(self.name, "f", self.f)
+        for field, choices in (("sign", Sign), ("noise", Noise), ("restore", Restore), ("scale", Scale)):
+            chosen, known = getattr(self, field), get_args(choices)
+            require(self.name, field, chosen, f"one of {', '.join(known)}", holds=chosen in known)
+        require_flags(self.name, whole=self.whole, clamp=self.clamp)
+
+    def mask(
+        self,
+        microdata: Microdata,
+        models: Sequence[PrivacyModel],
+        *,
+        suppression: float = 0.0,
+        seed: int | None = None,
+    ) -> Masked:
+        names = treated(self.name, microdata, ON_A_LINE)
+        if self.clamp:
+            require_domain(self.name, microdata, names)
+        if self.scale == "none":
+            _refuse_dates(microdata, names)
+        original = side_by_side(names, lambda name: positions(microdata, name))
+        stream = streams(seed)
+        signs = stream(None).choice([-1.0, 1.0], len(microdata)) if self.sign == "record" else None
+
+        def multiply(name: str) -> Numbers:
+            zero = np.nanmin(original[name]) if self.scale == "range" else 0.0
+            return zero + (original[name] - zero) * self._factors(stream(name), signs, len(microdata))
+
+        multiplied = side_by_side(names, multiply)
+        if self.restore == "marginal":
+            multiplied = side_by_side(names, lambda name: restored(name, multiplied[name], original[name]))
+        elif self.restore == "covariance":
+            multiplied = jointly_restored(multiplied, original)
+
+        def show(name: str) -> MaskedColumn:
+            return shown_numbers(microdata, name, multiplied[name], whole=self.whole, clamp=self.clamp)
+
+        return Masked(side_by_side(names, show))
+
+    def _factors(self, rng: np.random.Generator, signs: Numbers | None, n: int) -> Numbers:
+        """1 ± (f + noise)."""
+        if self.noise == "uniform":
+            noise = rng.uniform(-self.s, self.s, n)
+        elif self.noise == "normal":
+            noise = rng.normal(0.0, self.s, n)
+        else:
+            noise = self.s * _truncated(rng, n)
+        if self.sign == "cell":
+            signs = rng.choice([-1.0, 1.0], n)
+        return 1 + (self.f + noise if signs is None else signs * (self.f + noise))
+
+
+def restored(name: str, changed: Numbers, original: Numbers) -> Numbers:
+    """With the mean and variance of the original."""
+    was, found = standardised(name, original), standardised(name, changed)
+    return was.mean + (changed - found.mean) * (was.sigma / found.sigma)
+
+
+def jointly_restored(changed: dict[str, Numbers], original: dict[str, Numbers]) -> dict[str, Numbers]:
+    """With the means and covariances of the original; in units of its spreads, so that no attribute outweighs."""
+    names = list(original)
+    was = {name: standardised(name, original[name]) for name in names}
+    found = {name: standardised(name, changed[name]) for name in names}
+    before = np.stack([was[name].scores for name in names])
+    after = np.stack([found[name].scores * (found[name].sigma / was[name].sigma) for name in names])
+    spread = after @ after.T
+    if is_singular(spread):
+        raise InputError(
+            f"The {len(before[0]):,} records are too few, or too alike, for the covariances of {len(names)} attributes "
+            "to be restored: restore the marginal moments."
+        )
+    mapped = nearest_map(spread, before @ before.T) @ after
+    return {
+        name: np.where(np.isnan(original[name]), np.nan, was[name].mean + was[name].sigma * row)
+        for name, row in zip(names, mapped, strict=True)
+    }
+
+
+def _truncated(rng: np.random.Generator, n: int) -> Numbers:
+    """Standard normal, within one standard deviation."""
+    from scipy.special import ndtr, ndtri
+
+    scores: Numbers = ndtri(rng.uniform(ndtr(-1.0), ndtr(1.0), n))
+    return scores
+
+
+def _refuse_dates(microdata: Microdata, names: Sequence[str]) -> None:
+    for name in names:
+        if microdata.schema[name].kind is Kind.DATE:
+            raise InputError(
+                f"Column {name!r} holds dates, which have no zero to multiply from: choose scale = 'range'."
+            )

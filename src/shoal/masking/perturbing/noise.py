@@ -1,0 +1,80 @@
+"""Added noise (Kim 1986; paper 5, Section 5): Y = X + N(0, γ Σ), Σ the covariance of the data.
+
+The covariance of what is released is (1 + γ) Σ, so correlations stay as they are. Kim's correction, which shrinks the
+result about the mean by √(1 + γ), keeps means and covariances too. Uncorrelated noise has γ Σ's diagonal only:
+correlations weaken, and the correction keeps means and variances alone.
+
+An incomplete record gets noise on what it has: left as it is, it would be the easiest to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.data.masked import MaskedColumn
+from shoal.data.microdata import Microdata
+from shoal.masking.method import Masked, Parameter
+from shoal.masking.perturbing.columns import (
+    ON_A_LINE,
+    positions,
+    require_domain,
+    require_flags,
+    require_number,
+    shown_numbers,
+    side_by_side,
+    streams,
+    treated,
+)
+from shoal.masking.perturbing.moments import correlations, factor, standardised
+from shoal.privacy.model import PrivacyModel
+
+
+@dataclass(frozen=True)
+class AddedNoise:
+    gamma: float = 0.1  # variance of the noise, as a share of the attribute's
+    correlated: bool = True
+    keep_moments: bool = False
+    whole: bool = False
+    clamp: bool = False
+
+    name: ClassVar[str] = "noise"
+    parameter: ClassVar[Parameter] = Parameter("gamma", 0.0001, 100.0)
+
+    def __post_init__(self) -> None:
+        require_number(self.name, "gamma", self.gamma)
+        require_flags(
+            self.name, correlated=self.correlated, keep_moments=self.keep_moments, whole=self.whole, clamp=self.clamp
+        )
+
+    def mask(
+        self,
+        microdata: Microdata,
+        models: Sequence[PrivacyModel],
+        *,
+        suppression: float = 0.0,
+        seed: int | None = None,
+    ) -> Masked:
+        names = treated(self.name, microdata, ON_A_LINE)
+        if self.clamp:
+            require_domain(self.name, microdata, names)
+        original = side_by_side(names, lambda name: positions(microdata, name))
+        standard = side_by_side(names, lambda name: standardised(name, original[name]))
+        stream = streams(seed)
+        drawn = side_by_side(names, lambda name: stream(name).standard_normal(len(microdata)))
+        noise = np.stack(list(drawn.values()))
+        if self.correlated:
+            noise = factor(correlations(np.stack([standard[name].scores for name in names]))) @ noise
+        error = dict(zip(names, noise, strict=True))
+        shrink = np.sqrt(1 + self.gamma) if self.keep_moments else 1.0
+
+        def show(name: str) -> MaskedColumn:
+            mean, sigma = standard[name].mean, standard[name].sigma
+            noisy = original[name] + np.sqrt(self.gamma) * sigma * error[name]
+            kept = noisy if shrink == 1.0 else mean + (noisy - mean) / shrink
+            return shown_numbers(microdata, name, kept, whole=self.whole, clamp=self.clamp)
+
+        return Masked(side_by_side(names, show))

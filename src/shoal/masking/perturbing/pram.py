@@ -1,0 +1,51 @@
+"""PRAM, the post-randomisation method, in its invariant form (Gouweleeuw et al. 1998): categories change at random.
+
+A category stays with probability 1 - p and is otherwise drawn anew from the attribute's own distribution π; so it goes
+from a to b with probability P_ab = (1 - p) [a = b] + p π_b. As π P = π, every category is expected as often as before,
+and an analyst who knows p can take the effect on any table out again by the inverse of P.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.data.masked import MaskedColumn
+from shoal.data.microdata import Microdata
+from shoal.masking.method import Masked, Parameter
+from shoal.masking.perturbing.columns import CATEGORIES, require_number, shown_from, side_by_side, streams, treated
+from shoal.privacy.model import PrivacyModel
+
+
+@dataclass(frozen=True)
+class Pram:
+    p: float = 0.2  # with which probability a category is drawn anew
+
+    name: ClassVar[str] = "pram"
+    parameter: ClassVar[Parameter] = Parameter("p", 0.001, 1.0)
+
+    def __post_init__(self) -> None:
+        require_number(self.name, "p", self.p, most=1)
+
+    def mask(
+        self,
+        microdata: Microdata,
+        models: Sequence[PrivacyModel],
+        *,
+        suppression: float = 0.0,
+        seed: int | None = None,
+    ) -> Masked:
+        names = treated(self.name, microdata, CATEGORIES)
+        stream = streams(seed)
+        return Masked(side_by_side(names, lambda name: self._changed(microdata, name, stream(name))))
+
+    def _changed(self, microdata: Microdata, name: str, rng: np.random.Generator) -> MaskedColumn:
+        """A category drawn from the distribution is that of a record drawn from those that have one."""
+        present = np.flatnonzero(microdata[name].codes >= 0)
+        changed = present[rng.random(len(present)) < self.p]
+        source = np.arange(len(microdata))
+        source[changed] = present[rng.integers(len(present), size=len(changed))]
+        return shown_from(microdata, name, source)

@@ -1,0 +1,67 @@
+"""Resampling (Heer 1993): each attribute as the mean of samples drawn from it with replacement.
+
+t samples of n values each are drawn, each is sorted, and the record of rank r gets the mean of their r-th values. The
+fewer the samples, the farther these means scatter about the original values: with t samples their variance is 1/t of
+that of one. So the parameter is what one sample weighs in the mean, 1/t, and more of it masks more. Ranks stay as they
+are: against an intruder who compares ranks this protects nothing but which of equal values was whose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.data.masked import MaskedColumn
+from shoal.data.microdata import Microdata
+from shoal.masking.method import Masked, Parameter
+from shoal.masking.perturbing.columns import (
+    ON_A_LINE,
+    in_order,
+    positions,
+    require_flags,
+    require_number,
+    shown_numbers,
+    side_by_side,
+    streams,
+    treated,
+)
+from shoal.privacy.model import PrivacyModel
+
+
+@dataclass(frozen=True)
+class Resampling:
+    weight: float = 0.2  # of one sample in the mean: 1/t of t samples
+    whole: bool = False
+
+    name: ClassVar[str] = "resampling"
+    parameter: ClassVar[Parameter] = Parameter("weight", 0.01, 1.0)
+
+    def __post_init__(self) -> None:
+        require_number(self.name, "weight", self.weight, most=1)
+        require_flags(self.name, whole=self.whole)
+
+    def mask(
+        self,
+        microdata: Microdata,
+        models: Sequence[PrivacyModel],
+        *,
+        suppression: float = 0.0,
+        seed: int | None = None,
+    ) -> Masked:
+        names = treated(self.name, microdata, ON_A_LINE)
+        stream = streams(seed)
+        return Masked(side_by_side(names, lambda name: self._resampled(microdata, name, stream(name))))
+
+    def _resampled(self, microdata: Microdata, name: str, rng: np.random.Generator) -> MaskedColumn:
+        ranked = in_order(microdata, name, rng)
+        resampled = positions(microdata, name).copy()
+        values, n, samples = resampled[ranked], len(ranked), round(1 / self.weight)
+        mean = np.zeros(n)
+        for _ in range(samples):
+            times = np.bincount(rng.integers(n, size=n), minlength=n)  # how often each value was drawn
+            mean += np.repeat(values / samples, times)
+        resampled[ranked] = mean
+        return shown_numbers(microdata, name, resampled, whole=self.whole)

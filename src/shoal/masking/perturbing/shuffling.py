@@ -1,0 +1,102 @@
+"""Data shuffling (Muralidhar & Sarathy 2006): values dealt out anew by the ranks of records drawn from a model.
+
+Ranks are turned into normal scores (a Gaussian copula). The scores X of the quasi-identifiers are parted into what the
+attributes released unchanged, S, tell of them, and a residual: X = B S + r. A share p of the residual's variance is
+drawn anew from its own distribution,
+
+    Y = B S + √(1 - p) r + √p r',
+
+so that Y has the correlations of X, among themselves and with S; the record whose Y has rank i gets the i-th value of
+the original. Every attribute keeps its distribution exactly. With p = 1, the method as published, the masked values
+tell of a record nothing that S does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from shoal.data.masked import MaskedColumn
+from shoal.data.microdata import Microdata
+from shoal.data.schema import Role
+from shoal.masking.method import Masked, Parameter
+from shoal.masking.perturbing.columns import (
+    IN_ORDER,
+    Numbers,
+    in_order,
+    positions,
+    require_number,
+    shown_from,
+    side_by_side,
+    streams,
+    treated,
+)
+from shoal.masking.perturbing.moments import factor
+from shoal.privacy.model import PrivacyModel
+
+
+@dataclass(frozen=True)
+class Shuffling:
+    p: float = 0.5  # share of the residual's variance that is drawn anew
+
+    name: ClassVar[str] = "shuffling"
+    parameter: ClassVar[Parameter] = Parameter("p", 0.001, 1.0)
+
+    def __post_init__(self) -> None:
+        require_number(self.name, "p", self.p, most=1)
+
+    def mask(
+        self,
+        microdata: Microdata,
+        models: Sequence[PrivacyModel],
+        *,
+        suppression: float = 0.0,
+        seed: int | None = None,
+    ) -> Masked:
+        names = treated(self.name, microdata, IN_ORDER)
+        stream = streams(seed)
+        rng = {name: stream(name) for name in names}
+        modelled = self._modelled(microdata, rng)
+        return Masked(side_by_side(names, lambda name: _dealt(microdata, name, modelled[name], rng[name])))
+
+    def _modelled(self, microdata: Microdata, rng: Mapping[str, np.random.Generator]) -> dict[str, Numbers]:
+        """attribute -> the scores Y, NaN where it is missing."""
+        X, S = _scores(microdata, list(rng)), _scores(microdata, _unchanged(microdata))
+        missing, X, S = np.isnan(X), np.nan_to_num(X), np.nan_to_num(S)  # a missing score is 0, the mean
+        told = X @ S.T @ np.linalg.pinv(S @ S.T, hermitian=True) @ S
+        residual = np.where(missing, 0.0, X - told)
+        root = np.sqrt(np.count_nonzero(~missing, axis=1))
+        drawn = np.stack([own.standard_normal(len(microdata)) for own in rng.values()])
+        anew = factor(residual @ residual.T / np.outer(root, root)) @ drawn
+        Y = told + np.sqrt(1 - self.p) * residual + np.sqrt(self.p) * anew
+        return dict(zip(rng, np.where(missing, np.nan, Y), strict=True))
+
+
+def _dealt(microdata: Microdata, name: str, modelled: Numbers, rng: np.random.Generator) -> MaskedColumn:
+    """The i-th value goes to the record whose modelled score is the i-th."""
+    values_at = in_order(microdata, name, rng)
+    source = np.arange(len(microdata))
+    source[np.argsort(modelled)[: len(values_at)]] = values_at  # NaN comes last
+    return shown_from(microdata, name, source)
+
+
+def _unchanged(microdata: Microdata) -> list[str]:
+    """The attributes whose ranks are released as they are."""
+    shown = frozenset({Role.CONFIDENTIAL, Role.INSENSITIVE})
+    return [a.name for a in microdata.schema if a.roles <= shown and a.kind in IN_ORDER]
+
+
+def _scores(microdata: Microdata, names: Sequence[str]) -> Numbers:
+    """A row of normal scores an attribute: equal values have the score of their middle rank."""
+    from scipy.special import ndtri
+    from scipy.stats import rankdata
+
+    scores = np.full((len(names), len(microdata)), np.nan)
+    for name, row in zip(names, scores, strict=True):
+        at = positions(microdata, name)
+        present = ~np.isnan(at)
+        row[present] = ndtri((rankdata(at[present]) - 0.5) / np.count_nonzero(present))
+    return scores
