@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from shoal.assess import risk, utility
+    from shoal.compare.comparison import compare
+    from shoal.compare.result import Comparison
     from shoal.errors import InputError, PromiseError, ShoalError
     from shoal.masking.grouped import Grouped
     from shoal.masking.recoding.coarsening import Coarsened
@@ -32,6 +34,7 @@ __version__ = "0.1.0"
 # Loaded on first use, so that importing shoal costs next to nothing.
 _HOME = {
     "Coarsened": "shoal.masking.recoding.coarsening",
+    "Comparison": "shoal.compare.result",
     "CutPoints": "shoal.masking.recoding.cut_points",
     "GlobalRecoding": "shoal.masking.recoding.recode",
     "Grouped": "shoal.masking.grouped",
@@ -49,6 +52,7 @@ _HOME = {
     "Verdict": "shoal.privacy",
     "anonymize": "shoal.release",
     "check": "shoal.release",
+    "compare": "shoal.compare.comparison",
     "profile": "shoal.profile",
     "risk": "shoal.assess",
     "utility": "shoal.assess",
@@ -56,6 +60,7 @@ _HOME = {
 
 __all__ = [
     "Coarsened",
+    "Comparison",
     "CutPoints",
     "GlobalRecoding",
     "Grouped",
@@ -73,6 +78,7 @@ __all__ = [
     "Verdict",
     "anonymize",
     "check",
+    "compare",
     "profile",
     "risk",
     "utility",

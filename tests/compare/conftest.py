@@ -81,6 +81,11 @@ def correct_links(pair: Pair) -> float:
     return 0.25
 
 
+def correct_links_rank(pair: Pair) -> float:
+    """Another that is always the same."""
+    return 0.5
+
+
 @pytest.fixture
 def table() -> pl.DataFrame:
     rng = np.random.default_rng(3)
@@ -97,6 +102,7 @@ def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     measure("risk", "riskier")(nearness)
     measure("utility", "worse")(bent)
     measure("risk", "riskier")(correct_links)
+    measure("risk", "riskier")(correct_links_rank)
 
 
 def shift(name: str, *, random: bool = False, **choices: float) -> Contender:

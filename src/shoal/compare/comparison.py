@@ -106,7 +106,7 @@ def ask(
     if target is not None and not isfinite(target):
         raise InputError(f"A method cannot be brought to {target}: give a number to compare at.")
     judged = find_measure(risk, "risk"), find_measure(utility, "utility")
-    named = {name: find_measure(name) for name in (LINKS, *also)}
+    named = {name: find_measure(name) for name in (*LINKS, *also)}
     beside = tuple(measure for measure in named.values() if measure not in judged)
     if target is None:
         return Question(*judged, beside)
@@ -222,9 +222,6 @@ def _about_outcomes(outcomes: Sequence[Outcome], question: Question) -> list[str
                 f"{outcome.method} steps over a {question.fixed} of {question.target:g}: "
                 f"{outcome.setting} is nearest, with {found.level:.4g}."
             )
-    if question.fixed == "risk" and question.risk.name != LINKS:
-        notes.append(
-            f"Equal {question.risk.name} is not equal re-identification: mind the share of correct links, "
-            "of records whose nearest masked record is their own."
-        )
+    if question.fixed == "risk" and question.risk.name not in LINKS:
+        notes.append(f"Equal {question.risk.name} is not equal re-identification: mind the share of correct links.")
     return notes

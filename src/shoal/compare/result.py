@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Group
 
-LINKS = "correct_links"
+LINKS = ("correct_links", "correct_links_rank")  # by distance in standard deviations, and in ranks
 _BESIDE = 2  # measures in one table of those shown beside: more do not fit
 
 
@@ -117,7 +117,7 @@ class Comparison:
             "risk_se": risk.error,
             "utility": utility.mean,
             "utility_se": utility.error,
-            LINKS: outcome.measured[LINKS].mean,
+            **{name: outcome.measured[name].mean for name in LINKS},
             **{measure.name: outcome.measured[measure.name].mean for measure in self.question.beside},
         }
         if outcome.found is None:
@@ -149,16 +149,18 @@ class Comparison:
 
     def _legend(self) -> list[str]:
         """What the columns are."""
+        judged = (("risk", self.question.risk), ("utility", self.question.utility))
         return [
-            f"{about} is {measure.name}, higher is {measure.higher_is}: {measure.meaning}"
-            for about, measure in (("risk", self.question.risk), ("utility", self.question.utility))
+            *(f"{about} is {found.name}, higher is {found.higher_is}: {found.meaning}" for about, found in judged),
+            "links are correct ones: the share of people whose nearest masked record is their own, by distance in "
+            "standard deviations, and by ranks.",
         ]
 
     def _sheets(self) -> list[Sheet]:
         question = self.question
         title = f"At {question.fixed} {question.target:g}, best {question.ranked_by.about} first"
         sheets = [self._sheet(title, self.outcomes), self._sheet("The whole curves", self.curves)]
-        others = [measure for measure in question.beside if measure.name != LINKS]
+        others = [measure for measure in question.beside if measure.name not in LINKS]
         for start in range(0, len(others), _BESIDE):
             part = others[start : start + _BESIDE]
             rows = [
@@ -176,11 +178,11 @@ class Comparison:
                 one.method if one.found is None or one.found.attainable else f"{one.method} (out of reach)",
                 one.setting,
                 *(_shown(one.measured[name]) for name in judged),
-                f"{one.measured[LINKS].mean:.1%}",
+                *(f"{one.measured[name].mean:.1%}" for name in LINKS),
             )
             for one in outcomes
         ]
-        return Sheet(title, ("method", "parameter", "risk", "utility", "correct links"), rows, numbers=4)
+        return Sheet(title, ("method", "parameter", "risk", "utility", "links", "by ranks"), rows, numbers=5)
 
     def plot(self) -> Figure:
         """Risk across, utility upwards: a curve a method, and a mark where it reaches what was asked."""
@@ -199,4 +201,4 @@ class Comparison:
 
 
 def _shown(estimate: Estimate) -> str:
-    return f"{estimate.mean:.4g}" + (f" ±{estimate.error:.2g}" if estimate.error else "")
+    return f"{estimate.mean:#.4g}" + (f" ±{estimate.error:.1g}" if estimate.error else "")

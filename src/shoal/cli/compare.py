@@ -1,0 +1,120 @@
+"""`shoal compare`: which method keeps most of the data's value at the risk one can accept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from shoal.cli import options as opt
+
+_QUESTION, _CACHE = "Question", "Cache"
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=_EXAMPLES)(compare)
+
+
+_EXAMPLES = """Examples:
+
+shoal compare d.csv --attributes age,income,tax --at-risk 0.45
+
+shoal compare d.csv --methods mdav,noise,mymodule:mymethod --frontier --plot frontier.svg"""
+
+
+def compare(
+    source: Annotated[str, typer.Argument(metavar="FILE", help="The original table.")],
+    attributes: Annotated[
+        list[str] | None,
+        typer.Option("--attributes", metavar="A,B", help="Columns to mask; all, if none are named."),
+    ] = None,
+    methods: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--methods",
+            metavar="A,B",
+            help="mdav, mdav+, individual, noise, mnoise, swap, pram, shuffle, resample, hilbert, sorted, kd, "
+            "kd-median, coarsen, or one's own as module:function. If not given: mdav,noise,swap,mnoise.",
+        ),
+    ] = None,
+    at_risk: Annotated[
+        float | None, typer.Option(help="Bring all to this risk, rank by utility.", rich_help_panel=_QUESTION)
+    ] = None,
+    at_utility: Annotated[
+        float | None, typer.Option(help="Bring all to this utility, rank by risk.", rich_help_panel=_QUESTION)
+    ] = None,
+    frontier: Annotated[
+        bool, typer.Option("--frontier", help="Trace the whole curve of each method.", rich_help_panel=_QUESTION)
+    ] = False,
+    risk: Annotated[
+        str, typer.Option(metavar="NAME", help="The measure of risk.", rich_help_panel=_QUESTION)
+    ] = "rank_linkage",
+    utility: Annotated[
+        str, typer.Option(metavar="NAME", help="The measure of utility.", rich_help_panel=_QUESTION)
+    ] = "earth_movers_distance",
+    also: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME,NAME", help="Measures to show beside.", rich_help_panel=_QUESTION),
+    ] = None,
+    runs: Annotated[
+        int, typer.Option(min=1, help="Random methods are averaged over so many.", rich_help_panel=_QUESTION)
+    ] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Of the runs.", rich_help_panel=_QUESTION)] = 0,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Draw risk against utility (PNG, SVG or PDF).")
+    ] = None,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where numbers measured are kept; otherwise your cache folder.", rich_help_panel=_CACHE
+        ),
+    ] = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Keep nothing, measure anew.", rich_help_panel=_CACHE)
+    ] = False,
+    policy: opt.PolicyFile = None,
+    kind: opt.Kinds = None,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    decimal: opt.Decimal = None,
+    text: opt.Text = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Compare masking methods at equal risk or equal utility, best first."""
+    from shoal.cli.console import say, show, stages
+    from shoal.compare.cache import user_cache
+    from shoal.compare.calibrate import TYPICAL
+    from shoal.compare.comparison import METHODS, POINTS, ask
+    from shoal.compare.comparison import compare as run
+    from shoal.errors import InputError
+    from shoal.report.comparison import check_plot, write_plot
+
+    if cache is not None and no_cache:
+        raise InputError("Give --cache or --no-cache, not both.")
+    opt.check_paths([source, policy], None, [plot])
+    if plot is not None:
+        check_plot(plot)
+    named = opt.split(methods) or METHODS
+    others = opt.split(also)
+    ask(risk, utility, others, at_risk, at_utility, frontier)  # refused before the file is read
+    kept = None if no_cache else cache or user_cache()
+    steps = len(named) * ((TYPICAL + 1) * (at_risk is not None or at_utility is not None) + POINTS * frontier)
+    try:
+        with stages("compare", 2 + steps) as step:
+            step("reading")
+            table = opt.read(source, delimiter, encoding, decimal, text)
+            chosen = opt.make_policy(policy, attributes, kinds=kind)
+            if not chosen.quasi_identifiers:
+                chosen = opt.make_policy(chosen, table.columns)
+            found = run(
+                table, chosen, named, at_risk=at_risk, at_utility=at_utility, risk=risk, utility=utility, also=others,
+                runs=runs, seed=seed, frontier=frontier, cache=kept, progress=step,
+            )  # fmt: skip
+            step("done")
+    except KeyboardInterrupt:
+        say("Interrupted. " + (f"What was measured is kept in {kept}: ask again to go on." if kept else ""))
+        raise typer.Exit(130) from None
+    if plot is not None:
+        write_plot(found.plot(), plot)
+    show(found, as_json)
