@@ -45,6 +45,33 @@ def discharges(
     say(f"{rows:,} discharges written to {output}.")
 
 
+@_sample.command(
+    epilog="""Examples:
+
+shoal sample purchases --customers 400 --seed 7 -o t.csv
+
+shoal sample purchases --customers 100000 -o t.parquet"""
+)
+def purchases(
+    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where the table goes.")],
+    customers: Annotated[int, typer.Option(help="How many customers; about 95 records each.")] = 400,
+    seed: Annotated[int | None, typer.Option(min=0, help="Makes the table repeatable.")] = None,
+) -> None:
+    """Synthetic purchase histories: customer, invoice, date, time, good, price and quantity."""
+    from shoal.cli.console import say, stages
+    from shoal.data.files import write_table
+    from shoal.data.purchases import purchases as generate
+
+    opt.check_paths([], output)
+    with stages("sample", 3) as step:
+        step("generating")
+        table = generate(customers, seed)
+        step("writing")
+        write_table(table, output)
+        step("done")
+    say(f"{table.height:,} records of {customers:,} customers written to {output}.")
+
+
 _REGENERATE_EXAMPLES = """Examples:
 
 shoal regenerate masked.csv -o plain.csv --counts counts.csv

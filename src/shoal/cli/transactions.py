@@ -1,0 +1,159 @@
+"""`shoal transactions`: purchase histories, many records a customer (paper 4)."""
+
+from __future__ import annotations
+
+import datetime as dt
+from functools import partial
+from typing import Annotated
+
+import typer
+
+from shoal.cli import options as opt
+
+transactions = typer.Typer(no_args_is_help=True, help="Purchase histories: how exposed they are, and safe releases.")
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(transactions, name="transactions")
+
+
+_COLUMNS = "Columns (names, or numbers from 1 with --no-header)"
+Customer = Annotated[str, typer.Option(metavar="COLUMN", help="Who bought.", rich_help_panel=_COLUMNS)]
+Item = Annotated[str, typer.Option(metavar="COLUMN", help="What was bought.", rich_help_panel=_COLUMNS)]
+Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="When, as a date or more.", rich_help_panel=_COLUMNS)]
+Price = Annotated[str | None, typer.Option(metavar="COLUMN", help="Price of one.", rich_help_panel=_COLUMNS)]
+Quantity = Annotated[str | None, typer.Option(metavar="COLUMN", help="How many.", rich_help_panel=_COLUMNS)]
+NoHeader = Annotated[
+    bool, typer.Option("--no-header", help="The first line is a record already.", rich_help_panel="Files")
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="Makes a run repeatable.")]
+
+
+@transactions.command(
+    epilog="""Examples:
+
+shoal transactions attack t.csv released.csv --customer 1 --item 5 --no-header --truth pseudonyms.csv
+
+shoal transactions attack t.csv released.csv --customer id --item good --known 3 --seed 1 --json"""
+)
+def attack(
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The transactions as they were.")],
+    masked: Annotated[str, typer.Argument(metavar="MASKED", help="The transactions as released.")],
+    customer: Customer,
+    item: Item,
+    time: Time = None,
+    quantity: Quantity = None,
+    truth: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Who is who: a table of pseudonym and customer. Otherwise names are the same."
+        ),
+    ] = None,
+    known: Annotated[int | None, typer.Option(metavar="M", help="The intruder knows M items of each customer.")] = None,
+    first: Annotated[
+        dt.datetime | None,
+        typer.Option("--from", formats=["%Y-%m-%d"], help="The intruder knows what was bought from this day on."),
+    ] = None,
+    last: Annotated[
+        dt.datetime | None, typer.Option("--to", formats=["%Y-%m-%d"], help="Until this day, itself included.")
+    ] = None,
+    similarity: Annotated[str, typer.Option(help="jaccard, tfidf (cosine) or weighted (by quantity).")] = "jaccard",
+    one_to_one: Annotated[bool, typer.Option("--one-to-one", help="Also link every original only once.")] = False,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="Where each customer's guess goes.")
+    ] = None,
+    seed: Seed = None,
+    no_header: NoHeader = False,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    decimal: opt.Decimal = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Link each released customer to the most similar original, and count how many are found (Algorithm 1)."""
+    from shoal.cli.console import show, stages
+    from shoal.data.files import write_table
+    from shoal.transactions.attack import jaccard_attack, read_truth
+    from shoal.transactions.histories import read_histories
+
+    opt.check_paths([original, masked, truth], output)
+    window = (
+        None if first is None and last is None else (first.date() if first else None, last.date() if last else None)
+    )
+    with stages("attack", 3) as step:
+        step("reading")
+        secret = read_truth(truth) if truth is not None else None
+        read = partial(read_histories, customer=customer, item=item, quantity=quantity, header=not no_header)
+        read = partial(read, delimiter=delimiter, encoding=encoding, decimal=decimal)
+        before, after = read(original, time=time), read(masked)
+        step("attacking")
+        result = jaccard_attack(
+            before,
+            after,
+            truth=secret,
+            known=known,
+            window=window,
+            similarity=similarity,  # type: ignore[arg-type]
+            one_to_one=one_to_one,
+            seed=seed,
+        )
+        step("done")
+    if output is not None:
+        write_table(result.guesses, output)
+    show(result, as_json)
+
+
+@transactions.command(
+    epilog="""Examples:
+
+shoal transactions risk t.csv --customer 1 --item 5 --time 3 --price 6 --no-header
+
+shoal transactions risk t.parquet --customer CustomerID --item StockCode --time InvoiceDate --json"""
+)
+def risk(
+    source: Annotated[str, typer.Argument(metavar="FILE", help="A table of transactions.")],
+    customer: Customer,
+    item: Item,
+    time: Time = None,
+    price: Price = None,
+    customers: Annotated[
+        str | None, typer.Option(metavar="FILE", help="A table of all customers: each must have bought something.")
+    ] = None,
+    seed: Seed = None,
+    no_header: NoHeader = False,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    decimal: opt.Decimal = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Show how alike customers are, and whom a few known purchases single out."""
+    from shoal.cli.console import out, say, show, stages
+    from shoal.transactions.characteristics import characteristics
+    from shoal.transactions.histories import check_customer_table, read_histories
+    from shoal.transactions.unicity import RULE, unicity
+
+    with stages("risk", 4) as step:
+        step("reading")
+        histories = read_histories(
+            source,
+            customer=customer,
+            item=item,
+            time=time,
+            price=price,
+            header=not no_header,
+            delimiter=delimiter,
+            encoding=encoding,
+            decimal=decimal,
+        )
+        if customers is not None:
+            check_customer_table(histories, customers, header=not no_header, delimiter=delimiter, encoding=encoding)
+        step("comparing customers")
+        alike = characteristics(histories, seed=seed)
+        step("drawing purchases")
+        unique = unicity(histories, seed=seed)
+        step("done")
+    if as_json:
+        show(alike.to_dict() | {"unicity": unique.to_dict()}, as_json)
+        return
+    out.print(alike)
+    out.print(unique)
+    say(RULE)
