@@ -1,0 +1,210 @@
+"""Dummy records: all customers of a cluster are shown with the same set of goods (paper 4, section 3.1; SPEC 5.5).
+
+For each customer u of cluster x and each good of I(x) that u did not buy one record is added. It is a copy of a real
+record of that good, by a member of the same cluster: its time, price and quantity are those of a purchase that took
+place. Dummies of one customer that come from one basket make one basket, and all baskets are numbered anew.
+
+Where a good has few buyers in a cluster, taking it away from them costs less than giving it to all others: within
+their limits, records of such goods are altered to goods of the cluster that their customer lacks, or deleted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.transactions.clustering import Labels
+from shoal.transactions.histories import Histories, in_random_order
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Codes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Padded:
+    """Records as they will be shown: whose they are, and which real records they are like.
+
+    The first are real ones, then those altered, then the dummies: this order never leaves the custodian's hands.
+    """
+
+    customer: Codes  # record -> customer
+    like: Codes  # record -> the real record from which good and price come
+    when: Codes  # record -> the real record from which time, quantity and basket come
+    kept: int
+    altered: int
+    deleted: int
+
+    @property
+    def dummies(self) -> int:
+        return len(self.customer) - self.kept - self.altered
+
+
+def unions(sets: csr_array, label: Labels) -> csr_array:
+    """Clusters by items: how many members of the cluster hold the item; I(x) is where any does."""
+    from scipy.sparse import csr_array
+
+    n = len(label)
+    members = csr_array((np.ones(n, np.int32), (label, np.arange(n))), shape=(int(label.max()) + 1, n))
+    held = members @ sets
+    held.sort_indices()
+    return held
+
+
+def count_dummies(sets: csr_array, label: Labels) -> int:
+    """The number of dummies of a clustering: the sum over customers of |I(x)| - |I(u)|."""
+    return int(np.diff(unions(sets, label).indptr)[label].sum() - sets.nnz)
+
+
+def pad(
+    histories: Histories, label: Labels, *, delete: float = 0.0, alter: float = 0.0, seed: int | None = None
+) -> Padded:
+    """Adds the dummies; before that, alters and deletes up to these shares of the records where that costs less."""
+    rng = np.random.default_rng(seed)
+    n = len(histories)
+    held = unions(histories.sets, label)
+    cell = _cells(held, label[histories.customer], histories.item)
+    altered = _costly(held, label, cell, int(alter * n))
+    gone = _costly(held, label, cell, int(delete * n), spared=altered) | altered
+    shown = np.flatnonzero(~gone[cell])
+    donors = _Donors.of(held, cell, shown, rng)
+    lacking = _lacking(histories.sets, held, label, ~gone)
+    customer = np.repeat(np.arange(len(label), dtype=np.int32), np.diff(lacking.indptr))
+    dummy = donors.of_cells(lacking.data - 1)
+    taken, stands_for = _alterations(np.flatnonzero(altered[cell]), histories.customer, lacking, rng)
+    good = donors.of_clusters(label[histories.customer[taken]])  # where nothing is lacking, something is bought again
+    good[stands_for >= 0] = dummy[stands_for[stands_for >= 0]]
+    needed = np.ones(len(dummy), np.bool_)
+    needed[stands_for[stands_for >= 0]] = False
+    return Padded(
+        customer=np.concatenate([histories.customer[shown], histories.customer[taken], customer[needed]]),
+        like=np.concatenate([shown, good, dummy[needed]]).astype(np.int32),
+        when=np.concatenate([shown, taken, dummy[needed]]).astype(np.int32),
+        kept=len(shown),
+        altered=len(taken),
+        deleted=n - len(shown) - len(taken),
+    )
+
+
+def padded_table(histories: Histories, padded: Padded, names: pl.Series, seed: int | None = None) -> pl.DataFrame:
+    """The records in the columns that have a role, with `names` for customers and new numbers for baskets."""
+    roles, table = histories.roles, histories.table
+    source = {roles.item: padded.like, roles.price: padded.like, roles.time: padded.when, roles.quantity: padded.when}
+    columns = []
+    for name in (name for name in table.columns if name in roles.named.values()):
+        if name == roles.customer:
+            columns.append(names.gather(padded.customer).alias(name))
+        elif name == roles.basket:
+            columns.append(_new_baskets(table[name], padded, seed).alias(name))
+        else:
+            columns.append(table[name].gather(source[name]))
+    return pl.DataFrame(columns)
+
+
+# ---- goods of a cluster: a cell is a cluster and a good that some member holds, in the order of `held`
+
+
+def _cells(held: csr_array, cluster: Codes, item: Codes) -> npt.NDArray[np.int64]:
+    """The cell of each record."""
+    rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
+    key = rows * held.shape[1] + held.indices
+    found: npt.NDArray[np.int64] = np.searchsorted(key, cluster.astype(np.int64) * held.shape[1] + item)
+    return found
+
+
+def _costly(
+    held: csr_array,
+    label: Labels,
+    cell: npt.NDArray[np.int64],
+    budget: int,
+    spared: npt.NDArray[np.bool_] | None = None,
+) -> npt.NDArray[np.bool_]:
+    """The cells that need more dummies than they have records: those that save most a record, within the budget.
+
+    The good that most members hold stays in every cluster: nobody is left with nothing.
+    """
+    rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
+    saved = np.bincount(label)[rows] - held.data
+    records = np.bincount(cell, minlength=held.nnz)
+    worth = saved > records
+    worth[np.lexsort([-held.data, rows])[held.indptr[:-1]]] = False
+    if spared is not None:
+        worth &= ~spared
+    best = np.flatnonzero(worth)
+    best = best[np.argsort(-saved[best] / records[best], kind="stable")]
+    chosen = np.zeros(held.nnz, np.bool_)
+    chosen[best[np.cumsum(records[best]) <= budget]] = True
+    return chosen
+
+
+def _lacking(sets: csr_array, held: csr_array, label: Labels, remains: npt.NDArray[np.bool_]) -> csr_array:
+    """Customers by items: 1 + the cell, where a remaining good of the cluster is not the customer's own."""
+    from scipy.sparse import csr_array
+
+    numbers = np.where(remains, np.arange(1, held.nnz + 1, dtype=np.int32), 0)
+    numbered = csr_array((numbers, held.indices, held.indptr), shape=held.shape)
+    numbered.eliminate_zeros()
+    shown = numbered[label]
+    lacking = csr_array(shown - shown.multiply(sets))
+    lacking.eliminate_zeros()
+    return lacking
+
+
+@dataclass(frozen=True)
+class _Donors:
+    """Real records that are shown, cell after cell and so cluster after cluster."""
+
+    records: npt.NDArray[np.int64]
+    of_cell: npt.NDArray[np.int64]  # where each cell's records begin; one more entry at the end
+    of_cluster: npt.NDArray[np.int64]
+    rng: np.random.Generator
+
+    @classmethod
+    def of(
+        cls,
+        held: csr_array,
+        cell: npt.NDArray[np.int64],
+        shown: npt.NDArray[np.int64],
+        rng: np.random.Generator,
+    ) -> _Donors:
+        ends = np.cumsum(np.bincount(cell[shown], minlength=held.nnz))
+        of_cell = np.append(0, ends)
+        return cls(shown[np.argsort(cell[shown], kind="stable")], of_cell, of_cell[held.indptr], rng)
+
+    def of_cells(self, cells: Codes) -> npt.NDArray[np.int64]:
+        """A record of each cell, by lot."""
+        return self._drawn(self.of_cell, cells)
+
+    def of_clusters(self, clusters: Codes) -> npt.NDArray[np.int64]:
+        """A record of each cluster, by lot."""
+        return self._drawn(self.of_cluster, clusters)
+
+    def _drawn(self, starts: npt.NDArray[np.int64], which: Codes) -> npt.NDArray[np.int64]:
+        return self.records[self.rng.integers(starts[which], starts[which + 1])]
+
+
+def _alterations(
+    records: npt.NDArray[np.int64], customer: Codes, lacking: csr_array, rng: np.random.Generator
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The records to alter, and which lacking good of its customer each stands for, by lot; -1 when all are there."""
+    records = records[np.argsort(customer[records], kind="stable")]
+    whose = customer[records]
+    rank = np.arange(len(records)) - np.searchsorted(whose, whose)
+    starts = lacking.indptr
+    stands_for = np.full(len(records), -1, np.int64)
+    found = rank < starts[whose + 1] - starts[whose]
+    stands_for[found] = in_random_order(lacking, rng)[starts[whose[found]] + rank[found]]
+    return records, stands_for
+
+
+def _new_baskets(baskets: pl.Series, padded: Padded, seed: int | None) -> pl.Series:
+    """Numbers from 1 by lot: one for each basket of a customer, and for each that his dummies were copied from."""
+    pairs = pl.DataFrame({"customer": padded.customer, "basket": baskets.gather(padded.when)})
+    number = pairs.select(pl.struct("customer", "basket").rank("dense")).to_series().to_numpy() - 1
+    order = np.random.default_rng(seed).permutation(int(number.max()) + 1)
+    return pl.Series(order[number] + 1)

@@ -1,0 +1,257 @@
+"""A release of purchase histories in which nobody stands alone (paper 4, sections 3.3 and 3.4).
+
+Customers are clustered, every cluster is filled up with dummy records until its members have the same set of goods,
+and customers get new numbers. What is promised is judged on the finished output, and again on the written file before
+it gets its name: every customer shares the set of goods with at least s_min - 1 others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.files import atomic_write, write_table
+from shoal.errors import InputError, PromiseError, did_you_mean, require
+from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.transactions.attack import Attack, jaccard_attack
+from shoal.transactions.balanced import balanced_clusters
+from shoal.transactions.balancing import balance
+from shoal.transactions.characteristics import Characteristics, characteristics
+from shoal.transactions.clustering import Labels, cosine_k_means
+from shoal.transactions.dummies import Padded, pad, padded_table
+from shoal.transactions.histories import Histories, histories_of, read_histories
+from shoal.transactions.pseudonyms import fresh_key, pseudonyms
+from shoal.transactions.theory import best_clusters, expected_dummies
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from scipy.sparse import csr_array
+
+Clustering = Literal["balanced", "method-2", "method-1"]
+CLUSTERINGS: tuple[Clustering, ...] = ("balanced", "method-2", "method-1")
+STARTS = 10  # of k-means
+ATTACKED, SAMPLED = 20_000, 2_000  # customers all of whom are attacked; of more than that so many, drawn at random
+RESIDUAL = (
+    "Sets of goods are hidden; times, prices, quantities and the number of records of a good are those of real "
+    "purchases. An intruder who knows them exactly may still find someone by them."
+)
+
+
+@dataclass(frozen=True)
+class TransactionRelease:
+    """Histories of which at least `least` share each set of goods. Only `table` is for the public."""
+
+    table: pl.DataFrame  # what is released, in random order
+    original: Histories = field(repr=False)
+    method: Clustering
+    label: Labels = field(repr=False)  # customer -> cluster
+    least: int  # customers who share a set of goods: what is promised, and was found again in the table
+    padded: Padded = field(repr=False)
+    order: npt.NDArray[np.int64] = field(repr=False)  # released record -> record of `padded`
+    names: pl.Series = field(repr=False)  # customer -> pseudonym
+    notes: tuple[str, ...] = ()
+    seed: int | None = field(default=None, repr=False)
+
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        return np.bincount(self.label)
+
+    @property
+    def secret_map(self) -> pl.DataFrame:
+        """Who is who, for the custodian alone."""
+        return pl.DataFrame({"pseudonym": self.names, "customer": self.original.customers}).sort("pseudonym")
+
+    @property
+    def origins(self) -> pl.DataFrame:
+        """What each released record is and which record it comes from, for the custodian alone."""
+        kinds = pl.Series(["kept", "altered", "dummy"], dtype=pl.Categorical)
+        number = np.repeat([0, 1, 2], [self.padded.kept, self.padded.altered, self.padded.dummies])[self.order]
+        source = self.padded.like[self.order].astype(np.int64) + 1
+        return pl.DataFrame({"origin": kinds.gather(number), "like_record": source})
+
+    @cached_property
+    def characteristics(self) -> Characteristics:
+        return characteristics(self.original, seed=self.seed)
+
+    @cached_property
+    def attack(self) -> Attack:
+        """Algorithm 1 against the release; of very many customers a random sample is attacked."""
+        table, roles = self.table, self.original.roles
+        n = len(self.names)
+        if n > ATTACKED:
+            drawn = np.random.default_rng(self.seed).choice(n, SAMPLED, replace=False)
+            table = table.filter(pl.col(roles.customer).is_in(self.names.gather(drawn).implode()))
+        return jaccard_attack(self.original, histories_of(table, roles), truth=self.secret_map)
+
+    @property
+    def expected_dummies(self) -> float:
+        """By Eq. 3, from the mean size of histories and what two customers share."""
+        about = self.characteristics
+        return expected_dummies(about.customers, about.goods_a_customer, about.h, len(self.sizes))
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the custodian."""
+        return {
+            "customers": len(self.names),
+            "records": self.table.height,
+            "original_records": len(self.original),
+            "method": self.method,
+            "clusters": len(self.sizes),
+            "smallest_cluster": int(self.sizes.min()),
+            "largest_cluster": int(self.sizes.max()),
+            "dummies": self.padded.dummies,
+            "altered": self.padded.altered,
+            "deleted": self.padded.deleted,
+            "dummies_in_theory": self.expected_dummies,
+            "reid": self.attack.reid,
+            "reid_fair": self.attack.reid_fair,
+            "attacked": self.attack.guesses.height,
+            "jaccard": self.attack.own_similarity,
+            "notes": list(self.notes),
+        }
+
+    def __rich__(self) -> Group:
+        return for_terminal(self._sheets())
+
+    def _repr_html_(self) -> str:
+        return for_notebook(self._sheets())
+
+    def _sheets(self) -> list[Sheet]:
+        facts = self.to_dict()
+        shown = [
+            (name.replace("_", " "), f"{value:,.4f}" if name in ("reid", "reid_fair", "jaccard") else f"{value:,.0f}")
+            for name, value in facts.items()
+            if name not in ("method", "notes")
+        ]
+        return [Sheet(f"Purchase histories, {self.method}", ("", "value"), shown)]
+
+    def write(
+        self, path: str | Path, *, secret_map: str | Path | None = None, log: str | Path | None = None
+    ) -> TransactionRelease:
+        """Writes the release once the file holds what is promised; the map and the log after it, if it got its name."""
+
+        def judge_file(written: Path) -> None:
+            roles = self.original.roles
+            refuse_distinct(read_histories(written, customer=roles.customer, item=roles.item), self.least)
+
+        with ExitStack() as beside:
+            for target, content in ((secret_map, self.secret_map), (log, self.origins)):
+                if target is not None:
+                    content.write_csv(beside.enter_context(atomic_write(target)))
+            write_table(self.table, path, before_commit=judge_file)
+        return self
+
+
+def anonymize_transactions(
+    histories: Histories,
+    *,
+    clusters: int | None = None,
+    min_size: int | None = None,
+    method: Clustering = "balanced",
+    delete: float = 0.0,
+    alter: float = 0.0,
+    key: bytes | None = None,
+    seed: int | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> TransactionRelease:
+    """Masks the histories, and hands out the release only if every customer shares his set of goods with enough others.
+
+    Of `clusters` and `min_size` either may be left out: as many clusters as have room, or the largest size that is
+    possible; if both are, the paper's best number of clusters. `delete` and `alter` are the largest shares of records
+    that may be deleted or altered where that costs less than dummies. Without a `key` pseudonyms are new in every run.
+    """
+    say = progress or (lambda stage: None)
+    for name, share in (("delete", delete), ("alter", alter)):
+        require("the release", name, share, "a share of records from 0 to 1", holds=0 <= share <= 1)
+    say("clustering customers")
+    clusters, least = sizes_asked(histories, clusters, min_size, method)
+    label = cluster_customers(histories.sets, clusters, least, method=method, seed=seed)
+    say("adding dummies")
+    padded = pad(histories, label, delete=delete, alter=alter, seed=seed)
+    names = pseudonyms(histories.customers, key or fresh_key())
+    order = np.random.default_rng(seed).permutation(len(padded.customer))
+    table = padded_table(histories, padded, names, seed)[order]
+    say("judging the result")
+    refuse_distinct(histories_of(table, histories.roles), least)
+    notes = (*_notes(histories, method, label), RESIDUAL)
+    return TransactionRelease(table, histories, method, label, least, padded, order, names, notes, seed)
+
+
+def sizes_asked(
+    histories: Histories, clusters: int | None, min_size: int | None, method: Clustering
+) -> tuple[int, int]:
+    """The number of clusters, and how many customers each must hold (SPEC 5.9); refused where that cannot be."""
+    n = len(histories.customers)
+    if method not in CLUSTERINGS:
+        hint = did_you_mean(method, CLUSTERINGS)
+        raise InputError(f"There is no method {method!r}: known are {', '.join(CLUSTERINGS)}.{hint}")
+    if method == "method-1" and min_size is not None:
+        raise InputError("Method 1 cannot promise a least size of clusters: leave it out, or take 'balanced'.")
+    require("the release", "clusters", clusters, "1 or more", holds=clusters is None or clusters >= 1)
+    require("the release", "min_size", min_size, "1 or more", holds=min_size is None or min_size >= 1)
+    if clusters is not None and clusters > n:
+        raise InputError(f"{clusters:,} clusters are more than the {n:,} customers: ask for fewer.")
+    if min_size is not None and min_size > n:
+        raise InputError(f"Clusters of {min_size:,} are larger than the {n:,} customers there are: ask for less.")
+    if clusters is None and min_size is None:
+        about = characteristics(histories)
+        clusters = min(best_clusters(n, about.goods_a_customer, about.h), n // 2)
+    clusters = clusters or n // (min_size or 1)
+    min_size = min_size or n // clusters
+    if clusters * min_size > n:
+        raise InputError(
+            f"{clusters:,} clusters of at least {min_size:,} need {clusters * min_size:,} customers, there are {n:,}: "
+            f"ask for at most {n // min_size:,} clusters, or for a size of at most {n // clusters:,}."
+        )
+    return clusters, 1 if method == "method-1" else min_size
+
+
+def cluster_customers(
+    sets: csr_array, clusters: int, min_size: int, *, method: Clustering = "balanced", seed: int | None = None
+) -> Labels:
+    """customer -> cluster, by Method 1, by Method 2 or by the one that needs the fewest dummies."""
+    if method == "balanced":
+        return balanced_clusters(sets, clusters, min_size, seed=seed)
+    found = cosine_k_means(sets, clusters, seed=seed, starts=STARTS)
+    return found if method == "method-1" else balance(sets, found, min_size)
+
+
+def alike(histories: Histories) -> npt.NDArray[np.int64]:
+    """How many customers share each set of goods that occurs.
+
+    Sets are told apart by two sums of random 62-bit numbers, one a good: two of them agree by a chance of 2^-124.
+    """
+    sets = histories.sets
+    numbers = np.random.default_rng(0).integers(2**62, size=(sets.shape[1], 2))
+    sums: npt.NDArray[np.int64] = sets.astype(np.int64) @ numbers
+    return np.unique(sums, axis=0, return_counts=True)[1]
+
+
+def refuse_distinct(histories: Histories, least: int) -> None:
+    """Raises unless each set of goods is that of at least so many customers."""
+    fewest = int(alike(histories).min())
+    if fewest < least:
+        raise PromiseError(
+            f"A set of goods is that of {fewest} customer{'s' * (fewest > 1)} only, {least} were promised: "
+            "nothing is released."
+        )
+
+
+def _notes(histories: Histories, method: Clustering, label: Labels) -> tuple[str, ...]:
+    named = histories.roles.named.values()
+    unnamed = ", ".join(repr(name) for name in histories.table.columns if name not in named)
+    notes = [f"No role names {unnamed}: left out of the release."] if unnamed else []
+    alone = int((np.bincount(label) == 1).sum())
+    if method == "method-1" and alone:
+        notes.append(
+            f"Method 1 leaves {alone:,} customer{'s' * (alone > 1)} alone in a cluster, whom anybody can find."
+        )
+    return tuple(notes)
