@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from shoal.data.frames import to_polars
+from shoal.measure import About, Measured, Pair, evaluate
 from shoal.policy import Policy
 from shoal.risk.measure import Risk, assess_risk
-from shoal.utility.measure import Utility, assess_utility
+from shoal.utility.measure import Utility, assess_utility, read_both, why_unpaired
 
 
 def risk(frame: Any, policy: Policy, *, when: Sequence[str] = ()) -> Risk:
@@ -17,8 +18,19 @@ def risk(frame: Any, policy: Policy, *, when: Sequence[str] = ()) -> Risk:
     return assess_risk(table, policy.schema(table, released=True), when=when, groups=policy.groups)
 
 
-def utility(original: Any, masked: Any, policy: Policy) -> Utility:
-    """What the masked table kept of the original one."""
+def utility(original: Any, masked: Any, policy: Policy, *, paired: bool | None = None) -> Utility:
+    """What the masked table kept of the original one; `paired`: whether row i of both is the same person."""
     before, _ = to_polars(original)
     after, _ = to_polars(masked)
-    return assess_utility(before, after, policy.schema(before))
+    return assess_utility(before, after, policy.schema(before), paired=paired)
+
+
+def measured(
+    original: Any, masked: Any, policy: Policy, about: About, names: Sequence[str], *, paired: bool | None = None
+) -> Measured:
+    """Measures of risk or utility by their names (`all` for every one), or one's own by `module:function`."""
+    before, _ = to_polars(original)
+    after, _ = to_polars(masked)
+    microdata, cells = read_both(before, after, policy.schema(before))
+    unpaired = why_unpaired(microdata, cells, after.height, paired)
+    return evaluate(Pair.of(microdata, cells), names, about, unpaired=unpaired)

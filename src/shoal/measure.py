@@ -1,6 +1,7 @@
 """Measures: named numbers over an original table and what was released of it.
 
-A new measure is one function with a decorator; `shoal compare`, the report and the command line know it at once:
+A new measure is one function with a decorator; `shoal compare`, the report and the command line know it at once. One
+that has no value for a table says why by an InputError:
 
     @measure("utility", "worse")
     def mean_difference(pair: Pair) -> float:
@@ -10,11 +11,13 @@ A new measure is one function with a decorator; `shoal compare`, the report and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +26,10 @@ from shoal.data.masked import MaskedColumn
 from shoal.data.microdata import MISSING, Microdata
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError, did_you_mean
+from shoal.sheet import Sheet, for_notebook, for_terminal
+
+if TYPE_CHECKING:
+    from rich.console import Group
 
 Matrix = npt.NDArray[np.float64]
 About = Literal["risk", "utility"]
@@ -70,11 +77,26 @@ class Pair:
     def ordered(self) -> Pair:
         """The attributes whose values stand in an order, and vary: all that distances and moments can be asked of."""
         in_order = np.array([a.kind is not Kind.NOMINAL for a in self.attributes], np.bool_)
-        low, high = np.nanmin(self.original, axis=0), np.nanmax(self.original, axis=0)
+        low, high = self.ends
         wanted = in_order & (high > low)
         if not wanted.any():
             raise InputError("No attribute is numeric, ordinal or a date and varies: there is nothing to measure.")
         return self if wanted.all() else self.only(wanted)
+
+    @cached_property
+    def ends(self) -> tuple[Matrix, Matrix]:
+        """The original's least and greatest position of each attribute; NaN where all are missing."""
+        return np.fmin.reduce(self.original, axis=0), np.fmax.reduce(self.original, axis=0)
+
+    @cached_property
+    def standardised(self) -> tuple[Matrix, Matrix]:
+        """The ordered attributes of both tables, in the original's standard deviations from its mean; missing: 0."""
+        pair = self.ordered
+        mean = np.nanmean(pair.original, axis=0)
+        deviation = np.sqrt(np.nanmean((pair.original - mean) ** 2, axis=0))
+        deviation[deviation == 0.0] = 1.0  # values so near that the square of their distance is none
+        before, after = (np.nan_to_num((table - mean) / deviation) for table in (pair.original, pair.masked))
+        return before, after
 
     @cached_property
     def released(self) -> Matrix:
@@ -104,16 +126,20 @@ class Measure:
     meaning: str
     function: Callable[..., float]
     needs_pairs: bool = False  # compares each record with itself: not defined on a shuffled release
+    how: Callable[[Pair], str] | None = None  # says where a value is not the exact one of all records
 
     def __call__(self, pair: Pair, **options: Any) -> float:
-        return float(self.function(pair, **options))
+        value = float(self.function(pair, **options))
+        if not np.isfinite(value):
+            raise InputError(f"The measure {self.name!r} has no finite value on these tables.")
+        return value
 
 
 MEASURES: dict[str, Measure] = {}
 
 
 def measure(
-    about: About, higher_is: HigherIs, *, needs_pairs: bool = False
+    about: About, higher_is: HigherIs, *, needs_pairs: bool = False, how: Callable[[Pair], str] | None = None
 ) -> Callable[[Callable[..., float]], Callable[..., float]]:
     """Makes a function of a pair a measure of that name."""
 
@@ -121,7 +147,8 @@ def measure(
         meaning = (function.__doc__ or "").strip().split("\n")[0]
         if not meaning:
             raise InputError(f"The measure {function.__name__!r} says nothing of itself: give it a line of words.")
-        MEASURES[function.__name__] = Measure(function.__name__, about, higher_is, meaning, function, needs_pairs)
+        name = function.__name__
+        MEASURES[name] = Measure(name, about, higher_is, meaning, function, needs_pairs, how)
         return function
 
     return register
@@ -139,22 +166,80 @@ def find_measure(name: str, about: About | None = None) -> Measure:
     known = measures(about)
     if name in known:
         return known[name]
+    kind = f"{about} measure" if about else "measure"
     if ":" in name:
-        own = import_own(name, "measure")
-        known = measures(about)
-        if own.__name__ in known:
-            return known[own.__name__]
-        raise InputError(f"{name!r} is no measure of {about}: decorate it with @shoal.measure.measure({about!r}, ...).")
+        own = getattr(import_own(name, "measure"), "__name__", name)
+        if own in (known := measures(about)):
+            return known[own]
+        decorator = f"@shoal.measure.measure({about or 'utility'!r}, ...)"
+        raise InputError(f"{name!r} is no {kind}: decorate the function with {decorator}.")
     hint = did_you_mean(name, known) or f" Known are {', '.join(known)}."
-    raise InputError(f"There is no {about or ''} measure {name!r}.{hint}")
+    raise InputError(f"There is no {kind} {name!r}.{hint}")
 
 
 def import_own(path: str, what: str) -> Any:
-    """A user's own function, as `module:function`."""
+    """A user's own function, as `module:function`; modules are also looked for in the current folder."""
     module, _, attribute = path.partition(":")
+    if not module or not attribute:
+        raise InputError(f"The {what} {path!r} is not MODULE:FUNCTION.")
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
     try:
         return getattr(import_module(module), attribute)
-    except ImportError as error:
-        raise InputError(f"The {what} {path!r} cannot be imported: {error}.") from None
     except AttributeError:
         raise InputError(f"The {what} {path!r} cannot be found: module {module!r} has no {attribute!r}.") from None
+    except Exception as error:  # whatever the user's own module raises
+        raise InputError(f"The {what} {path!r} cannot be imported: {type(error).__name__}: {error}.") from None
+
+
+# ---- several at once
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the measures asked for found; `left_out` says of the others why they have no value."""
+
+    values: Mapping[str, float]
+    measures: Mapping[str, Measure]
+    how: Mapping[str, str]
+    left_out: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, dict[str, object]]:
+        found: dict[str, object] = {}
+        for name, value in self.values.items():
+            which = self.measures[name]
+            how = {"how": self.how[name]} if name in self.how else {}
+            found[name] = {"value": value, "meaning": which.meaning, "higher_is": which.higher_is} | how
+        return {"measures": found, "left_out": dict(self.left_out)}
+
+    def __rich__(self) -> Group:
+        return for_terminal(self._sheets())
+
+    def _repr_html_(self) -> str:
+        return for_notebook(self._sheets())
+
+    def _sheets(self) -> list[Sheet]:
+        rows = []
+        for name, value in self.values.items():
+            how = f" ({self.how[name]})" if name in self.how else ""
+            rows.append((name, f"{value:,.4f}", self.measures[name].higher_is, self.measures[name].meaning + how))
+        return [
+            Sheet("Measures", ("", "value", "higher is", "meaning"), rows),
+            Sheet("Measures left out", ("measure", "reason"), list(self.left_out.items()), numbers=0),
+        ]
+
+
+def evaluate(pair: Pair, names: Sequence[str], about: About, *, unpaired: str = "") -> Measured:
+    """The measures of these names, or `all`; `unpaired` says why nobody can tell which record is which."""
+    chosen = measures(about).values() if list(names) == ["all"] else [find_measure(name, about) for name in names]
+    values, how, left_out = {}, {}, {}
+    for each in chosen:
+        try:
+            if each.needs_pairs and unpaired:
+                raise InputError(unpaired)
+            values[each.name] = each(pair)
+            if each.how and (said := each.how(pair)):
+                how[each.name] = said
+        except InputError as error:
+            left_out[each.name] = str(error)
+    return Measured(values, {each.name: each for each in chosen}, how, left_out)

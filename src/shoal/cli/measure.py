@@ -18,7 +18,17 @@ _RISK_EXAMPLES = """Examples:
 
 shoal risk d.csv --quasi age,sex,zip
 
-shoal risk r.csv --quasi age,sex,zip --confidential charge --when "charge > 100000" --json"""
+shoal risk r.csv --quasi age,sex,zip --confidential charge --when "charge > 100000" --json
+
+shoal risk r.csv --original d.csv --quasi age,income --measures rank_linkage,correct_links"""
+
+_Measures = Annotated[
+    list[str] | None,
+    typer.Option(metavar="A,B", help="Measures over both tables: names, all, or your own as module:function."),
+]
+_Paired = Annotated[
+    bool, typer.Option("--paired", help="Row i of both tables is the same person, though values were changed.")
+]
 
 
 def risk(
@@ -37,6 +47,11 @@ def risk(
     fraction: opt.Fraction = None,
     population: opt.Population = None,
     threshold: Annotated[float, typer.Option(help="Risk that is still acceptable.")] = 0.2,
+    original: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The table before masking, for --measures.")
+    ] = None,
+    measures: _Measures = None,
+    paired: _Paired = False,
     kind: opt.Kinds = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
@@ -45,10 +60,14 @@ def risk(
     as_json: opt.Json = False,
 ) -> None:
     """Measure how exposed the people in a table are."""
+    from shoal.assess import measured
     from shoal.assess import risk as assess
     from shoal.cli.console import show, stages
+    from shoal.errors import InputError
     from shoal.risk.scenarios import scenarios
 
+    if (original is None) != (measures is None):
+        raise InputError("--measures compare a released table with its original: give both --original and --measures.")
     groups = _groups(group)
     chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, groups=groups or None)
     with stages("risk", 3) as step:
@@ -58,12 +77,18 @@ def risk(
         result = assess(table, chosen, when=when or ())
         schema = chosen.schema(table, released=True)
         intruders = scenarios(table, schema, population=population, fraction=fraction, threshold=threshold)
+        asked = None
+        if original is not None:
+            before = opt.read(original, delimiter, encoding, decimal, text)
+            asked = measured(before, table, chosen, "risk", opt.split(measures), paired=paired or None)
         step("done")
     if as_json:
-        show(result.to_dict() | {"scenarios": intruders.to_dict()}, as_json)
+        more = asked.to_dict() if asked else {}
+        show(result.to_dict() | {"scenarios": intruders.to_dict()} | more, as_json)
     else:
-        show(result, as_json)
-        show(intruders, as_json)
+        for part in (result, intruders, asked):
+            if part:
+                show(part, as_json)
 
 
 def _groups(choices: list[str] | None) -> dict[str, list[str]]:
@@ -82,7 +107,9 @@ _UTILITY_EXAMPLES = """Examples:
 
 shoal utility d.csv r.csv --quasi age,sex,zip
 
-shoal utility d.csv r.csv --policy shoal.toml --json"""
+shoal utility d.csv r.csv --policy shoal.toml --json
+
+shoal utility d.csv r.csv --quasi age,income --measures earth_movers_distance,pmse"""
 
 
 def utility(
@@ -93,6 +120,8 @@ def utility(
     confidential: opt.Confidential = None,
     kind: opt.Kinds = None,
     hierarchies: opt.Hierarchies = None,
+    measures: _Measures = None,
+    paired: _Paired = False,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -100,6 +129,7 @@ def utility(
     as_json: opt.Json = False,
 ) -> None:
     """Measure what a masked table kept of the original."""
+    from shoal.assess import measured
     from shoal.assess import utility as assess
     from shoal.cli.console import show, stages
 
@@ -109,6 +139,15 @@ def utility(
         before = opt.read(original, delimiter, encoding, decimal, text)
         after = opt.read(masked, delimiter, encoding, decimal, text)
         step("measuring")
-        result = assess(before, after, chosen)
+        result = assess(before, after, chosen, paired=paired or None)
+        asked = None
+        if measures is not None:
+            asked = measured(before, after, chosen, "utility", opt.split(measures), paired=paired or None)
         step("done")
-    show(result, as_json)
+    if as_json and asked:
+        more = asked.to_dict()
+        show(result.to_dict() | more | {"left_out": dict(result.left_out) | more["left_out"]}, as_json)
+    else:
+        for part in (result, asked):
+            if part:
+                show(part, as_json)

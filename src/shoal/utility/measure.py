@@ -100,10 +100,9 @@ def assess_utility(
     `paired` says whether row i of both is the same person. Left to us, they are paired if there are as many
     rows and every masked cell admits the original value in its row.
     """
-    quasi = _quasi_identifiers(original, masked, schema)
-    microdata = Microdata(original, schema)
-    cells = {name: read_cells(masked[name], schema[name], microdata[name].values) for name in quasi}
-    unpaired = _why_unpaired(microdata, cells, masked.height, paired)
+    microdata, cells = read_both(original, masked, schema)
+    quasi = schema.quasi_identifiers
+    unpaired = why_unpaired(microdata, cells, masked.height, paired)
     loss = None if unpaired else information_loss(microdata, cells)
     before = {name: place_original(microdata[name]) for name in quasi}
     after = {name: place_masked(cells[name]) for name in quasi}
@@ -125,7 +124,17 @@ def assess_utility(
     )
 
 
-def _quasi_identifiers(original: pl.DataFrame, masked: pl.DataFrame, schema: Schema) -> list[str]:
+def read_both(
+    original: pl.DataFrame, masked: pl.DataFrame, schema: Schema
+) -> tuple[Microdata, dict[str, MaskedColumn]]:
+    """The original, encoded, and what the masked table shows of its quasi-identifiers."""
+    _check_columns(original, masked, schema)
+    microdata = Microdata(original, schema)
+    quasi = schema.quasi_identifiers
+    return microdata, {name: read_cells(masked[name], schema[name], microdata[name].values) for name in quasi}
+
+
+def _check_columns(original: pl.DataFrame, masked: pl.DataFrame, schema: Schema) -> None:
     if not schema.quasi_identifiers:
         raise InputError("No quasi-identifier is named: name the columns that were masked.")
     for table, frame in {"original": original, "masked": masked}.items():
@@ -135,7 +144,6 @@ def _quasi_identifiers(original: pl.DataFrame, masked: pl.DataFrame, schema: Sch
                 raise InputError(f"The {table} table has no column {name!r}, named as quasi-identifier.{hint}")
         if frame.height == 0:
             raise InputError(f"The {table} table has no records: there is nothing to measure.")
-    return schema.quasi_identifiers
 
 
 def _mean_shift(coded: Coded, before: Placed, after: Placed) -> float | None:
@@ -158,7 +166,7 @@ def _left_out(unpaired: str, tables: Correlations) -> dict[str, str]:
 # ---- which record is which
 
 
-def _why_unpaired(microdata: Microdata, cells: Mapping[str, MaskedColumn], released: int, paired: bool | None) -> str:
+def why_unpaired(microdata: Microdata, cells: Mapping[str, MaskedColumn], released: int, paired: bool | None) -> str:
     """Why row i of both tables cannot be taken for the same person; nothing where it can."""
     if released != len(microdata):
         counts = f"the original has {len(microdata):,} records, the masked table {released:,}"
