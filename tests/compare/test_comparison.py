@@ -229,12 +229,16 @@ def test_what_cannot_be_asked_is_told(table: pl.DataFrame, choices: dict[str, An
         compare(table, **{"methods": ["kd"], "risk": "moved", "utility": "bent"} | choices)
 
 
-def test_text_among_numbers_is_told_unless_declared(table: pl.DataFrame) -> None:
-    slipped = table.with_columns(z=pl.Series(["1", "2", "n/a", "4"] * 10))
-    with pytest.raises(InputError, match=r"Column 'z' holds text among its numbers \('n/a' in record 3\)"):
-        by_moved(slipped, ["kd"], at_risk=0.0)
-    declared = Policy(quasi_identifiers=("x", "z"), attributes={"z": {"kind": "nominal"}})
-    assert by_moved(slipped, ["kd"], attributes=declared, frontier=True).notes[0].startswith("Column 'z' has no order")
+def test_columns_that_no_distance_sees_are_told(table: pl.DataFrame) -> None:
+    more = table.with_columns(place=pl.Series(["a", "b"] * 20), same=pl.lit(7))
+    notes = by_moved(more, ["kd"], frontier=True).notes
+    assert notes[0].startswith("Column 'place' has no order")
+    assert notes[1].startswith("Column 'same' has one value only")
+
+
+def test_a_policy_says_more_of_the_attributes(table: pl.DataFrame) -> None:
+    policy = Policy(quasi_identifiers=("x", "y"), attributes={"y": {"kind": "nominal"}})
+    assert by_moved(table, ["kd"], attributes=policy, frontier=True).notes[0].startswith("Column 'y' has no order")
 
 
 def test_a_measure_without_a_number_is_told(table: pl.DataFrame) -> None:

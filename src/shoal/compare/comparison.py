@@ -14,8 +14,6 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
-import polars as pl
-
 from shoal.compare.cache import digest, opened
 from shoal.compare.calibrate import calibrate, grid
 from shoal.compare.contenders import Contender, contender
@@ -26,7 +24,8 @@ from shoal.data.microdata import Microdata
 from shoal.data.schema import Kind
 from shoal.errors import InputError, require
 from shoal.masking.method import Parameter
-from shoal.measure import find_measure
+from shoal.masking.recoding.coarsening import unmasked
+from shoal.measure import Pair, find_measure
 from shoal.policy import Policy
 from shoal.release import Progress, prepare
 
@@ -80,7 +79,7 @@ def compare(
         attributes=tuple(microdata.schema.quasi_identifiers),
         runs=runs,
         seed=seed,
-        notes=(*_about_columns(microdata), *_about_outcomes(outcomes, question)),
+        notes=(*_about_columns(microdata), *_about_measures(microdata, question), *_about_outcomes(outcomes, question)),
     )
 
 
@@ -119,25 +118,7 @@ def _microdata(frame: Any, attributes: Sequence[str] | Policy | None) -> Microda
         if isinstance(attributes, str):
             raise InputError(f"The attributes must be a list of names: give [{attributes!r}].")
         attributes = Policy(quasi_identifiers=tuple(attributes or table.columns))
-    microdata, _ = prepare(table, attributes)
-    for coded in microdata.quasi:
-        declared = attributes.attributes.get(coded.name)
-        if coded.is_nominal and (declared is None or declared.kind is None):
-            _refuse_text_among_numbers(table[coded.name])
-    return microdata
-
-
-def _refuse_text_among_numbers(column: pl.Series) -> None:
-    """Mostly numbers, yet read as text: one slip of the pen would leave the column out of every measure."""
-    text = column.cast(pl.String)
-    slips = text.is_not_null() & text.str.strip_chars().cast(pl.Float64, strict=False).is_null()
-    present = len(text) - text.null_count()
-    if 0 < slips.sum() < present / 2:
-        record = int(slips.arg_max() or 0)
-        raise InputError(
-            f"Column {column.name!r} holds text among its numbers ({text[record]!r} in record {record + 1}): "
-            f"correct it, leave the column out, or declare it nominal (--kind {column.name}=nominal)."
-        )
+    return prepare(table, attributes)[0]
 
 
 def _contenders(methods: Sequence[str | Contender], records: int) -> list[Contender]:
@@ -204,6 +185,13 @@ def _about_columns(microdata: Microdata) -> list[str]:
         elif coded.attribute.kind is Kind.NOMINAL:
             notes.append(f"Column {coded.name!r} has no order: measures of ranks, distances and moments leave it out.")
     return notes
+
+
+def _about_measures(microdata: Microdata, question: Question) -> list[str]:
+    """Where a large table is taken by a sample or a summary: such numbers compare only with others of the kind."""
+    as_it_is = Pair.of(microdata, {coded.name: unmasked(coded) for coded in microdata.quasi})
+    how = {measure.name: measure.how(as_it_is) for measure in question.measures if measure.how is not None}
+    return [f"{name} is measured by {words}." for name, words in how.items() if words]
 
 
 def _about_outcomes(outcomes: Sequence[Outcome], question: Question) -> list[str]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#17232e", "#6d7f95")
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _SOFT, _LINE = "#52616f", "#dfe5ea"
+_DECADES = 30.0  # utilities this far apart are told apart on a logarithmic scale only
 _FORMATS = (".png", ".svg", ".pdf")
 
 
@@ -50,6 +51,9 @@ def draw(lines: Sequence[Line], across: str, upwards: str, fixed: Mapping[str, f
     for about, value in fixed.items():
         rule = axes.axvline if about == "risk" else axes.axhline
         rule(value, color=_SOFT, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
+    heights = [y for line in lines for _, y in (*line.curve, *line.at)]
+    if min(heights) > 0 and max(heights) >= _DECADES * min(heights):
+        axes.set_yscale("log")
     axes.set_xlabel(across)
     axes.set_ylabel(upwards)
     axes.set_title(_title(fixed), loc="left")
