@@ -67,12 +67,15 @@ class MaskedColumn:
     runs: Runs | None = None  # the same exactly, as read_cells gives it
 
     def values(self) -> pl.Series:
-        """The column as released, one text a record."""
-        return self.text.gather(self.index).alias(self.attribute.name)
+        """The column as released, one cell a record; texts that many records share, as codes of a list of them."""
+        text = self.text
+        if text.dtype == pl.String and len(text) < len(self.index):
+            text = text.cast(pl.Enum(text.drop_nulls().unique(maintain_order=True)))
+        return text.gather(self.index).alias(self.attribute.name)
 
 
 def plain_cells(values: pl.Series, attribute: Attribute, positions: npt.NDArray[np.float64]) -> MaskedColumn:
-    """A column that shows one plain value a record, in its own type: nothing to read as a mask.
+    """A column that shows one plain value a record, in its own type unless a category could read as a mask.
 
     `positions` says where each value lies, NaN where it is missing; the values may be one a class and be pointed to
     by replacing the index.
@@ -80,11 +83,16 @@ def plain_cells(values: pl.Series, attribute: Attribute, positions: npt.NDArray[
     size = np.where(np.isnan(positions), np.nan, 1.0)
     if attribute.kind is not Kind.NOMINAL:
         size = np.full(len(positions), np.nan)
-    shown = plain_text(values) if values.dtype == pl.String else values
-    return MaskedColumn(attribute, np.arange(len(values), dtype=np.int32), shown, positions, positions, size)
+    if values.dtype == pl.String or (_is_categorical(values) and plain_text(values).ne(values.cast(pl.String)).any()):
+        values = plain_text(values)
+    return MaskedColumn(attribute, np.arange(len(values), dtype=np.int32), values, positions, positions, size)
 
 
 # ---- printing
+
+
+def _is_categorical(values: pl.Series) -> bool:
+    return isinstance(values.dtype, pl.Categorical | pl.Enum)
 
 
 def plain_text(values: pl.Series) -> pl.Series:

@@ -36,11 +36,10 @@ _CALENDAR = pl.Series(["0001-01-01", "9999-12-31"]).str.to_date()
 # ---- what is asked
 
 
-def require_number(owner: str, parameter: str, value: object, *, most: float = inf) -> None:
-    """Above 0, and at most `most`."""
-    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= most and value < inf
-    kind = "a number above 0" + ("" if most == inf else f" and at most {most:g}")
-    require(owner, parameter, value, kind, holds=good)
+def require_number(owner: str, parameter: str, value: object, *, most: float = 1e6) -> None:
+    """Above 0; what masks beyond reason would only lead out of the numbers that there are."""
+    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= most
+    require(owner, parameter, value, f"a number above 0 and at most {most:g}", holds=good)
 
 
 def require_flags(owner: str, **flags: object) -> None:

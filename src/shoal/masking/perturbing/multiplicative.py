@@ -34,7 +34,7 @@ from shoal.masking.perturbing.columns import (
     streams,
     treated,
 )
-from shoal.masking.perturbing.moments import is_singular, nearest_map, standardised
+from shoal.masking.perturbing.moments import Standardised, is_singular, nearest_map, standardised
 from shoal.privacy.model import PrivacyModel
 
 Sign = Literal["cell", "record", "none"]
@@ -80,6 +80,7 @@ class MultipliedNoise:
         if self.scale == "none":
             _refuse_dates(microdata, names)
         original = side_by_side(names, lambda name: positions(microdata, name))
+        was = side_by_side(names, lambda name: standardised(name, original[name]))
         stream = streams(seed)
         signs = stream(None).choice([-1.0, 1.0], len(microdata)) if self.sign == "record" else None
 
@@ -89,9 +90,9 @@ class MultipliedNoise:
 
         multiplied = side_by_side(names, multiply)
         if self.restore == "marginal":
-            multiplied = side_by_side(names, lambda name: restored(name, multiplied[name], original[name]))
+            multiplied = side_by_side(names, lambda name: restored(name, multiplied[name], was[name]))
         elif self.restore == "covariance":
-            multiplied = jointly_restored(multiplied, original)
+            multiplied = jointly_restored(multiplied, was)
 
         def show(name: str) -> MaskedColumn:
             return shown_numbers(microdata, name, multiplied[name], whole=self.whole, clamp=self.clamp)
@@ -111,29 +112,27 @@ class MultipliedNoise:
         return 1 + (self.f + noise if signs is None else signs * (self.f + noise))
 
 
-def restored(name: str, changed: Numbers, original: Numbers) -> Numbers:
+def restored(name: str, changed: Numbers, was: Standardised) -> Numbers:
     """With the mean and variance of the original."""
-    was, found = standardised(name, original), standardised(name, changed)
+    found = standardised(name, changed)
     return was.mean + (changed - found.mean) * (was.sigma / found.sigma)
 
 
-def jointly_restored(changed: dict[str, Numbers], original: dict[str, Numbers]) -> dict[str, Numbers]:
+def jointly_restored(changed: dict[str, Numbers], was: dict[str, Standardised]) -> dict[str, Numbers]:
     """With the means and covariances of the original; in units of its spreads, so that no attribute outweighs."""
-    names = list(original)
-    was = {name: standardised(name, original[name]) for name in names}
-    found = {name: standardised(name, changed[name]) for name in names}
-    before = np.stack([was[name].scores for name in names])
-    after = np.stack([found[name].scores * (found[name].sigma / was[name].sigma) for name in names])
+    found = {name: standardised(name, numbers) for name, numbers in changed.items()}
+    before = np.stack([was[name].scores for name in changed])
+    after = np.stack([found[name].scores * (found[name].sigma / was[name].sigma) for name in changed])
     spread = after @ after.T
     if is_singular(spread):
         raise InputError(
-            f"The {len(before[0]):,} records are too few, or too alike, for the covariances of {len(names)} attributes "
-            "to be restored: restore the marginal moments."
+            f"The {len(before[0]):,} records are too few, or too alike, for the covariances of {len(changed)} "
+            "attributes to be restored: restore the marginal moments."
         )
     mapped = nearest_map(spread, before @ before.T) @ after
     return {
-        name: np.where(np.isnan(original[name]), np.nan, was[name].mean + was[name].sigma * row)
-        for name, row in zip(names, mapped, strict=True)
+        name: np.where(np.isnan(numbers), np.nan, was[name].mean + was[name].sigma * row)
+        for (name, numbers), row in zip(changed.items(), mapped, strict=True)
     }
 
 

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import polars as pl
 
 from shoal.data.masked import MaskedColumn
 from shoal.data.microdata import Microdata
@@ -27,6 +28,7 @@ from shoal.masking.perturbing.columns import (
     IN_ORDER,
     Numbers,
     in_order,
+    own_column,
     positions,
     require_number,
     shown_from,
@@ -86,17 +88,17 @@ def _dealt(microdata: Microdata, name: str, modelled: Numbers, rng: np.random.Ge
 def _unchanged(microdata: Microdata) -> list[str]:
     """The attributes whose ranks are released as they are."""
     shown = frozenset({Role.CONFIDENTIAL, Role.INSENSITIVE})
-    return [a.name for a in microdata.schema if a.roles <= shown and a.kind in IN_ORDER]
+    ranked = [a.name for a in microdata.schema if a.roles <= shown and a.kind in IN_ORDER]
+    return [name for name in ranked if own_column(microdata, name).count()]
 
 
 def _scores(microdata: Microdata, names: Sequence[str]) -> Numbers:
     """A row of normal scores an attribute: equal values have the score of their middle rank."""
     from scipy.special import ndtri
-    from scipy.stats import rankdata
 
-    scores = np.full((len(names), len(microdata)), np.nan)
+    scores = np.empty((len(names), len(microdata)))
     for name, row in zip(names, scores, strict=True):
-        at = positions(microdata, name)
-        present = ~np.isnan(at)
-        row[present] = ndtri((rankdata(at[present]) - 0.5) / np.count_nonzero(present))
+        rank = pl.Series(positions(microdata, name)).fill_nan(None).rank("average")
+        score = ndtri(((rank - 0.5) / rank.count()).to_numpy())
+        row[:] = score - np.nanmean(score)
     return scores

@@ -1,0 +1,264 @@
+"""What every perturbing method keeps: missing values, types, its seed, and a sentence for what it cannot treat."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from shoal.data.masked import read_cells
+from shoal.data.microdata import Microdata
+from shoal.data.schema import Kind
+from shoal.errors import InputError
+from shoal.masking.method import Masked
+from shoal.masking.perturbing.multiplicative import MultipliedNoise
+from shoal.masking.perturbing.noise import AddedNoise
+from shoal.masking.perturbing.pram import Pram
+from shoal.masking.perturbing.resampling import Resampling
+from shoal.masking.perturbing.shuffling import Shuffling
+from shoal.masking.perturbing.swapping import RankSwapping
+from shoal.testing import is_sentence, tables
+from tests.masking.perturbing.tables import normal, released, shown, table
+
+NOISY = [
+    AddedNoise(0.5),
+    AddedNoise(0.5, correlated=False, keep_moments=True),
+    AddedNoise(0.5, whole=True),
+    MultipliedNoise(0.5),
+    MultipliedNoise(0.1, 0.3, sign="record", noise="normal", whole=True),
+    MultipliedNoise(0.5, noise="uniform", restore="covariance"),
+    MultipliedNoise(0.5, restore="none", scale="none"),
+    Resampling(0.5),
+    Resampling(1, whole=True),
+]
+MOVING = [RankSwapping(0.3), RankSwapping(1, "ascending"), Shuffling(0.3), Shuffling(1)]
+METHODS = [*NOISY, *MOVING, Pram(0.5)]
+KINDS = {method: {Kind.NUMERIC, Kind.DATE} for method in NOISY}
+KINDS |= {method: {Kind.NUMERIC, Kind.DATE, Kind.ORDINAL} for method in MOVING}
+KINDS |= {Pram(0.5): {Kind.NOMINAL, Kind.ORDINAL}}
+
+CATEGORICAL = {Kind.NOMINAL, Kind.ORDINAL}
+
+every_method = pytest.mark.parametrize("method", METHODS, ids=str)
+
+
+def refusal(method: Any, frame: dict[str, Any], **attributes: Any) -> str:
+    with pytest.raises(InputError) as refused:
+        method.mask(table(frame, **attributes), (), seed=1)
+    assert is_sentence(str(refused.value))
+    return str(refused.value)
+
+
+def attempt(method: Any, microdata: Microdata, seed: int) -> Masked | str:
+    """What comes out, or why nothing does."""
+    try:
+        return method.mask(microdata, (), seed=seed)  # type: ignore[no-any-return]
+    except InputError as refused:
+        return str(refused)
+
+
+# ---- any table
+
+
+@every_method
+@settings(max_examples=25, deadline=None)
+@given(frame=tables(max_rows=30, max_columns=4), seed=st.integers(0, 2**64))
+def test_any_table_is_perturbed_or_refused_in_a_sentence(method: Any, frame: pl.DataFrame, seed: int) -> None:
+    before = frame.clone()
+    kinds = {a.name: a.kind for a in table(frame).schema}
+    fit = [name for name in frame.columns if kinds[name] in KINDS[method] and frame[name].drop_nulls().n_unique() > 1]
+    microdata = table(frame, fit or None)
+    masked = attempt(method, microdata, seed)
+    if isinstance(masked, str):
+        assert is_sentence(masked)
+        assert not fit or len(frame) == 1 or any(word in masked for word in ("variance", "covariances", "zero"))
+        return
+    assert frame.equals(before)
+    assert released(masked).equals(shown(method, microdata, seed))
+    assert list(masked.columns) == fit
+    for name, column in masked.columns.items():
+        values, original = column.values(), frame[name]
+        gaps = original.is_null()
+        assert values.is_null().equals(gaps.alias(values.name))
+        assert np.array_equal(np.isnan(column.low[column.index]), gaps.to_numpy())
+        # Read back from what is shown, each value lies where the method says it does.
+        read = read_cells(values, column.attribute, microdata[name].values if kinds[name] in CATEGORICAL else None)
+        np.testing.assert_allclose(read.low[read.index], column.low[column.index], rtol=1e-15)
+
+
+@pytest.mark.parametrize("method", MOVING, ids=str)
+@settings(max_examples=25, deadline=None)
+@given(frame=tables(max_rows=40, max_columns=3), seed=st.integers(0, 99))
+def test_moving_values_keeps_every_distribution_exactly(method: Any, frame: pl.DataFrame, seed: int) -> None:
+    kinds = {a.name: a.kind for a in table(frame).schema}
+    fit = [name for name in frame.columns if kinds[name] in KINDS[method] and frame[name].drop_nulls().n_unique() > 1]
+    if not fit or len(frame) < 2:
+        return
+    after = shown(method, table(frame, fit), seed)
+    for name in fit:
+        original = frame[name]
+        if isinstance(original.dtype, pl.Enum):
+            original = original.cast(pl.String)
+        else:
+            assert after[name].dtype == original.dtype
+        plain = (
+            after[name].cast(original.dtype).str.replace_all(r"\\(.)", "$1")
+            if original.dtype == pl.String
+            else after[name]
+        )
+        assert plain.sort().to_list() == original.sort().to_list()
+
+
+# ---- types, streams, seeds
+
+
+@every_method
+def test_one_more_attribute_changes_no_other(method: Any) -> None:
+    """Attributes that follow have no part in those before; what is restored jointly excepted."""
+    if getattr(method, "restore", None) == "covariance" or isinstance(method, Shuffling):
+        return
+    frame = normal(200).with_columns(c=pl.col("a").round(0))
+    if isinstance(method, Pram):
+        frame = frame.select((pl.all() > pl.all().median()).cast(pl.String))
+    both = shown(method, table(frame.select("a", "b")))
+    assert shown(method, table(frame)).select("a", "b").equals(both)
+    assert not shown(method, table(frame), seed=2).select("a", "b").equals(both)
+
+
+@every_method
+def test_without_a_seed_no_two_runs_are_alike(method: Any) -> None:
+    frame = normal(100) if method not in KINDS or Kind.NOMINAL not in KINDS[method] else {"a": list("abcd") * 25}
+    assert not shown(method, table(frame), None).equals(shown(method, table(frame), None))
+
+
+def test_integers_stay_integers_if_asked_and_within_their_bits() -> None:
+    frame = pl.DataFrame({"small": [-128, 127, 0, 3] * 30, "large": [0, 2**64 - 1, 5, 2**63] * 30},
+                         schema={"small": pl.Int8, "large": pl.UInt64})  # fmt: skip
+    for method in (AddedNoise(3.0), MultipliedNoise(0.9, restore="none")):
+        assert shown(method, table(frame)).dtypes == [pl.Float64, pl.Float64]
+    for method in (AddedNoise(3.0, whole=True), MultipliedNoise(0.9, restore="none", whole=True), Resampling(1, True)):
+        after = shown(method, table(frame))
+        assert after.dtypes == frame.dtypes
+        assert after["small"].to_list() != frame["small"].to_list()
+    noisy = shown(AddedNoise(3.0, whole=True), table(frame))
+    assert (noisy["small"].min(), noisy["small"].max()) == (-128, 127)
+
+
+@pytest.mark.parametrize("unit", ["ms", "us", "ns"])
+def test_times_are_perturbed_to_their_step(unit: Any) -> None:
+    days = [dt.date(2000, 1, 1) + dt.timedelta(d) for d in range(100)]
+    frame = pl.DataFrame({"day": days, "time": pl.Series(days).cast(pl.Datetime(unit))})
+    for method in (AddedNoise(0.1), MultipliedNoise(), Resampling(), RankSwapping(), Shuffling()):
+        after = shown(method, table(frame))
+        assert after.dtypes == frame.dtypes
+        assert not after["day"].equals(frame["day"])
+
+
+def test_dates_stay_within_the_calendar() -> None:
+    frame = pl.DataFrame({"day": [dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(5000, 1, 1)] * 20})
+    after = shown(AddedNoise(2.0), table(frame))["day"]
+    assert (after.min(), after.max()) == (dt.date(1, 1, 1), dt.date(9999, 12, 31))
+
+
+def test_values_stay_within_the_stated_domain_if_asked() -> None:
+    frame = {"age": [0, 50, 120] * 50, "day": [dt.date(2020, 1, 1), dt.date(2020, 6, 1), dt.date(2020, 12, 31)] * 50}
+    stated = {"age": {"domain": (0.5, 119.5)}, "day": {"domain": (dt.date(2020, 1, 1), dt.date(2020, 12, 31))}}
+    for method in (AddedNoise(1.0, clamp=True), MultipliedNoise(0.5, 1.5, clamp=True)):
+        after = shown(method, table(frame, **stated))
+        assert (after["age"].min(), after["age"].max()) == (0.5, 119.5)
+        assert (after["day"].min(), after["day"].max()) == (dt.date(2020, 1, 1), dt.date(2020, 12, 31))
+    whole = shown(AddedNoise(1.0, whole=True, clamp=True), table(frame, **stated))["age"]
+    assert (whole.dtype, whole.min(), whole.max()) == (pl.Int64, 1, 119)
+    assert shown(AddedNoise(1.0), table(frame, **stated))["age"].max() > 119.5  # type: ignore[operator]
+
+
+# ---- what is refused
+
+
+@pytest.mark.parametrize("method", [*NOISY, *MOVING], ids=str)
+def test_categories_are_refused_by_name(method: Any) -> None:
+    sentence = refusal(method, {"x": [1, 2, 3], "sex": ["f", "m", "f"]})
+    assert "'sex', which is nominal" in sentence
+
+
+def test_numbers_are_refused_by_pram_and_ordered_categories_by_noise() -> None:
+    assert "'x', which is numeric" in refusal(Pram(), {"x": [1, 2, 3]})
+    assert "'x', which is ordinal" in refusal(AddedNoise(), {"x": [1, 2, 3]}, x={"kind": "ordinal"})
+
+
+@pytest.mark.parametrize("method", [*NOISY, *MOVING], ids=str)
+def test_text_among_the_numbers_is_pointed_out(method: Any) -> None:
+    assert "is 'about 7' in record 3 meant to be there?" in refusal(method, {"x": ["1", "2", "about 7", None, "5.5"]})
+
+
+@every_method
+@pytest.mark.parametrize(("values", "held"), [([7, 7, None], "one value only"), ([None, None, None], "no value")])
+def test_columns_that_do_not_vary_are_refused_by_name(method: Any, values: list[int | None], held: str) -> None:
+    kind = "nominal" if isinstance(method, Pram) else "numeric"
+    frame = {"constant": pl.Series(values, dtype=pl.Int64)}
+    assert f"'constant' holds {held}" in refusal(method, frame, constant={"kind": kind})
+
+
+@every_method
+def test_one_record_is_refused(method: Any) -> None:
+    assert "one record only" in refusal(method, {"x": [1]})
+
+
+@pytest.mark.parametrize("method", NOISY + MOVING, ids=str)
+def test_infinities_are_refused(method: Any) -> None:
+    assert "an infinity in record 2" in refusal(method, {"x": [1.0, float("inf"), 3.0]})
+
+
+@pytest.mark.parametrize("values", [[1e300, -1e300, 0.0], [1e-200, 2e-200, 0.0], [2**62, 2**62 + 1, 2**62 + 2]])
+def test_numbers_without_a_variance_are_refused_by_noise_and_swapped_all_the_same(values: list[float]) -> None:
+    for method in (AddedNoise(), MultipliedNoise()):
+        assert "'x' varies too much, or too little" in refusal(method, {"x": values})
+    assert sorted(shown(RankSwapping(1.0), table({"x": values}))["x"]) == sorted(values)
+
+
+def test_to_clamp_needs_a_domain() -> None:
+    for method in (AddedNoise(clamp=True), MultipliedNoise(clamp=True)):
+        assert "no quasi-identifier states one" in refusal(method, {"x": [1, 2, 3]})
+
+
+@pytest.mark.parametrize(
+    ("method", "choices"),
+    [
+        (AddedNoise, {"gamma": 0}),
+        (AddedNoise, {"gamma": float("nan")}),
+        (AddedNoise, {"gamma": float("inf")}),
+        (AddedNoise, {"gamma": 1e300}),
+        (AddedNoise, {"gamma": True}),
+        (AddedNoise, {"gamma": "much"}),
+        (AddedNoise, {"whole": 1}),
+        (MultipliedNoise, {"s": -1}),
+        (MultipliedNoise, {"f": -0.1}),
+        (MultipliedNoise, {"sign": "row"}),
+        (MultipliedNoise, {"noise": "cauchy"}),
+        (MultipliedNoise, {"restore": "all"}),
+        (MultipliedNoise, {"scale": "sigma"}),
+        (RankSwapping, {"p": 0}),
+        (RankSwapping, {"p": 1.01}),
+        (RankSwapping, {"order": "descending"}),
+        (Pram, {"p": 0}),
+        (Pram, {"p": 20}),
+        (Shuffling, {"p": -0.5}),
+        (Resampling, {"weight": 2}),
+    ],
+)
+def test_parameters_out_of_range_are_refused(method: Any, choices: dict[str, Any]) -> None:
+    ((parameter, _),) = choices.items()
+    with pytest.raises(InputError, match=f"The '{parameter}' parameter of {method.name} must be"):
+        method(**choices)
+
+
+@pytest.mark.parametrize("method", {type(method) for method in METHODS}, ids=lambda method: method.name)
+def test_a_method_works_at_both_ends_of_its_parameter(method: Any) -> None:
+    frame = {"a": list("abcd") * 25} if method is Pram else normal(100)
+    for value in (method.parameter.least, method.parameter.most):
+        assert shown(method(**{method.parameter.name: value}), table(frame)).height == 100
