@@ -31,6 +31,7 @@ Similarity = Literal["jaccard", "tfidf", "weighted"]
 SIMILARITIES: tuple[Similarity, ...] = ("jaccard", "tfidf", "weighted")
 Window = tuple[dt.date | None, dt.date | None]
 
+SECRET_MAP = ["pseudonym", "customer"]
 MOST_ASSIGNED = 5_000  # customers on either side of a one-to-one assignment: it needs all similarities at once
 
 
@@ -145,11 +146,7 @@ def jaccard_attack(
 
 def read_truth(source: str | Path) -> pl.DataFrame:
     """The secret map of a release: a table of each pseudonym and its customer."""
-    columns = ["pseudonym", "customer"]
-    try:
-        return read_table(source, text=columns).select(pl.col(columns).cast(pl.String))
-    except pl.exceptions.ColumnNotFoundError:
-        raise InputError(f"{source} has to map every 'pseudonym' to its 'customer': name two columns so.") from None
+    return read_table(source, text=SECRET_MAP).select(SECRET_MAP)
 
 
 def _own(original: Histories, masked: Histories, truth: pl.DataFrame | None) -> Ints:
@@ -158,7 +155,7 @@ def _own(original: Histories, masked: Histories, truth: pl.DataFrame | None) -> 
     if truth is None:
         named = people.with_columns(customer=pl.col("pseudonym"))
     else:
-        secret = truth.select(pl.col("pseudonym", "customer").cast(pl.String)).unique()
+        secret = truth.select(pl.col(SECRET_MAP).cast(pl.String)).unique()
         twice = secret["pseudonym"].filter(secret["pseudonym"].is_duplicated())
         if len(twice):
             raise InputError(f"The secret map gives {twice[0]!r} more than one customer: keep one line a pseudonym.")

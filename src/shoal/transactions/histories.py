@@ -159,7 +159,7 @@ def read_histories(
     if not header:
         roles = _numbered(roles, file)
     _check_columns(pl.DataFrame(schema=dict.fromkeys(file.names, pl.String)), roles)
-    # codes such as 22728 and POST stand in one column, and a time is judged where its line is known: text but for numbers
+    # as text: codes such as 22728 and POST stand in one column, and times are judged where their lines are known
     text = [name for name in file.names if name not in (roles.price, roles.quantity)]
     table = read_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=text, header=header)
     return histories_of(table, roles, lambda record: f"line {line_of(file, record)} of {path}")
@@ -174,10 +174,8 @@ def check_customer_table(
     encoding: str | None = None,
 ) -> None:
     """Refuses histories in which somebody has no items whom a table lists, in a column named as the customer is."""
-    table = read_table(source, delimiter=delimiter, encoding=encoding, header=header)
     customer = histories.roles.customer
-    if customer not in table.columns:
-        raise InputError(f"{source} has no column {customer!r}.{did_you_mean(customer, table.columns)}")
+    table = read_table(source, delimiter=delimiter, encoding=encoding, header=header, text=[customer])
     check_bought(histories, table[customer].drop_nulls(), f"{source} lists customers, and of")
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from shoal.kernels.jaccard import Lists
 
 BLOCK = 1024
-ENOUGH = 10_000  # customers judged; of fewer, each is judged with several draws of points
+ENOUGH, MOST_DRAWS = 10_000, 25  # customers judged; of fewer, each is judged with several draws of points
 RULE = "Customers with fewer than m purchases count as known by all of them."
 
 
@@ -71,7 +71,7 @@ def unicity(histories: Histories, *, most: int = 10, seed: int | None = None) ->
     require("unicity", "most", most, "a number of purchases from 1", holds=most >= 1)
     rng = np.random.default_rng(seed)
     customers = len(histories.customers)
-    draws = -(-ENOUGH // customers)
+    draws = min(-(-ENOUGH // customers), MOST_DRAWS)
     shares, fewer = {}, {}
     for kind, points in _points(histories).items():
         have = _who_has(points, histories)
@@ -121,12 +121,12 @@ def _singled_out(have: csr_array, most: int, draws: int, rng: np.random.Generato
     customers = have.shape[0]
     postings = lists(have.T.tocsr())
     others = np.empty((customers, most), np.int32)
-    alone = np.zeros(most)
+    alone = np.zeros(most, np.int64)
     for _ in range(draws):
         learnt = Lists(lists(have).starts, have.indices[in_random_order(have, rng)])
         in_blocks(customers, BLOCK, partial(_look, learnt, postings, others))
-        alone += (others == 0).mean(axis=0)
-    return tuple(float(share) for share in alone / draws)
+        alone += (others == 0).sum(axis=0)
+    return tuple(float(share) for share in alone / (draws * customers))
 
 
 def _look(learnt: Lists, postings: Lists, others: npt.NDArray[np.int32], start: int, stop: int) -> None:
