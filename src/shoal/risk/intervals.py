@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from shoal.errors import InputError, require
 from shoal.measure import Pair, measure
+from shoal.risk.linkage import ranks
 
 _PERCENT = tuple(range(1, 11))
 
@@ -37,11 +38,9 @@ def _inside(
     original: npt.NDArray[np.float64], masked: npt.NDArray[np.float64], percent: Sequence[float]
 ) -> npt.NDArray[np.bool_]:
     """Whether each value lies in the interval around its masked one, a row for every width."""
-    from scipy.stats import rankdata
-
     both = ~(np.isnan(original) | np.isnan(masked))
     x, y = original[both], masked[both]
-    rank = rankdata(y)
+    rank = ranks(y[:, None], len(y)).ravel()
     line, place = np.sort(y), np.sort(rank)
     inside = np.empty((len(percent), len(y)), np.bool_)
     for row, p in enumerate(percent):
