@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.files import atomic_write, write_table
+from shoal.data.csv_files import write_delimited
+from shoal.data.files import atomic_write, format_of, is_sql, write_table
 from shoal.errors import InputError, PromiseError, did_you_mean, require
 from shoal.sheet import Sheet, for_notebook, for_terminal
 from shoal.transactions.attack import Attack, jaccard_attack
@@ -134,20 +135,40 @@ class TransactionRelease:
         return [Sheet(f"Purchase histories, {self.method}", ("", "value"), shown)]
 
     def write(
-        self, path: str | Path, *, secret_map: str | Path | None = None, log: str | Path | None = None
+        self,
+        path: str | Path,
+        *,
+        header: bool = True,
+        secret_map: str | Path | None = None,
+        log: str | Path | None = None,
     ) -> TransactionRelease:
-        """Writes the release once the file holds what is promised; the map and the log after it, if it got its name."""
+        """Writes the release once the file holds what is promised; the map and the log after it, if it got its name.
 
-        def judge_file(written: Path) -> None:
-            roles = self.original.roles
-            refuse_distinct(read_histories(written, customer=roles.customer, item=roles.item), self.least)
-
+        Without a header, columns that are left out stay as empty ones, so that the others keep their numbers.
+        """
         with ExitStack() as beside:
             for target, content in ((secret_map, self.secret_map), (log, self.origins)):
                 if target is not None:
                     content.write_csv(beside.enter_context(atomic_write(target)))
-            write_table(self.table, path, before_commit=judge_file)
+            if header or is_sql(path) or format_of(Path(path)).write is not write_delimited:
+                write_table(self.table, path, before_commit=self._judge_file)
+            else:
+                with atomic_write(path) as partial:
+                    self._in_place.write_csv(partial, include_header=False)
+                    self._judge_file(partial, header=False)
         return self
+
+    @property
+    def _in_place(self) -> pl.DataFrame:
+        """The released columns among empty ones, as the source had them."""
+        names = self.original.table.columns
+        return self.table.select(pl.col(n) if n in self.table.columns else pl.lit(None).alias(n) for n in names)
+
+    def _judge_file(self, written: Path, header: bool = True) -> None:
+        """Reads a file back and judges what stands there."""
+        roles, names = self.original.roles, self.original.table.columns
+        customer, item = (name if header else str(names.index(name) + 1) for name in (roles.customer, roles.item))
+        refuse_distinct(read_histories(written, customer=customer, item=item, header=header), self.least)
 
 
 def anonymize_transactions(
