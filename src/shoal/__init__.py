@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from shoal.compare.result import Comparison
     from shoal.errors import InputError, PromiseError, ShoalError
     from shoal.masking.grouped import Grouped
+    from shoal.masking.perturbing.multiplicative import MultipliedNoise
+    from shoal.masking.perturbing.noise import AddedNoise
+    from shoal.masking.perturbing.pram import Pram
+    from shoal.masking.perturbing.resampling import Resampling
+    from shoal.masking.perturbing.shuffling import Shuffling
+    from shoal.masking.perturbing.swapping import RankSwapping
     from shoal.masking.recoding.coarsening import Coarsened
     from shoal.masking.recoding.cut_points import CutPoints
     from shoal.masking.recoding.recode import GlobalRecoding
@@ -33,6 +39,7 @@ __version__ = "0.1.0"
 
 # Loaded on first use, so that importing shoal costs next to nothing.
 _HOME = {
+    "AddedNoise": "shoal.masking.perturbing.noise",
     "Coarsened": "shoal.masking.recoding.coarsening",
     "Comparison": "shoal.compare.result",
     "CutPoints": "shoal.masking.recoding.cut_points",
@@ -42,12 +49,17 @@ _HOME = {
     "KAnonymity": "shoal.privacy",
     "KMap": "shoal.privacy",
     "LDiversity": "shoal.privacy",
+    "MultipliedNoise": "shoal.masking.perturbing.multiplicative",
     "Policy": "shoal.policy",
+    "Pram": "shoal.masking.perturbing.pram",
     "Profile": "shoal.profile",
     "PromiseError": "shoal.errors",
+    "RankSwapping": "shoal.masking.perturbing.swapping",
     "Release": "shoal.release",
+    "Resampling": "shoal.masking.perturbing.resampling",
     "SafeHarbor": "shoal.masking.recoding.safe_harbor",
     "ShoalError": "shoal.errors",
+    "Shuffling": "shoal.masking.perturbing.shuffling",
     "TCloseness": "shoal.privacy",
     "Verdict": "shoal.privacy",
     "anonymize": "shoal.release",
@@ -59,6 +71,7 @@ _HOME = {
 }
 
 __all__ = [
+    "AddedNoise",
     "Coarsened",
     "Comparison",
     "CutPoints",
@@ -68,12 +81,17 @@ __all__ = [
     "KAnonymity",
     "KMap",
     "LDiversity",
+    "MultipliedNoise",
     "Policy",
+    "Pram",
     "Profile",
     "PromiseError",
+    "RankSwapping",
     "Release",
+    "Resampling",
     "SafeHarbor",
     "ShoalError",
+    "Shuffling",
     "TCloseness",
     "Verdict",
     "anonymize",

@@ -26,6 +26,12 @@ from shoal.data.schema import Attribute, Kind, Role, Scalar, Schema
 from shoal.errors import InputError, did_you_mean
 from shoal.masking.grouped import Grouped
 from shoal.masking.method import Method
+from shoal.masking.perturbing.multiplicative import MultipliedNoise
+from shoal.masking.perturbing.noise import AddedNoise
+from shoal.masking.perturbing.pram import Pram
+from shoal.masking.perturbing.resampling import Resampling
+from shoal.masking.perturbing.shuffling import Shuffling
+from shoal.masking.perturbing.swapping import RankSwapping
 from shoal.masking.recoding.coarsening import Coarsened
 from shoal.masking.recoding.cut_points import CutPoints
 from shoal.masking.recoding.recode import GlobalRecoding
@@ -37,7 +43,11 @@ if TYPE_CHECKING:
 
 MODELS: dict[str, type[Any]] = {model.name: model for model in (KAnonymity, KMap, LDiversity, TCloseness)}
 METHODS: dict[str, type[Any]] = {
-    method.name: method for method in (Grouped, GlobalRecoding, CutPoints, Coarsened, SafeHarbor)
+    method.name: method
+    for method in (
+        *(Grouped, GlobalRecoding, CutPoints, Coarsened, SafeHarbor),
+        *(AddedNoise, MultipliedNoise, RankSwapping, Pram, Shuffling, Resampling),
+    )
 }
 
 

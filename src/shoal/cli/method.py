@@ -7,7 +7,15 @@ from typing import Any
 from shoal.cli.options import split
 
 GROUPINGS = ("hilbert", "sorted", "stratified", "kd", "kd-median")
-METHODS = (*GROUPINGS, "recode", "cut-points", "coarsen", "safe-harbor")
+PERTURBING = {  # word -> what a policy calls it
+    "noise": "noise",
+    "mnoise": "multiplicative-noise",
+    "swap": "rank-swapping",
+    "pram": "pram",
+    "shuffle": "shuffling",
+    "resample": "resampling",
+}
+METHODS = (*GROUPINGS, "recode", "cut-points", "coarsen", "safe-harbor", *PERTURBING)
 LISTED = f"{', '.join(METHODS[:-1])} or {METHODS[-1]}"
 PANEL = "Promise and method"
 
@@ -20,6 +28,11 @@ _TAKEN_BY = {
     "local": ("recode",),
     "levels": ("recode",),
     "seconds": ("recode", "cut-points"),
+    "gamma": ("noise",),
+    "s": ("mnoise",),
+    "p": ("swap", "pram", "shuffle"),
+    "whole": ("noise", "mnoise", "resample"),
+    "clamp": ("noise", "mnoise"),
 }
 
 
@@ -27,7 +40,7 @@ def method_choice(name: str | None, **options: Any) -> dict[str, Any] | None:
     """The method as a policy names it, None where the options say nothing of it."""
     from shoal.errors import InputError, did_you_mean
 
-    given = {option: value for option, value in options.items() if value}
+    given = {option: value for option, value in options.items() if value not in (None, [], "") and value is not False}
     name = name or next((_TAKEN_BY[option][0] for option in given), None)
     if name is None:
         return None
@@ -41,7 +54,9 @@ def method_choice(name: str | None, **options: Any) -> dict[str, Any] | None:
         given["resolution"] = _by_column("resolution", given["resolution"])
     if "levels" in given:
         given["levels"] = _by_column("levels", given["levels"])
-    return {"name": "grouped", "grouping": name, **given} if name in GROUPINGS else {"name": name, **given}
+    if name in GROUPINGS:
+        return {"name": "grouped", "grouping": name, **given}
+    return {"name": PERTURBING.get(name, name), **given}
 
 
 def _by_column(option: str, choices: list[str]) -> int | dict[str, int]:
