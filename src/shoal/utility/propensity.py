@@ -2,10 +2,11 @@
 
 A logistic regression on all attributes, their squares and their products gives each record the probability p of being
 a masked one; pMSE is the mean of (p - c)^2, c the masked table's share of all records: 0 where nothing tells the tables
-apart, c (1 - c) where everything does. Chance alone gives (k - 1) (1 - c)^2 c / N on average for k coefficients and N
-records, if the masked records were drawn anew: the ratio to it is near 1 then, and below where records merely moved a
-little. Nominal values are told apart one by one (the thirty most frequent), without products, and so is missing. Tables
-of more than 20,000 records are judged by as many of each, drawn at random.
+apart, c (1 - c) where everything does. Were the masked records drawn from the original's own distribution, chance would
+give (k - 1) (1 - c)^2 c / N on average for k coefficients and N records: the ratio to it is near 1 then (2 for a second
+sample of the same population), and below where records merely moved a little. Nominal values are told apart one by one
+(the thirty most frequent), without products, and so is missing. Tables of more than 20,000 records are judged by as
+many of each, drawn at random.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def pmse(pair: Pair) -> float:
 
 @measure("utility", "worse", how=drawn)
 def pmse_ratio(pair: Pair) -> float:
-    """How much better a model tells masked from original records than chance: pMSE over that of records drawn anew."""
+    """How much better a model tells masked from original records than records drawn from the original; 1: no better."""
     found, expected = _pmse(pair)
     return found / expected
 
