@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,19 +34,78 @@ Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Release:
-    """A masked table that keeps its promises, and how it was made. Only `table` is for the public."""
+class Draft:
+    """A masked table that nobody has judged yet. It gets out only as a release: by `judged`, or written by `write`."""
 
-    table: pl.DataFrame  # what is released, in the order of the input
+    shown: pl.DataFrame = field(repr=False)  # in the order of the input; texts that many records share, as codes
     schema: Schema
     policy: Policy
     promises: tuple[PrivacyModel, ...]
-    verdicts: tuple[Verdict, ...]
-    classes: EquivalenceClasses = field(repr=False)  # as found again in the released table
     original: Microdata = field(repr=False)
     masked: Masked = field(repr=False)
-    notes: tuple[str, ...] = ()
-    restore: Callable[..., Any] = field(default=lambda table, rows=None: table, repr=False)
+    notes: tuple[str, ...]
+    restore: Callable[..., Any] = field(repr=False)
+
+    def judged(self) -> Release:
+        """The release, if every promise holds of what is shown."""
+        return self._released(released_classes(self.shown, self.schema))
+
+    def write(
+        self,
+        path: str | Path,
+        *,
+        keep_order: bool = False,
+        certificate: str | Path | None = None,
+        seed: int | None = None,
+    ) -> Release:
+        """Writes the release, shuffled unless told otherwise, if every promise holds of the written file."""
+        from shoal.data.files import atomic_write, is_sql, write_table
+        from shoal.report.certificate import certify, digest
+
+        if certificate is not None and is_sql(path):
+            raise InputError("A certificate names a file by its digest: write the release to a file, or do without.")
+        table = self.shown if keep_order else _shuffled(self.shown, seed)
+        if Path(path).suffix.lower() != ".csv":  # elsewhere the codes would show
+            table = self._plain(table)
+        judged: list[Release] = []
+        with ExitStack() as beside:
+
+            def judge_file(written: Path) -> None:
+                release = self._released(released_classes(_read_back(written, table), self.schema))
+                judged.append(release)
+                if certificate is not None:  # it gets its name after the release, and only if that got its own
+                    content = certify(table, self.schema, release.sizes, self.promises, release.verdicts)
+                    content["record_order"] = "as in the source" if keep_order else "shuffled"
+                    content["sha256"] = digest(written)
+                    partial = beside.enter_context(atomic_write(certificate))
+                    partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+            write_table(table, path, before_commit=judge_file)
+        return judged[0]
+
+    def _plain(self, table: pl.DataFrame) -> pl.DataFrame:
+        """With every text as text."""
+        coded = [name for name in self.masked.columns if table[name].dtype == pl.Enum]
+        return table.with_columns(pl.col(coded).cast(pl.String))
+
+    def _released(self, classes: EquivalenceClasses) -> Release:
+        verdicts = judge(classes, self.promises)
+        refuse_broken(verdicts)
+        made = {item.name: getattr(self, item.name) for item in fields(Draft)}
+        return Release(**made, verdicts=verdicts, sizes=classes.sizes)
+
+
+@dataclass(frozen=True)
+class Release(Draft):
+    """A masked table that keeps its promises, and how it was made. Only its table is for the public."""
+
+    verdicts: tuple[Verdict, ...]
+    sizes: npt.NDArray[np.int64] = field(repr=False)  # of the classes, as found again in what is released
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        """What is released, in the order of the input."""
+        return self._plain(self.shown)
 
     @cached_property
     def frame(self) -> Any:
@@ -54,8 +113,12 @@ class Release:
         return self.restore(self.table, self.masked.kept)
 
     @property
+    def records(self) -> int:
+        return self.shown.height
+
+    @property
     def suppressed(self) -> int:
-        return len(self.original) - self.table.height
+        return len(self.original) - self.records
 
     @cached_property
     def information_loss(self) -> float:
@@ -69,52 +132,20 @@ class Release:
         """What the public may know: nothing that the release does not show by itself."""
         from shoal.report.certificate import certify
 
-        return certify(self.table, self.schema, self.classes, self.promises, self.verdicts)
+        return certify(self.table, self.schema, self.sizes, self.promises, self.verdicts)
 
     def to_dict(self) -> dict[str, Any]:
         """For the custodian."""
-        sizes = self.classes.sizes
         return {
-            "records": self.table.height,
+            "records": self.records,
             "suppressed": self.suppressed,
-            "classes": len(sizes),
-            "smallest_class": int(sizes.min()),
+            "classes": len(self.sizes),
+            "smallest_class": int(self.sizes.min()),
             "models": [verdict.to_dict() for verdict in self.verdicts],
             "information_loss": self.information_loss,
             **self.masked.facts,
             "notes": list(self.notes),
         }
-
-    def write(
-        self,
-        path: str | Path,
-        *,
-        keep_order: bool = False,
-        certificate: str | Path | None = None,
-        seed: int | None = None,
-    ) -> Release:
-        """Writes the release, shuffled unless told otherwise; the promise is judged again on the written file."""
-        from shoal.data.files import atomic_write, is_sql, write_table
-        from shoal.report.certificate import certify, digest
-
-        if certificate is not None and is_sql(path):
-            raise InputError("A certificate names a file by its digest: write the release to a file, or do without.")
-        table = self.table if keep_order else _shuffled(self.table, seed)
-        with ExitStack() as beside:
-
-            def judge_file(written: Path) -> None:
-                classes = released_classes(_read_back(written, table), self.schema)
-                verdicts = judge(classes, self.promises)
-                refuse_broken(verdicts)
-                if certificate is not None:  # it gets its name after the release, and only if that got its own
-                    content = certify(table, self.schema, classes, self.promises, verdicts)
-                    content["record_order"] = "as in the source" if keep_order else "shuffled"
-                    content["sha256"] = digest(written)
-                    partial = beside.enter_context(atomic_write(certificate))
-                    partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-            write_table(table, path, before_commit=judge_file)
-        return self
 
     def report(self, path: str | Path) -> None:
         """Writes the custodian's report, one self-contained page."""
@@ -130,6 +161,14 @@ class Release:
 
 def anonymize(frame: Any, policy: Policy, *, seed: int | None = None, progress: Progress | None = None) -> Release:
     """Masks the frame as the policy says, and hands out the release only if every promise holds."""
+    made = draft(frame, policy, seed=seed, progress=progress)
+    if progress:
+        progress("judging the result")
+    return made.judged()
+
+
+def draft(frame: Any, policy: Policy, *, seed: int | None = None, progress: Progress | None = None) -> Draft:
+    """Masks the frame as the policy says. Nothing has been judged yet."""
     from shoal.data.frames import to_polars
 
     say = progress or (lambda stage: None)
@@ -141,13 +180,8 @@ def anonymize(frame: Any, policy: Policy, *, seed: int | None = None, progress: 
     say("masking")
     masked = policy.method.mask(original, promises, suppression=policy.suppression, seed=seed)
     say("publishing")
-    released = assemble(original, masked)
-    say("judging the result")
-    classes = released_classes(released, original.schema)
-    verdicts = judge(classes, promises)
-    refuse_broken(verdicts)
-    notes += masked.notes
-    return Release(released, original.schema, policy, promises, verdicts, classes, original, masked, notes, restore)
+    shown = assemble(original, masked)
+    return Draft(shown, original.schema, policy, promises, original, masked, notes + masked.notes, restore)
 
 
 def prepare(table: pl.DataFrame, policy: Policy) -> tuple[Microdata, tuple[str, ...]]:
@@ -205,18 +239,24 @@ def _shuffled(table: pl.DataFrame, seed: int | None) -> pl.DataFrame:
     return table[order]
 
 
-def _read_back(path: Path, table: pl.DataFrame) -> pl.DataFrame:
-    """What stands in the written file."""
+def _read_back(path: Path, table: pl.DataFrame) -> pl.DataFrame | pl.LazyFrame:
+    """What stands in the written file; of a text file only what will be asked for is read."""
     from shoal.data.csv_files import utf8_source
     from shoal.data.files import read_table
 
     if path.suffix == ".csv":  # the types are known: no need to guess them again
         source = utf8_source(path, "utf-8")  # a column called x^2 would pass for a compressed file
-        types = [pl.String if dtype == pl.Null else dtype for dtype in table.dtypes]
-        # Without quotes the empty text is missing: so every reader has it.
-        written = pl.read_csv(source, schema_overrides=types, null_values="", glob=False)
-        written.columns = table.columns  # Polars leaves doubled quotes in names as they are
-        return written
+        text = (pl.Null, pl.Enum, pl.Categorical)
+        types = [pl.String if isinstance(dtype, text) else dtype for dtype in table.dtypes]
+        # Without quotes the empty text is missing: so every reader has it. The header's names Polars may misread.
+        return pl.scan_csv(
+            source,
+            has_header=False,
+            skip_rows=1,
+            schema=dict(zip(table.columns, types, strict=True)),
+            null_values="",
+            glob=False,
+        )
     return read_table(path)
 
 

@@ -202,8 +202,8 @@ def test_a_promise_broken_in_the_written_file_leaves_nothing(
     write = pl.DataFrame.write_csv
 
     def falsify(frame: pl.DataFrame, path: Path, **options: object) -> None:
-        write(frame.with_columns(pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("0")).otherwise("los").alias("los")),
-              path, **options)  # type: ignore[arg-type]  # fmt: skip
+        stay = pl.when(pl.int_range(pl.len()) == 7).then(pl.lit("0")).otherwise(pl.col("los").cast(pl.String))
+        write(frame.with_columns(stay.alias("los")), path, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(pl.DataFrame, "write_csv", falsify)
     run = shoal("anonymize", discharges, "-o", tmp_path / "r.csv", *ROLES, "--certificate", tmp_path / "c.json",

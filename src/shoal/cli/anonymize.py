@@ -90,6 +90,24 @@ def anonymize(
         float | None,
         typer.Option(help="Of recode and cut-points: the best found in that time.", rich_help_panel=PANEL),
     ] = None,
+    gamma: Annotated[
+        float | None,
+        typer.Option(help="Of noise: its variance, as a share of each column's.", rich_help_panel=PANEL),
+    ] = None,
+    s: Annotated[
+        float | None,
+        typer.Option("--s", help="Of mnoise: deviation of the factors from 1.", rich_help_panel=PANEL),
+    ] = None,
+    p: Annotated[
+        float | None,
+        typer.Option("--p", help="Of swap, pram and shuffle: how much moves, up to 1.", rich_help_panel=PANEL),
+    ] = None,
+    whole: Annotated[
+        bool, typer.Option("--whole", help="Of noise, mnoise, resample: integers stay so.", rich_help_panel=PANEL)
+    ] = False,
+    clamp: Annotated[
+        bool, typer.Option("--clamp", help="Of noise, mnoise: within stated domains.", rich_help_panel=PANEL)
+    ] = False,
     explain: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Of recode: write cost against suppression.", rich_help_panel=PANEL),
@@ -114,7 +132,7 @@ def anonymize(
     from shoal.cli.console import say, show, stages
     from shoal.data.files import atomic_write
     from shoal.errors import InputError
-    from shoal.release import anonymize as make
+    from shoal.release import draft
 
     opt.check_paths([source, policy, population], output, [report, certificate])
     chosen = opt.make_policy(
@@ -122,20 +140,20 @@ def anonymize(
         {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha},
         rest=rest, suppression=suppress, method=method_choice(
             method, resolution=resolution, remainder=remainder, cost=cost, mean=mean, local=local, levels=levels,
-            seconds=seconds,
+            seconds=seconds, gamma=gamma, s=s, p=p, whole=whole, clamp=clamp,
         ),
     )  # fmt: skip
     if explain is not None and chosen.method.name != "recode":
         raise InputError("--explain shows the recodings to choose from: it is for --method recode.")
-    with stages("anonymize", 8) as step, ExitStack() as beside:
+    with stages("anonymize", 7) as step, ExitStack() as beside:
         step("reading")
         table = opt.read(source, delimiter, encoding, decimal, text)
-        release = make(table, chosen, seed=seed, progress=step)
+        made = draft(table, chosen, seed=seed, progress=step)
         step("writing the report")
         if report is not None:  # it gets its name after the release, and only if that got its own
-            release.report(beside.enter_context(atomic_write(report)))
+            made.judged().report(beside.enter_context(atomic_write(report)))
         step("writing and judging the file")
-        release.write(output, keep_order=keep_order, certificate=certificate, seed=seed)
+        release = made.write(output, keep_order=keep_order, certificate=certificate, seed=seed)
         if explain is not None:
             _explain(release, explain)
         step("done")
@@ -157,10 +175,10 @@ def _summary(release: Release, output: str) -> Group:
     from shoal.sheet import Sheet, for_terminal
 
     facts = [
-        ("records", f"{release.table.height:,}"),
+        ("records", f"{release.records:,}"),
         ("suppressed", f"{release.suppressed:,}"),
-        ("classes", f"{len(release.classes.sizes):,}"),
-        ("smallest class", f"{release.classes.sizes.min():,}"),
+        ("classes", f"{len(release.sizes):,}"),
+        ("smallest class", f"{release.sizes.min():,}"),
         ("information loss", f"{release.information_loss:.4f}"),
         *((name.replace("_", " "), str(fact)) for name, fact in release.masked.facts.items() if name != "levels"),
     ]

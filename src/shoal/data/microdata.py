@@ -137,16 +137,19 @@ class Microdata:
 def encode(column: pl.Series, attribute: Attribute) -> Coded:
     """The column's values as codes, ordered as its kind asks."""
     if attribute.kind in (Kind.NUMERIC, Kind.DATE):
-        codes, values = _code_numbers(column, attribute)
+        codes, values, counts = _code_numbers(column, attribute)
         positions = _physical(values).cast(pl.Float64).to_numpy()
     else:
         codes, values = _code_categories(column, attribute)
         positions = np.arange(len(values), dtype=np.float64)
-    counts = np.bincount(codes[codes >= 0], minlength=len(values)).astype(np.int64)
+        counts = np.bincount(codes[codes >= 0], minlength=len(values))
     return Coded(attribute, codes, values, positions, counts)
 
 
-def _code_numbers(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArray[np.int32], pl.Series]:
+def _code_numbers(
+    column: pl.Series, attribute: Attribute
+) -> tuple[npt.NDArray[np.int32], pl.Series, npt.NDArray[np.int64]]:
+    """record -> code, code -> value, code -> records."""
     if column.dtype in (pl.Duration, pl.Time) or not (column.dtype.is_numeric() or column.dtype.is_temporal()):
         raise InputError(
             f"Column {column.name!r} is declared {attribute.kind} but holds {column.dtype}: "
@@ -171,29 +174,33 @@ def _code_numbers(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArray[
             )
         column = narrow
     physical = _physical(column)
-    present = physical.drop_nulls()
-    codes = np.full(len(column), MISSING, np.int32)
+    present = physical.drop_nulls() if physical.null_count() else physical
     if len(present) == 0:
-        return codes, column.clear()
-    where = slice(None) if not physical.null_count() else physical.is_not_null().to_numpy()
-    numbers = present.to_numpy()
-    if column.dtype.is_float():
-        distinct = present.unique().sort().to_numpy()
-        codes[where] = np.searchsorted(distinct, numbers)
-    else:
-        low, high = int(present.min()), int(present.max())  # type: ignore[arg-type]
-        if high - low < _TABLE:
-            # What leaves 8 or 16 bits by subtraction is right again when read as unsigned.
-            unsigned = np.dtype(f"u{numbers.dtype.itemsize}")
-            offsets = (numbers - numbers.dtype.type(low)).view(unsigned).astype(np.int64)
-            seen = np.zeros(high - low + 1, np.int32)
-            seen[offsets] = 1
-            distinct = np.flatnonzero(seen).astype(numbers.dtype) + numbers.dtype.type(low)
-            codes[where] = (np.cumsum(seen, dtype=np.int32) - 1)[offsets]
-        else:
-            distinct = present.unique().sort().to_numpy()
-            codes[where] = np.searchsorted(distinct, numbers)
-    return codes, pl.Series(column.name, distinct, dtype=physical.dtype).cast(column.dtype)
+        return np.full(len(column), MISSING, np.int32), column.clear(), np.zeros(0, np.int64)
+    codes, distinct, counts = _code_present(present.to_numpy(), column.dtype.is_integer() or column.dtype.is_temporal())
+    if len(present) < len(column):
+        found = codes
+        codes = np.full(len(column), MISSING, np.int32)
+        codes[physical.is_not_null().to_numpy()] = found
+    return codes, pl.Series(column.name, distinct, dtype=physical.dtype).cast(column.dtype), counts
+
+
+def _code_present(
+    numbers: npt.NDArray[np.generic], whole: bool
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.generic], npt.NDArray[np.int64]]:
+    """Codes, distinct numbers and their counts."""
+    if whole and (span := int(numbers.max()) - int(low := numbers.min())) < _TABLE:
+        # What leaves 8 or 16 bits by subtraction is right again when read as unsigned.
+        unsigned = np.dtype(f"u{numbers.dtype.itemsize}")
+        offsets = (numbers - low).view(unsigned)
+        offsets = offsets.view(np.int64) if offsets.itemsize == 8 else offsets.astype(np.int64)
+        table = np.bincount(offsets, minlength=span + 1)
+        found = np.flatnonzero(table)
+        code_of = np.cumsum(table > 0, dtype=np.int32) - np.int32(1)
+        return code_of[offsets], found.astype(numbers.dtype) + low, table[found]
+    distinct = pl.Series(numbers).unique().sort().to_numpy()
+    codes = np.searchsorted(distinct, numbers).astype(np.int32)
+    return codes, distinct, np.bincount(codes, minlength=len(distinct))
 
 
 def _code_categories(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArray[np.int32], pl.Series]:

@@ -17,31 +17,69 @@ def optimal_cuts(line, k, exact):  # type: ignore[no-untyped-def]
     Unless `exact`, a class's loss is taken as its size times its diagonal, which it cannot exceed: then the cost of
     this grows with k, not with its square.
     """
-    n, m = line.shape
+    n = line.shape[0]
+    losses = _class_losses(np.ascontiguousarray(line.T), k, exact)
     best = np.full(n + 1, np.inf)
     best[0] = 0.0
     size = np.zeros(n + 1, np.int64)
-    low = np.empty(m, line.dtype)
-    high = np.empty(m, line.dtype)
     for j in range(k, n + 1):
-        low[:] = line[j - 1]
-        high[:] = line[j - 1]
-        for s in range(1, min(2 * k - 1, j) + 1):
-            i = j - s
-            square = widen(low, high, line[i])
-            # No record is nearer to its box's farther corner than half the diagonal.
-            if s < k or best[i] + 0.5 * s * np.sqrt(square) >= best[j]:
-                continue
-            loss = best[i]
-            if exact:
-                for r in range(i, j):
-                    loss += corner_distance(line[r], low, high)
-            else:
-                loss += s * np.sqrt(square)
+        for s in range(k, min(2 * k - 1, j) + 1):
+            loss = best[j - s] + losses[s - k, j - s]
             if loss < best[j]:
                 best[j] = loss
                 size[j] = s
     return _starts(size)
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _class_losses(columns, k, exact):  # type: ignore[no-untyped-def]
+    """losses[s - k, i]: the loss of the class of s records that begins with record i.
+
+    One step for all records of the line at a time, an attribute after the other: so the processor takes eight at once.
+    """
+    m, n = columns.shape
+    losses = np.empty((k, n), np.float32)
+    low = columns.copy()
+    high = columns.copy()
+    for s in range(1, min(2 * k - 1, n) + 1):
+        classes = n - s + 1
+        for a in range(m):
+            for i in range(classes):
+                x = columns[a, i + s - 1]
+                low[a, i] = min(low[a, i], x)
+                high[a, i] = max(high[a, i], x)
+        if s >= k and exact:
+            _corner_distances(columns, low, high, s, losses[s - k, :classes])
+        elif s >= k:
+            _diagonals(low, high, s, losses[s - k, :classes])
+    return losses
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _corner_distances(columns, low, high, s, losses):  # type: ignore[no-untyped-def]
+    """The summed distances of each class's records to the farthest corner of its box (Eq. 4)."""
+    square = np.empty(losses.size, np.float32)
+    losses[:] = 0.0
+    for r in range(s):
+        square[:] = 0.0
+        for a in range(columns.shape[0]):
+            for i in range(losses.size):
+                x = columns[a, i + r]
+                d = max(x - low[a, i], high[a, i] - x)
+                square[i] += d * d
+        for i in range(losses.size):
+            losses[i] += np.sqrt(square[i])
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _diagonals(low, high, s, losses):  # type: ignore[no-untyped-def]
+    """Size times diagonal of each class's box."""
+    square = np.zeros(losses.size, np.float32)
+    for a in range(low.shape[0]):
+        for i in range(losses.size):
+            square[i] += (high[a, i] - low[a, i]) ** 2
+    for i in range(losses.size):
+        losses[i] = s * np.sqrt(square[i])
 
 
 @njit(cache=True, nogil=True)
@@ -59,21 +97,23 @@ def _starts(size):  # type: ignore[no-untyped-def]
     return starts[place:]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=True, inline="always")
 def widen(low, high, row):  # type: ignore[no-untyped-def]
     """Widens the box to hold the row; returns its squared diagonal."""
-    square = 0.0
+    square = np.float32(0.0)
     for a in range(row.size):
-        low[a] = min(low[a], row[a])
-        high[a] = max(high[a], row[a])
-        square += (high[a] - low[a]) ** 2
+        least = row[a] if row[a] < low[a] else low[a]
+        most = row[a] if row[a] > high[a] else high[a]
+        low[a] = least
+        high[a] = most
+        square += (most - least) * (most - least)
     return square
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=True, inline="always")
 def corner_distance(row, low, high):  # type: ignore[no-untyped-def]
     """Distance of the row to the farthest corner of the box (Eq. 4)."""
-    square = 0.0
+    square = np.float32(0.0)
     for a in range(row.size):
         d = max(row[a] - low[a], high[a] - row[a])
         square += d * d

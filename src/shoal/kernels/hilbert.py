@@ -29,17 +29,19 @@ def hilbert_keys(rows, low, steps, bits, keys):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True)
 def _axes_to_transpose(cell, top):  # type: ignore[no-untyped-def]
     m = cell.size
+    first = cell[0]
     q = top
     while q > 1:
         p = q - 1
-        for j in range(m):
-            if cell[j] & q:
-                cell[0] ^= p
-            else:
-                t = (cell[0] ^ cell[j]) & p
-                cell[0] ^= t
-                cell[j] ^= t
+        first ^= p & -np.int64((first & q) != 0)
+        for j in range(1, m):
+            # Invert where the bit is set, exchange where not: by masks, as no processor foresees such a branch.
+            is_set = -np.int64((cell[j] & q) != 0)
+            t = (first ^ cell[j]) & p & ~is_set
+            first ^= t | (p & is_set)
+            cell[j] ^= t
         q >>= 1
+    cell[0] = first
     for j in range(1, m):
         cell[j] ^= cell[j - 1]
     t = 0
@@ -56,13 +58,16 @@ def _axes_to_transpose(cell, top):  # type: ignore[no-untyped-def]
 def _interleave(cell, bits, keys, i):  # type: ignore[no-untyped-def]
     """The transposed bits, most significant first, across the words."""
     word = np.uint64(0)
-    place = 0
+    left = 64
+    w = 0
     for b in range(bits - 1, -1, -1):
         for j in range(cell.size):
             word = (word << np.uint64(1)) | np.uint64((cell[j] >> b) & 1)
-            place += 1
-            if place & 63 == 0:
-                keys[(place >> 6) - 1, i] = word
+            left -= 1
+            if left == 0:
+                keys[w, i] = word
                 word = np.uint64(0)
-    if place & 63:
-        keys[place >> 6, i] = word << np.uint64(64 - (place & 63))
+                left = 64
+                w += 1
+    if left < 64:
+        keys[w, i] = word << np.uint64(left)

@@ -7,13 +7,16 @@ attribute, or along the line between the two centres, that gives the least loss 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 from numba import njit
 
 from shoal.kernels.cuts import corner_distance, widen
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=True)
 def resplit(line, starts, k, passes):  # type: ignore[no-untyped-def]
     """Returns the positions of the line, class after class, and where the classes start."""
     classes = starts.size - 1
@@ -23,7 +26,7 @@ def resplit(line, starts, k, passes):  # type: ignore[no-untyped-def]
         sizes[c] = starts[c + 1] - starts[c]
         for t in range(sizes[c]):
             members[c, t] = starts[c] + t
-    scratch = np.empty((4 * k - 2, line.shape[1] + 1), line.dtype)
+    desk = _desk(4 * k - 2, line.shape[1])
     changed = np.ones(classes, np.bool_)
     for _ in range(passes):
         nearest = _nearest(line, members, sizes, changed)
@@ -31,7 +34,7 @@ def resplit(line, starts, k, passes):  # type: ignore[no-untyped-def]
         for c in range(classes):
             d = nearest[c]
             met = 0 <= d < c and nearest[d] == c
-            if d >= 0 and not met and _divide_anew(line, members, sizes, c, d, k, scratch):
+            if d >= 0 and not met and _divide_anew(line, members, sizes, c, d, k, desk):
                 now[c] = True
                 now[d] = True
         changed = now
@@ -63,22 +66,46 @@ def _nearest(line, members, sizes, changed):  # type: ignore[no-untyped-def]
     return nearest
 
 
-@njit(cache=True, nogil=True)
-def _divide_anew(line, members, sizes, c, d, k, scratch):  # type: ignore[no-untyped-def]
+class _Desk(NamedTuple):
+    """Room to work in for one pool after the other: making it anew for each would take longer than the work."""
+
+    rows: npt.NDArray[np.float32]  # the pool's rows
+    pool: npt.NDArray[np.int64]  # their places on the line
+    order: npt.NDArray[np.int64]
+    best_order: npt.NDArray[np.int64]
+    along: npt.NDArray[np.float32]
+    bound: npt.NDArray[np.float32]
+    low: npt.NDArray[np.float32]
+    high: npt.NDArray[np.float32]
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _desk(most, m):  # type: ignore[no-untyped-def]
+    return _Desk(
+        np.empty((most, m + 1), np.float32),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.empty(most, np.int64),
+        np.empty(most, np.float32),
+        np.empty(most + 1, np.float32),
+        np.empty(m, np.float32),
+        np.empty(m, np.float32),
+    )
+
+
+@njit(cache=True, nogil=True, fastmath=True)
+def _divide_anew(line, members, sizes, c, d, k, desk):  # type: ignore[no-untyped-def]
     """Divides the records of classes c and d anew if that loses less; says whether it did."""
     first = sizes[c]
     n = first + sizes[d]
-    pool = np.empty(n, np.int64)
+    pool, order, best_order, along = desk.pool[:n], desk.order[:n], desk.best_order[:n], desk.along[:n]
+    low, high = desk.low, desk.high
     for t in range(n):
         pool[t] = members[c, t] if t < first else members[d, t - first]
-    rows = _spread(line, pool, scratch)
+        order[t] = t
+    rows = _spread(line, pool, desk.rows)
     m = rows.shape[1]
-    low = np.empty(m, line.dtype)
-    high = np.empty(m, line.dtype)
-    along = np.empty(n, np.float64)
-    order = np.empty(n, np.int64)
-    bound = np.empty(n + 1, np.float64)
-    best_order = np.empty(n, np.int64)
+    now = _loss(rows, order[:first], low, high) + _loss(rows, order[first:], low, high)
     best_cut = 0
     least = np.inf
     for axis in range(m + (m > 1)):
@@ -88,12 +115,11 @@ def _divide_anew(line, members, sizes, c, d, k, scratch):  # type: ignore[no-unt
         else:
             _between_centres(rows, first, along)
         _sort(along, order)
-        cut, total = _best_cut(rows, order, k, low, high, bound)
+        cut, total = _best_cut(rows, order, k, low, high, desk.bound)
         if total < least:
             least = total
             best_cut = cut
             best_order[:] = order
-    now = _loss(rows, np.arange(first), low, high) + _loss(rows, np.arange(first, n), low, high)
     new = _loss(rows, best_order[:best_cut], low, high) + _loss(rows, best_order[best_cut:], low, high)
     if new >= now * (1.0 - 1e-6):  # a rounding error is no gain
         return False
@@ -107,35 +133,34 @@ def _divide_anew(line, members, sizes, c, d, k, scratch):  # type: ignore[no-unt
     return True
 
 
-@njit(cache=True, nogil=True)
-def _spread(line, pool, scratch):  # type: ignore[no-untyped-def]
+@njit(cache=True, nogil=True, fastmath=True)
+def _spread(line, pool, rows):  # type: ignore[no-untyped-def]
     """The pool's rows in those attributes in which they differ at all."""
     m = 0
     for a in range(line.shape[1]):
         differ = False
         x = line[pool[0], a]
         for t in range(pool.size):
-            scratch[t, m] = line[pool[t], a]
-            differ |= scratch[t, m] != x
+            rows[t, m] = line[pool[t], a]
+            differ |= rows[t, m] != x
         m += differ
-    return scratch[: pool.size, :m]
+    return rows[: pool.size, :m]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=True)
 def _sort(along, order):  # type: ignore[no-untyped-def]
-    """Insertion sort of a small pool, in place; `order` says where each value stood."""
+    """Where each value of a small pool stood: its rank is how many are less, counted without a branch."""
     for t in range(along.size):
         value = along[t]
-        u = t
-        while u > 0 and along[u - 1] > value:
-            along[u] = along[u - 1]
-            order[u] = order[u - 1]
-            u -= 1
-        along[u] = value
-        order[u] = t
+        rank = np.int32(0)
+        for u in range(t):
+            rank += np.int32(along[u] <= value)
+        for u in range(t + 1, along.size):
+            rank += np.int32(along[u] < value)
+        order[rank] = t
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=True)
 def _between_centres(rows, first, along):  # type: ignore[no-untyped-def]
     """Each row's place along the line from one class's centre to the other's."""
     n = rows.shape[0]
@@ -148,16 +173,14 @@ def _between_centres(rows, first, along):  # type: ignore[no-untyped-def]
             along[t] += step * rows[t, a]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=True)
 def _best_cut(rows, order, k, low, high, bound):  # type: ignore[no-untyped-def]
     """The cut with the least sum of size times diagonal, an upper bound of the loss that needs one sweep each way."""
     n = order.size
-    low[:] = rows[order[0]]
-    high[:] = rows[order[0]]
+    _begin(low, high, rows[order[0]])
     for t in range(n - k):
         bound[t + 1] = (t + 1) * np.sqrt(widen(low, high, rows[order[t]]))
-    low[:] = rows[order[n - 1]]
-    high[:] = rows[order[n - 1]]
+    _begin(low, high, rows[order[n - 1]])
     lowest, highest = max(k, n - 2 * k + 1), min(n - k, 2 * k - 1)
     cut = lowest
     least = np.inf
@@ -171,10 +194,9 @@ def _best_cut(rows, order, k, low, high, bound):  # type: ignore[no-untyped-def]
     return cut, least
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=True)
 def _loss(rows, members, low, high):  # type: ignore[no-untyped-def]
-    low[:] = rows[members[0]]
-    high[:] = rows[members[0]]
+    _begin(low, high, rows[members[0]])
     for i in members:
         widen(low, high, rows[i])
     total = 0.0
@@ -183,7 +205,15 @@ def _loss(rows, members, low, high):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, fastmath=True)
+def _begin(low, high, row):  # type: ignore[no-untyped-def]
+    """A box that holds the one row."""
+    for a in range(row.size):
+        low[a] = row[a]
+        high[a] = row[a]
+
+
+@njit(cache=True, nogil=True, fastmath=True)
 def _flatten(members, sizes):  # type: ignore[no-untyped-def]
     starts = np.zeros(sizes.size + 1, np.int64)
     starts[1:] = np.cumsum(sizes)

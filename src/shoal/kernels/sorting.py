@@ -6,16 +6,31 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
+from shoal.kernels.threads import in_blocks
+
 _BITS = 11
 _BUCKETS = 1 << _BITS
+_SMALL = 1 << 16  # keys that one core sorts as soon as two
 
 
 def argsort_keys(keys: npt.NDArray[np.uint64], order: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
     """Positions that sort `keys`, equal keys staying in the order given (by position when none is given)."""
-    order = np.arange(keys.size, dtype=np.int64) if order is None else order.copy()
-    carried = keys[order]
-    sort_with(carried, order, keys.size, np.empty_like(carried), np.empty_like(order))
-    return order
+    if order is None:
+        order, carried = np.arange(keys.size, dtype=np.int64), keys.copy()
+    else:
+        order, carried = order.copy(), keys[order]
+    spare, spare_order = np.empty_like(carried), np.empty_like(order)
+
+    def sort(a: int, b: int) -> None:
+        sort_with(carried[a:b], order[a:b], b - a, spare[a:b], spare_order[a:b])
+
+    half = keys.size // 2
+    if half < _SMALL:
+        sort(0, keys.size)
+        return order
+    in_blocks(keys.size, half, sort)
+    merge(carried, order, half, spare_order)
+    return spare_order
 
 
 def float_keys(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
@@ -23,6 +38,20 @@ def float_keys(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
     bits = (numbers + 0.0).view(np.int64)  # + 0.0 makes -0.0 and 0.0 equal
     flip = (bits >> 63) | np.int64(-(2**63))
     return (bits ^ flip).view(np.uint64)
+
+
+@njit(cache=True, nogil=True)
+def merge(keys, load, half, out):  # type: ignore[no-untyped-def]
+    """What two sorted halves carry, in the order of all keys; where keys are equal, the first half's comes first."""
+    i = 0
+    j = half
+    for place in range(keys.size):
+        if j == keys.size or (i < half and keys[i] <= keys[j]):
+            out[place] = load[i]
+            i += 1
+        else:
+            out[place] = load[j]
+            j += 1
 
 
 @njit(cache=True, nogil=True)

@@ -1,6 +1,6 @@
 """The independent check: judges a finished release by nothing but what it shows.
 
-Classes are found by comparing released texts, column by column, in Polars; nothing of any method is used here.
+Classes are found from what is shown, column by column, in Polars; nothing of any method is used here.
 """
 
 from __future__ import annotations
@@ -9,9 +9,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from shoal.data.microdata import declared_order
-from shoal.data.schema import Attribute, Kind, Schema
-from shoal.errors import InputError, PromiseError
+from shoal.data.schema import Kind, Schema
+from shoal.errors import PromiseError
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
 
 
@@ -19,26 +18,10 @@ def classes_of(frame: pl.DataFrame, quasi: Sequence[str], kinds: Mapping[str, Ki
     return EquivalenceClasses(frame, tuple(quasi), dict(kinds))
 
 
-def released_classes(table: pl.DataFrame, schema: Schema) -> EquivalenceClasses:
-    """The classes of a released table, in which confidential categories stand in their declared order."""
-    learnt = [schema[name] for name in schema.confidential if name not in schema.quasi_identifiers]
-    ordered = [_in_order(table[a.name], a) for a in learnt if a.kind in (Kind.ORDINAL, Kind.NOMINAL)]
+def released_classes(table: pl.DataFrame | pl.LazyFrame, schema: Schema) -> EquivalenceClasses:
+    """The classes of a released table."""
     kinds = {attribute.name: attribute.kind for attribute in schema}
-    return EquivalenceClasses(table.with_columns(ordered), tuple(schema.quasi_identifiers), kinds, schema)
-
-
-def _in_order(column: pl.Series, attribute: Attribute) -> pl.Series:
-    order = declared_order(column, attribute)
-    if order is None:
-        return column.cast(pl.String) if column.dtype == pl.Categorical else column
-    text = column.cast(pl.String)
-    unknown = text.filter(text.is_not_null() & ~text.is_in(order.cast(pl.String).implode()))
-    if len(unknown):
-        raise InputError(
-            f"Column {column.name!r} holds {unknown[0]!r}, which its declared order does not list: "
-            "add it there, or correct the value."
-        )
-    return text.cast(pl.Enum(order.cast(pl.String)))
+    return EquivalenceClasses(table, tuple(schema.quasi_identifiers), kinds, schema)
 
 
 def judge(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) -> tuple[Verdict, ...]:

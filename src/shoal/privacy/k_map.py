@@ -185,7 +185,8 @@ class KMap:
         if len(classes.sizes) == 0:
             return Verdict(self.name, self.k, 0, True)
         if self.fraction is None:
-            people = match(classes.frame, _attributes(classes), population_of(self.population), least=True).people
+            shown = classes.frame.lazy().collect()
+            people = match(shown, _attributes(classes), population_of(self.population), least=True).people
             achieved = float(people.min())
             return Verdict(self.name, self.k, achieved, achieved >= self.k)
         smallest = int(classes.sizes.min())

@@ -57,9 +57,9 @@ class LDiversity:
 
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
         assert self.attribute is not None
-        key, value = classes.keys.columns, classes.frame[self.attribute].alias("@value")
-        counts = classes.keys.with_columns(value).lazy().group_by([*key, "@value"]).agg(pl.len())
-        level = counts.group_by(key).agg(self._level(pl.col("len")).alias("@level")).collect()["@level"]
+        records = pl.LazyFrame({"@class": classes.key, "@value": classes.column(self.attribute)})
+        counts = records.group_by("@class", "@value").agg(pl.len())
+        level = counts.group_by("@class").agg(self._level(pl.col("len")).alias("@level")).collect()["@level"]
         achieved = float(level.min() or 0.0)  # type: ignore[arg-type]
         return Verdict(self.name, self.l, achieved, achieved >= self.l - 1e-9, self.attribute)
 

@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.schema import Kind, Schema
+from shoal.data.microdata import declared_order
+from shoal.data.schema import Attribute, Kind, Schema
+from shoal.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -40,30 +42,66 @@ class Verdict:
 
 @dataclass(frozen=True)
 class EquivalenceClasses:
-    """Records that show the same in every quasi-identifier (class equality, SPEC 1.4); missing equals missing."""
+    """Records that show the same in every quasi-identifier (class equality, SPEC 1.4); missing equals missing.
 
-    frame: pl.DataFrame
+    Of a table in memory or, where the frame is lazy, in a file: then only what a model asks for is ever read.
+    """
+
+    frame: pl.DataFrame | pl.LazyFrame
     quasi: tuple[str, ...]
     kinds: dict[str, Kind]
     schema: Schema | None = None  # what else is known of the attributes
 
     @cached_property
-    def keys(self) -> pl.DataFrame:
-        """The quasi-identifiers under names that no other column of a query has; where there are none, all is alike."""
-        shown = [self.frame[name].alias(f"@{i}") for i, name in enumerate(self.quasi)]
-        return pl.DataFrame(shown or [pl.repeat(0, self.frame.height, eager=True).alias("@0")])
+    def key(self) -> pl.Series:
+        """A number a record, the same for all of a class and for no other record: a hash of what it shows.
+
+        Two hashes must tell the same number of classes apart. Should they ever differ, the texts themselves are ranked.
+        """
+        shown = pl.struct(self.quasi) if self.quasi else pl.int_range(pl.len()) * 0
+        hashes = self.frame.lazy().select(one=shown.hash(1), two=shown.hash(2)).collect(engine="streaming")
+        one, two = (len(_begins(hashes[name].sort())) for name in hashes.columns)
+        if one == two:
+            return hashes["one"]
+        return self.frame.lazy().select(shown.rank("dense").cast(pl.UInt64)).collect().to_series()
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
-        counts = self.keys.lazy().group_by(self.keys.columns).agg(pl.len()).select("len").collect(engine="streaming")
-        return counts["len"].to_numpy().astype(np.int64)
+        return np.diff(np.append(_begins(self.key.sort()), len(self.key)))
 
     @cached_property
     def members(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Records class after class, and where each class starts."""
-        lists = self.keys.with_row_index("@row").group_by(self.keys.columns).agg("@row")["@row"]
-        starts = np.append(0, np.cumsum(lists.list.len().to_numpy().astype(np.int64)))
-        return lists.explode(empty_as_null=False).to_numpy().astype(np.int64), starts
+        order = self.key.arg_sort()
+        starts = np.append(_begins(self.key.gather(order)), len(self.key))
+        return order.to_numpy().astype(np.int64), starts
+
+    def column(self, name: str) -> pl.Series:
+        """What is released of an attribute; of categories, in their declared order."""
+        released = self.frame.lazy().select(pl.col(name)).collect().to_series()
+        if self.schema is None or self.schema[name].kind not in (Kind.ORDINAL, Kind.NOMINAL):
+            return released
+        return _in_order(released, self.schema[name])
+
+
+def _begins(numbers: pl.Series) -> npt.NDArray[np.int64]:
+    """Where each run of equal numbers begins."""
+    run = numbers.to_numpy()
+    return np.flatnonzero(np.append(True, run[1:] != run[:-1])[: len(run)])
+
+
+def _in_order(column: pl.Series, attribute: Attribute) -> pl.Series:
+    order = declared_order(column, attribute)
+    if order is None:
+        return column.cast(pl.String) if column.dtype == pl.Categorical else column
+    text = column.cast(pl.String)
+    unknown = text.filter(text.is_not_null() & ~text.is_in(order.cast(pl.String).implode()))
+    if len(unknown):
+        raise InputError(
+            f"Column {column.name!r} holds {unknown[0]!r}, which its declared order does not list: "
+            "add it there, or correct the value."
+        )
+    return text.cast(pl.Enum(order.cast(pl.String)))
 
 
 class PrivacyModel(Protocol):

@@ -72,7 +72,7 @@ class TCloseness:
 
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
         assert self.attribute is not None
-        column = classes.frame[self.attribute]
+        column = classes.column(self.attribute)
         ordered = self.ordered(classes.kinds[self.attribute])
         achieved = _farthest_ordered(column, *classes.members) if ordered else _farthest_equal(column, classes)
         return Verdict(self.name, self.t, achieved, achieved <= self.t + 1e-9, self.attribute)
@@ -121,14 +121,12 @@ def _rank_with_null(column: pl.Series) -> npt.NDArray[np.int64]:
 def _farthest_equal(column: pl.Series, classes: EquivalenceClasses) -> float:
     """Largest total variation distance of any class: sum over its values of max(0, p_class - p)."""
     whole = column.alias("@value").to_frame().lazy().group_by("@value").agg((pl.len() / len(column)).alias("@p"))
-    key = classes.keys.columns
-    counts = (
-        classes.keys.with_columns(column.alias("@value")).lazy().group_by([*key, "@value"]).agg(pl.len().alias("@n"))
-    )
+    records = pl.LazyFrame({"@class": classes.key, "@value": column})
+    counts = records.group_by("@class", "@value").agg(pl.len().alias("@n"))
     excess = (
         counts.join(whole, on="@value", nulls_equal=True)
-        .with_columns((pl.col("@n") / pl.col("@n").sum().over(key)).alias("@share"))
-        .group_by(key)
+        .with_columns((pl.col("@n") / pl.col("@n").sum().over("@class")).alias("@share"))
+        .group_by("@class")
         .agg((pl.col("@share") - pl.col("@p")).clip(0).sum().alias("@d"))
     )
     return float(excess.collect()["@d"].max() or 0.0)  # type: ignore[arg-type]

@@ -13,6 +13,8 @@ from math import isclose
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 import shoal
@@ -21,7 +23,7 @@ from shoal.data.schema import Attribute, Kind, Schema
 from shoal.errors import InputError, PromiseError
 from shoal.policy import Policy
 from shoal.privacy.check import judge, released_classes
-from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
+from shoal.privacy.model import PrivacyModel, Verdict
 
 _JUDGED = ("asked", "achieved", "holds")
 
@@ -29,11 +31,11 @@ _JUDGED = ("asked", "achieved", "holds")
 def certify(
     table: pl.DataFrame,
     schema: Schema,
-    classes: EquivalenceClasses,
+    sizes: npt.NDArray[np.int64],
     promises: Sequence[PrivacyModel],
     verdicts: Sequence[Verdict],
 ) -> dict[str, Any]:
-    """What can be said of a released table in public."""
+    """What can be said of a released table in public; `sizes` are those of its classes."""
     return {
         "made_by": f"shoal {shoal.__version__}",
         "records": table.height,
@@ -41,8 +43,8 @@ def certify(
         "quasi_identifiers": schema.quasi_identifiers,
         "confidential": schema.confidential,
         "attributes": {name: _described(table[name], schema[name]) for name in schema.confidential},
-        "classes": len(classes.sizes),
-        "smallest_class": int(classes.sizes.min()) if len(classes.sizes) else 0,
+        "classes": len(sizes),
+        "smallest_class": int(sizes.min()) if len(sizes) else 0,
         "models": [_stated(*pair) for pair in zip(promises, verdicts, strict=True)],
     }
 
@@ -85,7 +87,7 @@ class Certificate:
         promises = self.policy.promises(schema)
         classes = released_classes(table, schema)
         verdicts = judge(classes, promises)
-        shown = certify(table, schema, classes, promises, verdicts)
+        shown = certify(table, schema, classes.sizes, promises, verdicts)
         for name in ("records", "columns", "classes", "smallest_class"):
             if self.content.get(name) != shown[name]:
                 raise self._false(name, self.content.get(name), shown[name])

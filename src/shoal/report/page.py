@@ -67,7 +67,7 @@ def render(release: Release) -> str:
     here = files("shoal.report")
     return Template((here / "page.html").read_text(encoding="utf-8")).substitute(
         style=(here / "page.css").read_text(encoding="utf-8"),
-        title=f"{_counted(release.table.height, 'record')} released",
+        title=f"{_counted(release.records, 'record')} released",
         lead=_lead(release),
         nav="".join(f'<a href="#{anchor}">{name}</a>' for anchor, (name, _) in sections.items()),
         tiles=_tiles(release, findings),
@@ -460,7 +460,7 @@ def _done(release: Release) -> str:
         "Method": f"{text(words.done(method), 1000)} (<code>{text(method.name)}</code>"
         f"{text(f': {parameters}' if parameters else '', 1000)})",
         "Promises": text("; ".join(map(_named, release.promises)) or "none", 2000),
-        "Records": f"{len(release.original):,} read, {release.table.height:,} released, "
+        "Records": f"{len(release.original):,} read, {release.records:,} released, "
         f"{release.suppressed:,} suppressed ({percent(release.policy.suppression)} allowed)",
     }
     for role, title, what in _ROLES:

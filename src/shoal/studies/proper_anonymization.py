@@ -296,7 +296,7 @@ def regeneration(original: Microdata, ladder: Sequence[Step], seed: int) -> Rege
         Placed(name, column.index, np.where(plain[name], column.low, np.nan)) for name, column in masked.columns.items()
     ]
     counts = {name: _masked_values(original.frame[name], shown) for name, shown in left.items()}
-    released = assemble(original, masked).select(QUASI)
+    released = assemble(original, masked).select(pl.col(QUASI).cast(pl.String))
     spd = regenerate(released, counts, seed=seed, rescale=True).cast(pl.Float64)
     again = Microdata(spd, Schema(tuple(original.schema[name] for name in QUASI)))
     after = [place_original(coded) for coded in again.quasi]

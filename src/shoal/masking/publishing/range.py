@@ -20,17 +20,31 @@ def publish_range(coded: Coded, partition: Partition, index: npt.NDArray[np.int3
     from shoal.kernels.segments import distinct, extremes
 
     low, high = extremes(coded.codes, partition.order, partition.starts)
-    mixed, missing = (low < 0) & (high >= 0), high < 0
     if coded.is_nominal:
         offsets, codes = distinct(coded.codes, partition.order, partition.starts)
-        text = _sets(coded, offsets, codes, mixed | missing)
-        size = np.where(mixed, len(coded.values), np.diff(offsets)).astype(np.float64)
+        text = _sets(coded, offsets, codes, low < 0)
+        size = np.where(low < 0, len(coded.values), np.diff(offsets)).astype(np.float64)
     else:
-        text = interval_text(_values(coded, low, mixed | missing), _values(coded, high, mixed | missing))
-        size = np.broadcast_to(np.nan, partition.classes)  # only categories are counted
+        low, high, cell = _distinct_pairs(low, high)
+        index = cell[index]
+        text = interval_text(_values(coded, low, low < 0), _values(coded, high, low < 0))
+        size = np.broadcast_to(np.nan, len(low))  # only categories are counted
+    mixed, missing = (low < 0) & (high >= 0), high < 0
     text = _with_missing(text, mixed, missing)
     least, greatest = _ends(coded, low, high, mixed, missing)
     return MaskedColumn(coded.attribute, index, text, least, greatest, size)
+
+
+def _distinct_pairs(
+    low: npt.NDArray[np.int32], high: npt.NDArray[np.int32]
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+    """The distinct ends, and which of them each class has: far fewer than there are classes."""
+    import pyarrow as pa
+
+    width = np.int64(high.max()) + 2  # codes begin with that of missing, -1
+    pairs = pa.array((low + np.int64(1)) * width + high + 1).dictionary_encode()
+    found = pairs.dictionary.to_numpy()
+    return (found // width - 1).astype(np.int32), (found % width - 1).astype(np.int32), pairs.indices.to_numpy()
 
 
 def _values(coded: Coded, codes: npt.NDArray[np.int32], skip: npt.NDArray[np.bool_]) -> pl.Series:
