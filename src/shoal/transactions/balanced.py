@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 BLOCK = 4_500  # customers worked on together: growth is quadratic in them
 PROPOSALS, MOST_PROPOSALS = 2_000, 4_000_000  # for a customer, and for a block
-HOT, COLD = 2.0, 0.3  # goods more in one union that are often accepted at first, and seldom in the end
+HOT, COLD = 2.0, 0.1  # goods more in one union that are often accepted at first, and hardly ever in the end
 
 
 def balanced_clusters(sets: csr_array, clusters: int, min_size: int, *, seed: int | None = None) -> Labels:
