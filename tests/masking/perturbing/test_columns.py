@@ -193,7 +193,9 @@ def test_numbers_are_refused_by_pram_and_ordered_categories_by_noise() -> None:
 
 @pytest.mark.parametrize("method", [*NOISY, *MOVING], ids=str)
 def test_text_among_the_numbers_is_pointed_out(method: Any) -> None:
-    assert "is 'about 7' in record 3 meant to be there?" in refusal(method, {"x": ["1", "2", "about 7", None, "5.5"]})
+    sentence = refusal(method, {"x": ["1", "2", "about 7", None, "5.5"]})
+    assert "correct 'about 7' in record 3 if it should hold numbers" in sentence
+    assert "correct" not in refusal(method, {"zip": ["00501", "00502", "93561"]})
 
 
 @every_method

@@ -90,9 +90,9 @@ def _wrong_kind(method: str, column: pl.Series, attribute: Attribute, kinds: Seq
     remedy = "leave it out of the quasi-identifiers, or choose another method"
     if column.dtype == pl.String:  # numbers among which there is text come as text
         is_text = column.is_not_null() & column.cast(pl.Float64, strict=False).is_null()
-        if is_text.sum() <= len(column) // 2:
+        if 0 < is_text.sum() <= len(column) // 2:
             record = int(is_text.arg_max() or 0)
-            remedy = f"is {column[record]!r} in record {record + 1} meant to be there? Otherwise {remedy}"
+            remedy = f"correct {column[record]!r} in record {record + 1} if it should hold numbers, or {remedy}"
     return InputError(
         f"Method {method!r} cannot treat column {attribute.name!r}, which is {attribute.kind}: "
         f"it is for values that are {' or '.join(kinds)}; {remedy}."
