@@ -128,13 +128,22 @@ def test_missing_values_are_left_out() -> None:
 # ---- components and regressions
 
 
-def test_components_that_point_elsewhere_explain_less() -> None:
-    """Two pairs of attributes, each as good as one; masked, the components mix what belonged apart."""
+def test_components_explain_what_projections_on_them_vary() -> None:
+    z, w = ((t - t.mean(axis=0)) / t.std(axis=0) for t in (X, Y))
+    missed = []
+    for count in (1, 2, 3):
+        variances = [(z @ np.linalg.svd(t)[2][:count].T).var(axis=0).sum() for t in (z, w)]
+        missed.append(1 - variances[1] / variances[0])
+    assert principal_components(pair_of(X, Y)) == pytest.approx(np.mean(missed))
+
+
+def test_components_that_point_elsewhere_miss_variance() -> None:
+    """All attributes but the last are as good as one; masked, the last has taken the place of the first."""
     one, other = RNG.normal(size=(2, 4_000))
-    x = np.column_stack([one, one, other, other])
-    assert principal_components(pair_of(x, x * [-1, -1, 3, 3])) == pytest.approx(0.0, abs=1e-9)
-    shuffled = np.column_stack([one, other, one, other])
-    assert principal_components(pair_of(x, shuffled)) == pytest.approx(0.5, abs=0.05)
+    x = np.column_stack([one, one, one, other])
+    assert principal_components(pair_of(x, x * [1, 2, 3, 5])) == pytest.approx(0.0, abs=1e-9)
+    missed = principal_components(pair_of(x, x[:, [3, 0, 0, 0]]))
+    assert (4 / 9 + 1 / 3) / 3 - 0.01 < missed < (4 / 9 + 1 / 3 + 1 / 3) / 3 + 0.01  # the third is any of a plane
 
 
 def test_regressions_as_least_squares_gives_them() -> None:

@@ -14,7 +14,6 @@ from shoal.errors import InputError
 from shoal.measure import Matrix, Pair, measure
 from shoal.utility.correlations import Placed, correlation_table
 
-_EXPLAINED = 0.8  # share of the variance that the leading components explain
 _SINGULAR = 1e-6  # eigenvalue below which attributes follow from each other
 
 
@@ -62,17 +61,14 @@ def correlation_difference(pair: Pair) -> float:
 
 @measure("utility", "worse")
 def principal_components(pair: Pair) -> float:
-    """Share of what the original's leading principal components explain that the masked table's components miss.
+    """Share of the variance the original's first principal components explain that the masked table's first ones miss.
 
-    The leading components are the fewest that explain 80 % of the original's variance; as many of the masked table's
-    are asked how much of the original's variance they explain.
+    The mean over the first 1, 2, ... components; both are asked how much of the original's variance they explain.
     """
     before, after = _several(pair)
-    value, _ = _components(before)
-    leading = int(np.searchsorted(np.cumsum(value) / value.sum(), _EXPLAINED)) + 1
-    _, theirs = _components(after)
-    explained = float(np.trace(theirs[:, :leading].T @ before @ theirs[:, :leading]))
-    return max(0.0, 1.0 - explained / float(value[:leading].sum()))
+    ours, theirs = (_components(table) for table in (before, after))
+    explained, still = (np.cumsum(np.sum(c * (before @ c), axis=0))[:-1] for c in (ours, theirs))
+    return float(np.maximum(0.0, 1.0 - still / explained).mean())
 
 
 @measure("utility", "worse")
@@ -112,10 +108,9 @@ def _several(pair: Pair) -> tuple[Matrix, Matrix]:
     return _correlations(pair)
 
 
-def _components(correlation: Matrix) -> tuple[npt.NDArray[np.float64], Matrix]:
-    """Variances and directions, the largest first."""
-    value, direction = np.linalg.eigh(correlation)
-    return np.maximum(value[::-1], 0.0), direction[:, ::-1]
+def _components(correlation: Matrix) -> Matrix:
+    """Directions of largest variance as columns, the largest first."""
+    return np.linalg.eigh(correlation)[1][:, ::-1]
 
 
 def _regress(correlation: Matrix, j: int) -> npt.NDArray[np.float64]:
