@@ -133,6 +133,8 @@ def test_pseudonyms_need_their_secret_map(tmp_path: Path) -> None:
         jaccard_attack(before, after)
     (tmp_path / "map.csv").write_text("customer,pseudonym\n2,x\n1,y\n")
     assert jaccard_attack(before, after, truth=read_truth(tmp_path / "map.csv")).reid == 1
+    with pytest.raises(InputError, match="needs columns 'pseudonym' and 'customer', not a"):
+        jaccard_attack(before, after, truth=pl.DataFrame({"a": ["x"]}))
     (tmp_path / "map.csv").write_text("customer,pseudonym\n2,x\n")
     with pytest.raises(InputError, match="'y' has no original customer in the secret map"):
         jaccard_attack(before, after, truth=read_truth(tmp_path / "map.csv"))

@@ -155,6 +155,10 @@ def _own(original: Histories, masked: Histories, truth: pl.DataFrame | None) -> 
     if truth is None:
         named = people.with_columns(customer=pl.col("pseudonym"))
     else:
+        if not set(SECRET_MAP) <= set(truth.columns):
+            raise InputError(
+                f"The secret map needs columns 'pseudonym' and 'customer', not {', '.join(truth.columns)}."
+            )
         secret = truth.select(pl.col(SECRET_MAP).cast(pl.String)).unique()
         twice = secret["pseudonym"].filter(secret["pseudonym"].is_duplicated())
         if len(twice):
