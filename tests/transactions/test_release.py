@@ -1,0 +1,168 @@
+"""A release of histories: what it promises, what it refuses, what it never shows."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from shoal.errors import InputError, PromiseError
+from shoal.transactions import release as module
+from shoal.transactions.dummies import Padded
+from shoal.transactions.histories import Histories, Roles, histories_of, read_histories
+from shoal.transactions.pseudonyms import fresh_key, pseudonyms, read_key
+from shoal.transactions.release import alike, anonymize_transactions, refuse_distinct
+from tests.oracles.transactions import histories
+
+DATA = os.environ.get("SHOAL_DATA")
+TOY = ["abc", "abd", "acd", "ax", "xyz", "pq", "pqr", "pqs"]
+
+
+def shop(tmp_path: Path) -> Histories:
+    rng = np.random.default_rng(1)
+    lines = [f"c{rng.integers(40)},{rng.integers(30)},2024-03-{rng.integers(1, 29)},secret" for _ in range(400)]
+    path = tmp_path / "t.csv"
+    path.write_text("\n".join(["who,good,day,note", *lines]))
+    return read_histories(path, customer="who", item="good", time="day")
+
+
+@pytest.mark.parametrize("method", ["balanced", "method-2"])
+def test_everybody_shares_a_set_with_enough_others_in_the_written_file(tmp_path: Path, method: str) -> None:
+    original = shop(tmp_path)
+    release = anonymize_transactions(original, min_size=4, method=method, seed=1)  # type: ignore[arg-type]
+    path, secret, log = tmp_path / "r.csv", tmp_path / "map.csv", tmp_path / "log.csv"
+    release.write(path, secret_map=secret, log=log)
+    written = pl.read_csv(path)
+    assert written.columns == ["who", "good", "day"]  # what no role names is left out
+    goods = written.group_by("who").agg(pl.col("good").unique().sort())
+    assert goods.group_by("good").len()["len"].min() >= 4
+    assert set(written["who"]) == set(range(1, 41))
+    facts = release.to_dict()
+    assert facts["smallest_cluster"] >= 4
+    assert facts["records"] == written.height == 400 + facts["dummies"]
+    assert facts["clusters"] == 10
+    # the map and the log give the original back
+    origins = pl.read_csv(log)
+    real = written.filter(origins["origin"] == "kept").join(pl.read_csv(secret), left_on="who", right_on="pseudonym")
+    assert sorted(real.select("customer", "good").rows()) == sorted(
+        original.table.select("who", pl.col("good").cast(pl.Int64)).rows()
+    )
+
+
+def test_without_a_header_columns_keep_their_numbers(tmp_path: Path) -> None:
+    source = tmp_path / "t.csv"
+    source.write_text("".join(f"{u},x,{g}\n" for u, goods in enumerate(TOY) for g in goods))
+    original = read_histories(source, customer="1", item="3", header=False)
+    anonymize_transactions(original, clusters=2, seed=1).write(tmp_path / "r.csv", header=False)
+    written = read_histories(tmp_path / "r.csv", customer="1", item="3", header=False)
+    assert alike(written).min() >= 4
+    assert written.table[:, 1].null_count() == len(written)
+
+
+def test_method_1_promises_nothing_and_says_so() -> None:
+    release = anonymize_transactions(histories([*TOY, "lmn"]), clusters=5, method="method-1", seed=1)
+    assert release.least == 1
+    assert release.sizes.min() == 1
+    assert any("alone in a cluster" in note for note in release.notes)
+
+
+def test_the_size_follows_from_the_number_and_the_number_from_the_size() -> None:
+    original = histories(TOY)
+    assert anonymize_transactions(original, clusters=2, seed=1).least == 4
+    assert len(anonymize_transactions(original, min_size=3, seed=1).sizes) == 2
+    assert anonymize_transactions(original, seed=1).sizes.min() >= 2  # the paper's best number
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"min_size": 9}, "larger than the 8 customers"),
+        ({"clusters": 9}, "more than the 8 customers"),
+        ({"clusters": 3, "min_size": 3}, "at most 2 clusters, or for a size of at most 2"),
+        ({"clusters": 0}, "'clusters'"),
+        ({"min_size": 0}, "'min_size'"),
+        ({"method": "ballanced"}, "Did you mean 'balanced'"),
+        ({"method": "method-1", "min_size": 2}, "Method 1 cannot promise"),
+        ({"delete": 1.5}, "'delete'"),
+        ({"alter": -0.1}, "'alter'"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(asked: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        anonymize_transactions(histories(TOY), **asked)  # type: ignore[arg-type]
+
+
+def test_a_release_that_breaks_its_promise_is_neither_handed_out_nor_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    original = shop(tmp_path)
+    good = anonymize_transactions(original, min_size=4, seed=1)
+    broken = module.TransactionRelease(
+        good.table.head(300), original, good.method, good.label, 4, good.padded, good.order, good.names
+    )
+    target, secret = tmp_path / "r.csv", tmp_path / "map.csv"
+    with pytest.raises(PromiseError, match="4 were promised"):
+        broken.write(target, secret_map=secret)
+    assert not target.exists()
+    assert not secret.exists()
+
+    def without_dummies(histories: Histories, label: object, **options: object) -> Padded:
+        records = np.arange(len(histories), dtype=np.int32)
+        return Padded(histories.customer, records, records, len(histories), 0, 0)
+
+    monkeypatch.setattr(module, "pad", without_dummies)
+    with pytest.raises(PromiseError):
+        anonymize_transactions(original, min_size=4, seed=1)
+
+
+def test_sets_are_counted_not_records() -> None:
+    table = pl.DataFrame({"c": [1, 1, 1, 2, 2, 3, 4], "g": ["a", "b", "b", "b", "a", "a", "a"]})
+    found = histories_of(table, Roles("c", "g"))
+    assert sorted(alike(found)) == [2, 2]
+    refuse_distinct(found, 2)
+    with pytest.raises(PromiseError, match="2 customers only, 3 were promised"):
+        refuse_distinct(found, 3)
+
+
+def test_pseudonyms_depend_on_the_key_alone(tmp_path: Path) -> None:
+    customers = pl.Series(["12346", "12347", "9", "b", "c", "d", "e", "f"])
+    key = fresh_key()
+    first = pseudonyms(customers, key)
+    assert sorted(first) == list(range(1, 9))
+    assert pseudonyms(customers.reverse(), key).reverse().equals(first)
+    assert any(not pseudonyms(customers, fresh_key()).equals(first) for _ in range(3))
+    path = tmp_path / "key"
+    path.write_bytes(b"short")
+    with pytest.raises(InputError, match="5 bytes"):
+        read_key(path)
+    path.write_bytes(b"x" * 16)
+    assert read_key(path) == b"x" * 16
+
+
+def test_the_same_seed_and_key_give_the_same_release() -> None:
+    original = histories(TOY)
+    first, second = (anonymize_transactions(original, clusters=3, seed=5, key=b"k" * 16).table for _ in range(2))
+    assert first.equals(second)
+
+
+def test_of_very_many_customers_some_are_attacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "ATTACKED", 5)
+    monkeypatch.setattr(module, "SAMPLED", 3)
+    assert anonymize_transactions(histories(TOY), clusters=2, seed=5).to_dict()["attacked"] == 3
+
+
+@pytest.mark.skipif(DATA is None, reason="SHOAL_DATA does not name the folder of real data")
+def test_the_paper_s_customers_in_fifty_clusters_of_eight() -> None:
+    original = read_histories(
+        Path(str(DATA)) / "purchases" / "transactions_400.csv", customer="1", item="5", header=False
+    )
+    facts = anonymize_transactions(original, clusters=50, min_size=8, seed=1).to_dict()
+    assert facts["smallest_cluster"] == facts["largest_cluster"] == 8
+    assert facts["records"] == 38_087 + facts["dummies"]
+    assert facts["dummies"] < 0.85 * 125_798
+    assert facts["reid"] == pytest.approx(50 / 400, abs=0.015)
+    assert 0.16 < facts["jaccard"] < 0.20
+    assert facts["dummies_in_theory"] == pytest.approx(141_131, abs=1)
