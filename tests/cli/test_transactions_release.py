@@ -1,0 +1,104 @@
+"""`shoal transactions anonymize` and `utility`, as typed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shoal.cli.transactions_release  # noqa: F401  (registers the commands)
+from shoal.transactions.histories import read_histories
+from shoal.transactions.release import alike
+from tests.cli.conftest import Shoal
+
+COLUMNS = ("--customer", "1", "--item", "3", "--no-header")
+
+
+@pytest.fixture
+def purchases(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(2)
+    path = tmp_path / "t.csv"
+    lines = (f"{rng.integers(30)},x,{rng.integers(25)},2024-01-{rng.integers(1, 29)},2.5,3\n" for _ in range(300))
+    path.write_text("".join(lines))
+    return path
+
+
+def test_anonymize_prints_what_was_made_and_writes_it(shoal: Shoal, purchases: Path, tmp_path: Path) -> None:
+    target = tmp_path / "r.csv"
+    made = shoal(
+        "transactions", "anonymize", purchases, "-o", target, *COLUMNS, "--clusters", "6", "--min-size", "5", "--json"
+    )
+    assert made.code == 0
+    facts = made.json
+    assert (facts["customers"], facts["clusters"]) == (30, 6)
+    assert facts["smallest_cluster"] >= 5
+    assert facts["records"] == 300 + facts["dummies"]
+    assert {"reid", "jaccard", "largest_cluster", "dummies_in_theory"} <= set(facts)
+    written = read_histories(target, customer="1", item="3", header=False)
+    assert alike(written).min() >= 5
+    assert len(written) == facts["records"]
+
+
+def test_the_release_can_be_attacked_and_measured_with_the_same_options(
+    shoal: Shoal, purchases: Path, tmp_path: Path
+) -> None:
+    target, secret = tmp_path / "r.csv", tmp_path / "map.csv"
+    columns = (*COLUMNS, "--time", "4", "--price", "5", "--quantity", "6")
+    made = shoal(
+        "transactions",
+        "anonymize",
+        purchases,
+        "-o",
+        target,
+        *columns,
+        "--min-size",
+        "5",
+        "--map",
+        secret,
+        "--seed",
+        "1",
+        "--json",
+    )
+    assert made.code == 0
+    attacked = shoal("transactions", "attack", purchases, target, *COLUMNS, "--truth", secret, "--json")
+    assert attacked.json["reid"] == pytest.approx(made.json["reid"])
+    measured = shoal("transactions", "utility", purchases, target, *columns, "--truth", secret, "--json")
+    assert measured.code == 0
+    assert measured.json["u2"] > 0
+    assert measured.json["left_out"] == {}
+
+
+def test_a_table_for_people(shoal: Shoal, purchases: Path, tmp_path: Path) -> None:
+    made = shoal("transactions", "anonymize", purchases, "-o", tmp_path / "r.csv", *COLUMNS, "--clusters", "6")
+    assert "smallest cluster" in made.out
+    assert "left out of the release" in made.err
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--min-size", "31"), "larger than the 30 customers"),
+        (("--clusters", "31"), "more than the 30 customers"),
+        (("--clusters", "6", "--min-size", "6"), "need 36 customers, there are 30"),
+        (("--method", "method-3"), "There is no method 'method-3'"),
+        (("--delete", "2"), "'delete'"),
+        (("--key", "nowhere"), "There is no file 'nowhere'"),
+    ],
+)
+def test_bad_input_is_one_sentence(
+    shoal: Shoal, purchases: Path, tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    target = tmp_path / "r.csv"
+    refused = shoal("transactions", "anonymize", purchases, "-o", target, *COLUMNS, *options)
+    assert refused.code == 2
+    assert words in refused.sentence
+    assert not target.exists()
+
+
+def test_the_input_is_never_written_over(shoal: Shoal, purchases: Path) -> None:
+    before = purchases.read_bytes()
+    refused = shoal("transactions", "anonymize", purchases, "-o", purchases, *COLUMNS)
+    assert refused.code == 2
+    assert "would replace" in refused.sentence
+    assert purchases.read_bytes() == before
