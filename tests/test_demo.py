@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+import shoal
 from shoal.data.files import read_table
 from shoal.demo import run
 from shoal.errors import InputError
@@ -35,7 +36,9 @@ def test_the_demo_tells_the_whole_story(tmp_path: Path) -> None:
     smallest = released.group_by(released.columns[:9]).len()["len"].min()
     certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
     assert certificate["smallest_class"] == smallest >= 5
-    verdicts = read_certificate(folder / "certificate.json", folder / "release.csv").verify(released)
+    certificate = read_certificate(folder / "certificate.json", folder / "release.csv")
+    verdicts = shoal.check(released, certificate.policy)
+    certificate.verify(released, verdicts)
     assert [verdict.holds for verdict in verdicts] == [True]
     uniques = int((original.group_by(original.columns[:9]).len()["len"] == 1).sum())
     assert f"unique records {uniques:,} 0" in " ".join(said.split())

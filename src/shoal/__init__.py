@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from shoal.masking.recoding.recode import GlobalRecoding
     from shoal.masking.recoding.safe_harbor import SafeHarbor
     from shoal.policy import Policy
-    from shoal.privacy import KAnonymity, KMap, LDiversity, TCloseness, Verdict
+    from shoal.privacy import KAnonymity, KMap, LDiversity, MeasuredRisk, TCloseness, Verdict
     from shoal.profile import Profile, profile
     from shoal.release import Release, anonymize, check
 
@@ -49,6 +49,7 @@ _HOME = {
     "KAnonymity": "shoal.privacy",
     "KMap": "shoal.privacy",
     "LDiversity": "shoal.privacy",
+    "MeasuredRisk": "shoal.privacy",
     "MultipliedNoise": "shoal.masking.perturbing.multiplicative",
     "Policy": "shoal.policy",
     "Pram": "shoal.masking.perturbing.pram",
@@ -81,6 +82,7 @@ __all__ = [
     "KAnonymity",
     "KMap",
     "LDiversity",
+    "MeasuredRisk",
     "MultipliedNoise",
     "Policy",
     "Pram",

@@ -36,12 +36,12 @@ from shoal.masking.recoding.coarsening import Coarsened
 from shoal.masking.recoding.cut_points import CutPoints
 from shoal.masking.recoding.recode import GlobalRecoding
 from shoal.masking.recoding.safe_harbor import SafeHarbor
-from shoal.privacy import KAnonymity, KMap, LDiversity, PrivacyModel, TCloseness
+from shoal.privacy import KAnonymity, KMap, LDiversity, MeasuredRisk, PrivacyModel, TCloseness
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema, ErrorDetails
 
-MODELS: dict[str, type[Any]] = {model.name: model for model in (KAnonymity, KMap, LDiversity, TCloseness)}
+MODELS: dict[str, type[Any]] = {model.name: model for model in (KAnonymity, KMap, LDiversity, TCloseness, MeasuredRisk)}
 METHODS: dict[str, type[Any]] = {
     method.name: method
     for method in (
@@ -151,7 +151,7 @@ class Policy(BaseModel):
         """The models, each about one confidential attribute: one that names none is about all of them."""
         found: list[PrivacyModel] = []
         for model in self.models:
-            if isinstance(model, KAnonymity | KMap) or model.attribute is not None:
+            if isinstance(model, KAnonymity | KMap | MeasuredRisk) or model.attribute is not None:
                 found.append(model)
                 continue
             if not schema.confidential:

@@ -25,7 +25,7 @@ from shoal.masking.grouped import class_size
 from shoal.masking.method import Masked
 from shoal.policy import Policy
 from shoal.privacy.check import judge, refuse_broken, released_classes
-from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
+from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict
 
 if TYPE_CHECKING:
     from shoal.risk.measure import Risk
@@ -48,7 +48,7 @@ class Draft:
 
     def judged(self) -> Release:
         """The release, if every promise holds of what is shown."""
-        return self._released(released_classes(self.shown, self.schema))
+        return self._released(released_classes(self.shown, self.schema, Source(self.original, self.masked.kept)))
 
     def write(
         self,
@@ -64,14 +64,16 @@ class Draft:
 
         if certificate is not None and is_sql(path):
             raise InputError("A certificate names a file by its digest: write the release to a file, or do without.")
-        table = self.shown if keep_order else _shuffled(self.shown, seed)
+        order = np.arange(self.shown.height) if keep_order else _shuffled(self.shown.height, seed)
+        table = self.shown if keep_order else self.shown[order]
         if Path(path).suffix.lower() != ".csv":  # elsewhere the codes would show
             table = self._plain(table)
         judged: list[Release] = []
         with ExitStack() as beside:
 
             def judge_file(written: Path) -> None:
-                release = self._released(released_classes(_read_back(written, table), self.schema))
+                source = Source(self.original, order if self.masked.kept is None else self.masked.kept[order])
+                release = self._released(released_classes(_read_back(written, table), self.schema, source))
                 judged.append(release)
                 if certificate is not None:  # it gets its name after the release, and only if that got its own
                     content = certify(table, self.schema, release.sizes, self.promises, release.verdicts)
@@ -218,8 +220,8 @@ def assemble(original: Microdata, masked: Masked) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-def check(frame: Any, policy: Policy) -> tuple[Verdict, ...]:
-    """Judges a table, released by whomever, against a policy's models."""
+def check(frame: Any, policy: Policy, *, original: Any = None) -> tuple[Verdict, ...]:
+    """Judges a table, released by whomever, against a policy's models; a measured risk needs the original beside it."""
     from shoal.data.frames import to_polars
 
     table, _ = to_polars(frame)
@@ -230,13 +232,13 @@ def check(frame: Any, policy: Policy) -> tuple[Verdict, ...]:
         raise PromiseError(
             f"The table shows {name!r}, which the policy names as an identifier: it must not be released."
         )
-    return judge(released_classes(table, schema), policy.promises(schema))
+    source = None if original is None else Source(prepare(to_polars(original)[0], policy)[0], None)
+    return judge(released_classes(table, schema, source), policy.promises(schema))
 
 
-def _shuffled(table: pl.DataFrame, seed: int | None) -> pl.DataFrame:
+def _shuffled(records: int, seed: int | None) -> npt.NDArray[np.int64]:
     """Position alone can re-identify: records leave in random order."""
-    order: npt.NDArray[np.int64] = np.random.default_rng(seed).permutation(table.height)
-    return table[order]
+    return np.random.default_rng(seed).permutation(records)
 
 
 def _read_back(path: Path, table: pl.DataFrame) -> pl.DataFrame | pl.LazyFrame:

@@ -57,6 +57,7 @@ def anonymize(
     population: opt.Population = None,
     test: opt.KMapTest = None,
     alpha: opt.KMapAlpha = None,
+    measured_risk: opt.MeasuredRisk = None,
     method: Annotated[str | None, typer.Option(help=f"{LISTED}.", rich_help_panel=PANEL)] = None,
     resolution: Annotated[
         list[str] | None,
@@ -137,7 +138,7 @@ def anonymize(
     opt.check_paths([source, policy, population], output, [report, certificate])
     chosen = opt.make_policy(
         policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, k, t, l, l_variant,
-        {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha},
+        {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,
         rest=rest, suppression=suppress, method=method_choice(
             method, resolution=resolution, remainder=remainder, cost=cost, mean=mean, local=local, levels=levels,
             seconds=seconds, gamma=gamma, s=s, p=p, whole=whole, clamp=clamp,
@@ -213,6 +214,9 @@ def check(
     certificate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A certificate that the file must match.")
     ] = None,
+    original: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The original, in the same order, for a measured risk.")
+    ] = None,
     quasi: opt.Quasi = None,
     confidential: opt.Confidential = None,
     identifiers: opt.Identifiers = None,
@@ -226,6 +230,7 @@ def check(
     population: opt.Population = None,
     test: opt.KMapTest = None,
     alpha: opt.KMapAlpha = None,
+    measured_risk: opt.MeasuredRisk = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -244,15 +249,16 @@ def check(
     stated = read_certificate(certificate, source) if certificate is not None else None
     chosen = opt.make_policy(
         stated.policy if stated else policy, quasi, confidential, identifiers, None, kind, None, k, t, l, l_variant,
-        {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha},
+        {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,
     )  # fmt: skip
     with stages("check", 3) as step:
         step("reading")
         table = opt.read(source, delimiter, encoding, decimal, text)
+        beside = opt.read(str(original), delimiter, encoding, decimal, text) if original else None
         step("judging")
-        verdicts = judge(table, chosen)
+        verdicts = judge(table, chosen, original=beside)
         if stated is not None:
-            stated.verify(table)
+            stated.verify(table, verdicts)
         step("done")
     named = chosen.schema(table, released=True).names
     if unnamed := [repr(name) for name in table.columns if name not in named]:

@@ -75,6 +75,15 @@ KMapTest = Annotated[
 KMapAlpha = Annotated[
     float | None, typer.Option("--alpha", help="Of k-map: significance, 0.1 if not given.", rich_help_panel=_MODELS)
 ]
+MeasuredRisk = Annotated[
+    str | None,
+    typer.Option(
+        "--measured-risk",
+        metavar="[MEASURE=]LEVEL",
+        help="Of methods that perturb: risk measured beside the original; rank_linkage if none is named.",
+        rich_help_panel=_MODELS,
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Delimiter = Annotated[
     str | None,
@@ -138,6 +147,7 @@ def make_policy(
     l: float | None = None,  # noqa: E741
     l_variant: str | None = None,
     k_map: dict[str, Any] | None = None,
+    measured_risk: str | None = None,
     **others: Any,
 ) -> Policy:
     """The policy of a file or the one without choices, with what the options say put in its place."""
@@ -154,10 +164,10 @@ def make_policy(
     }
     choices |= {name: tuple(split(values)) for name, values in roles.items() if values}
     choices |= {name: value for name, value in others.items() if value is not None}
-    models = _models(k, t, l, l_variant, k_map or {})
+    models = _models(k, t, l, l_variant, k_map or {}, measured_risk)
     replaced = {type(model) for model in models}
-    if any(model.name == "k-map" for model in models) and k is None:
-        replaced.add(KAnonymity)  # k-map stands in its place
+    if any(model.name in ("k-map", "measured-risk") for model in models) and k is None:
+        replaced.add(KAnonymity)  # they stand in its place
     choices["models"] = [model for model in base.models if type(model) not in replaced] + models
     attributes: dict[str, Any] = dict(base.attributes)
     described = _kinds(kinds) | _hierarchies(hierarchies, choices["quasi_identifiers"])
@@ -173,6 +183,7 @@ def _models(
     l: float | None,  # noqa: E741
     l_variant: str | None,
     k_map: dict[str, Any],
+    measured_risk: str | None,
 ) -> list[Any]:
     from shoal.errors import InputError
     from shoal.privacy import KAnonymity, KMap, LDiversity, TCloseness
@@ -191,7 +202,20 @@ def _models(
         models.append(LDiversity(l, variant=l_variant or "distinct"))  # type: ignore[arg-type]
     elif l_variant is not None:
         raise InputError("--l-variant says how l-diversity is counted: give --l as well.")
+    if measured_risk is not None:
+        models.append(_measured(measured_risk))
     return models
+
+
+def _measured(choice: str) -> Any:
+    from shoal.errors import InputError
+    from shoal.privacy import MeasuredRisk
+
+    measure, _, level = choice.rpartition("=")
+    try:
+        return MeasuredRisk(float(level), measure or "rank_linkage")
+    except ValueError:
+        raise InputError(f"--measured-risk {choice!r} is neither a number nor MEASURE=NUMBER.") from None
 
 
 def _kinds(pairs: list[str] | None) -> dict[str, dict[str, Any]]:

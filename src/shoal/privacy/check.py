@@ -11,17 +11,19 @@ import polars as pl
 
 from shoal.data.schema import Kind, Schema
 from shoal.errors import PromiseError
-from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
+from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict
 
 
 def classes_of(frame: pl.DataFrame, quasi: Sequence[str], kinds: Mapping[str, Kind]) -> EquivalenceClasses:
     return EquivalenceClasses(frame, tuple(quasi), dict(kinds))
 
 
-def released_classes(table: pl.DataFrame | pl.LazyFrame, schema: Schema) -> EquivalenceClasses:
+def released_classes(
+    table: pl.DataFrame | pl.LazyFrame, schema: Schema, source: Source | None = None
+) -> EquivalenceClasses:
     """The classes of a released table."""
     kinds = {attribute.name: attribute.kind for attribute in schema}
-    return EquivalenceClasses(table, tuple(schema.quasi_identifiers), kinds, schema)
+    return EquivalenceClasses(table, tuple(schema.quasi_identifiers), kinds, schema, source)
 
 
 def judge(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) -> tuple[Verdict, ...]:
@@ -36,5 +38,14 @@ def refuse_broken(verdicts: Sequence[Verdict]) -> None:
             raise PromiseError(
                 f"The result does not keep {verdict.model}{of}: {verdict.asked:g} was asked for, "
                 f"{verdict.achieved:.4g} is reached. Nothing was released. "
-                "Choose a method that groups records, or allow more suppression."
+                f"{_remedy(verdict)}"
             )
+
+
+def _remedy(verdict: Verdict) -> str:
+    if verdict.model == "measured-risk":
+        return "Mask more strongly."
+    return (
+        "Choose a method that groups records, or allow more suppression; "
+        "of a method that perturbs, promise a measured risk (--measured-risk)."
+    )

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.microdata import declared_order
+from shoal.data.microdata import Microdata, declared_order
 from shoal.data.schema import Attribute, Kind, Schema
 from shoal.errors import InputError
 
@@ -40,6 +40,13 @@ class Verdict:
         }
 
 
+class Source(NamedTuple):
+    """Where a release came from: only its custodian knows."""
+
+    original: Microdata
+    rows: npt.NDArray[np.int64] | None  # released record -> original record; None: the same
+
+
 @dataclass(frozen=True)
 class EquivalenceClasses:
     """Records that show the same in every quasi-identifier (class equality, SPEC 1.4); missing equals missing.
@@ -51,6 +58,7 @@ class EquivalenceClasses:
     quasi: tuple[str, ...]
     kinds: dict[str, Kind]
     schema: Schema | None = None  # what else is known of the attributes
+    source: Source | None = None  # for what is judged beside the original
 
     @cached_property
     def key(self) -> pl.Series:

@@ -22,7 +22,7 @@ from shoal.data.microdata import declared_order
 from shoal.data.schema import Attribute, Kind, Schema
 from shoal.errors import InputError, PromiseError
 from shoal.policy import Policy
-from shoal.privacy.check import judge, released_classes
+from shoal.privacy.check import released_classes
 from shoal.privacy.model import PrivacyModel, Verdict
 
 _JUDGED = ("asked", "achieved", "holds")
@@ -65,7 +65,10 @@ def _stated(promise: PrivacyModel, verdict: Verdict) -> dict[str, Any]:
     # A population is the custodian's: the release does not show it.
     named = {name: getattr(model, name) for name in names if name != "population"}
     parameters = {name: value for name, value in named.items() if value is not None}
-    return {"name": promise.name} | parameters | {name: getattr(verdict, name) for name in _JUDGED}
+    judged = {name: getattr(verdict, name) for name in _JUDGED}
+    if promise.name == "measured-risk":  # the figure was measured beside the original, which the release does not show
+        del judged["achieved"]
+    return {"name": promise.name} | parameters | judged
 
 
 def digest(path: str | Path) -> str:
@@ -81,20 +84,18 @@ class Certificate:
     content: dict[str, Any]
     policy: Policy  # what was promised
 
-    def verify(self, table: pl.DataFrame) -> tuple[Verdict, ...]:
-        """Judges the promises anew, and refuses a certificate that states something else than the table shows."""
+    def verify(self, table: pl.DataFrame, verdicts: Sequence[Verdict]) -> None:
+        """Refuses a certificate that states something else than the table shows, or than was judged of it anew."""
         schema = self.policy.schema(table, released=True)
         promises = self.policy.promises(schema)
         classes = released_classes(table, schema)
-        verdicts = judge(classes, promises)
         shown = certify(table, schema, classes.sizes, promises, verdicts)
         for name in ("records", "columns", "classes", "smallest_class"):
             if self.content.get(name) != shown[name]:
                 raise self._false(name, self.content.get(name), shown[name])
         for stated, verdict in zip(self.content["models"], verdicts, strict=True):
-            if not isclose(stated["achieved"], verdict.achieved, rel_tol=1e-9, abs_tol=1e-12):
+            if "achieved" in stated and not isclose(stated["achieved"], verdict.achieved, rel_tol=1e-9, abs_tol=1e-12):
                 raise self._false(f"the {verdict.model} achieved", stated["achieved"], verdict.achieved)
-        return verdicts
 
     def _false(self, name: str, stated: object, shown: object) -> PromiseError:
         return PromiseError(
@@ -127,5 +128,5 @@ def read_certificate(path: str | Path, source: str | Path) -> Certificate:
 
 def _promised(model: dict[str, Any]) -> dict[str, Any]:
     """The model as a policy names it."""
-    float(model["achieved"])  # stated, or it is no certificate
+    float(model["asked"])  # stated, or it is no certificate
     return {name: value for name, value in model.items() if name not in _JUDGED}

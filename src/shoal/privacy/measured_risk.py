@@ -1,0 +1,63 @@
+"""A measured risk as a promise: what perturbing methods can be held to, as they make no classes (paper 5).
+
+Noise, swapping and shuffling keep every record apart; what can be promised is how hard the released records are to link
+to the people they came from, by a measure that the custodian chose, judged on the finished output.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.data.masked import read_cells
+from shoal.errors import InputError, require
+from shoal.measure import Pair, find_measure
+from shoal.privacy.model import EquivalenceClasses, Verdict
+
+
+@dataclass(frozen=True)
+class MeasuredRisk:
+    """The risk measured between the original table and the release is no worse than `level`."""
+
+    level: float
+    measure: str = "rank_linkage"  # paper 5, Eq. 2
+
+    name: ClassVar[str] = "measured-risk"
+    attribute: ClassVar[None] = None
+    by_size: ClassVar[bool] = True  # no class can be judged by itself: there is nothing for a grouping to repair
+
+    def __post_init__(self) -> None:
+        good = isinstance(self.level, int | float) and not isinstance(self.level, bool) and 0 <= self.level < np.inf
+        require(self.name, "level", self.level, "a number of at least 0", holds=good)
+        find_measure(self.measure, "risk")
+
+    @property
+    def asked(self) -> float:
+        return self.level
+
+    def levels(
+        self, about: Any, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
+    ) -> npt.NDArray[np.float64]:
+        return np.full(len(starts) - 1, self.level)
+
+    def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        return np.ones(len(levels), np.bool_)
+
+    def verdict(self, classes: EquivalenceClasses) -> Verdict:
+        if classes.source is None:
+            raise InputError("A measured risk is judged beside the original table: give that too (--original FILE).")
+        measure = find_measure(self.measure, "risk")
+        achieved = measure(_pair(classes))
+        holds = achieved >= self.level if measure.higher_is == "safer" else achieved <= self.level
+        return Verdict(self.name, self.level, achieved, holds)
+
+
+def _pair(classes: EquivalenceClasses) -> Pair:
+    assert classes.source is not None
+    original, rows = classes.source
+    shown = classes.frame.lazy().select(classes.quasi).collect()
+    cells = {name: read_cells(shown[name], original.schema[name], original[name].values) for name in classes.quasi}
+    return Pair.of(original, cells, rows)

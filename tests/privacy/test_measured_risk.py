@@ -1,0 +1,99 @@
+"""A measured risk is promised, judged on the finished file beside the original, and its figure is nobody else's."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.privacy import MeasuredRisk
+
+QUASI = ["a", "b", "c"]
+
+
+def table(n: int = 400) -> pl.DataFrame:
+    rng = np.random.default_rng(3)
+    return pl.DataFrame({name: rng.normal(50, 10, n) for name in QUASI} | {"secret": rng.integers(0, 5, n)})
+
+
+def policy(method: object, *models: object) -> shoal.Policy:
+    return shoal.Policy(quasi_identifiers=QUASI, confidential=["secret"], models=models, method=method)
+
+
+SWAPPED = shoal.RankSwapping(p=0.2)
+
+
+@pytest.mark.parametrize("measure", ["rank_linkage", "correct_links"])
+def test_the_risk_of_the_shuffled_file_is_that_of_the_table(tmp_path: Path, measure: str) -> None:
+    """Also where each record is compared with itself: the custodian knows the order."""
+    level = {"rank_linkage": 0.1, "correct_links": 0.9}[measure]
+    release = shoal.anonymize(table(), policy(SWAPPED, MeasuredRisk(level, measure)), seed=1)
+    written = release.write(tmp_path / "r.csv", seed=2)
+    assert written.verdicts[0].achieved == pytest.approx(release.verdicts[0].achieved)
+    assert not pl.read_csv(tmp_path / "r.csv").equals(release.table)
+    assert 0 < release.verdicts[0].achieved < 1.5
+
+
+def test_correct_links_are_counted_against_the_right_people(tmp_path: Path) -> None:
+    """An unmasked table links to everyone, in whatever order it is written."""
+    barely = shoal.AddedNoise(gamma=1e-12)
+    release = shoal.anonymize(table(), policy(barely, MeasuredRisk(1, "correct_links")), seed=1)
+    assert release.write(tmp_path / "r.csv", seed=5).verdicts[0].achieved == 1.0
+
+
+@pytest.mark.parametrize("promise", [MeasuredRisk(9.0), MeasuredRisk(0.0, "correct_links")])
+def test_a_risk_that_is_not_reached_releases_nothing(tmp_path: Path, promise: MeasuredRisk) -> None:
+    with pytest.raises(shoal.PromiseError, match=r"measured-risk.*Nothing was released. Mask more strongly"):
+        shoal.anonymize(table(), policy(SWAPPED, promise), seed=1).write(tmp_path / "r.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_perturbed_table_cannot_pass_for_k_anonymous() -> None:
+    with pytest.raises(shoal.PromiseError, match=r"k-anonymity: 5 was asked for, 1 is reached.*--measured-risk"):
+        shoal.anonymize(table(), policy(SWAPPED, shoal.KAnonymity(5)), seed=1)
+
+
+def test_the_certificate_does_not_state_what_only_the_original_shows(tmp_path: Path) -> None:
+    release = shoal.anonymize(table(), policy(SWAPPED, MeasuredRisk(0.1)), seed=1)
+    release.write(tmp_path / "r.csv", certificate=tmp_path / "c.json", keep_order=True)
+    stated = json.loads((tmp_path / "c.json").read_text())["models"]
+    assert stated == [{"name": "measured-risk", "level": 0.1, "measure": "rank_linkage", "asked": 0.1, "holds": True}]
+
+
+def test_a_check_needs_the_original_beside_the_release() -> None:
+    chosen = policy(SWAPPED, MeasuredRisk(0.1))
+    release = shoal.anonymize(table(), chosen, seed=1)
+    with pytest.raises(shoal.InputError, match="--original FILE"):
+        shoal.check(release.frame, chosen)
+    (verdict,) = shoal.check(release.frame, chosen, original=table())
+    assert verdict.holds
+    assert verdict.achieved == pytest.approx(release.verdicts[0].achieved)
+    (verdict,) = shoal.check(table(), chosen, original=table())
+    assert not verdict.holds
+    assert verdict.achieved == 0.0
+
+
+def test_grouping_methods_can_promise_it_too() -> None:
+    release = shoal.anonymize(table(), policy(shoal.Grouped(), shoal.KAnonymity(4), MeasuredRisk(0.5)))
+    assert [verdict.model for verdict in release.verdicts] == ["k-anonymity", "measured-risk"]
+
+
+def test_a_policy_file_names_it() -> None:
+    chosen = policy(SWAPPED, MeasuredRisk(0.3, "correct_links"))
+    assert 'name = "measured-risk"' in chosen.to_toml()
+    assert chosen.models == (MeasuredRisk(0.3, "correct_links"),)
+
+
+@pytest.mark.parametrize("level", [-1, float("inf"), "much", True])
+def test_a_level_that_is_none_is_refused(level: object) -> None:
+    with pytest.raises(shoal.InputError, match="level"):
+        MeasuredRisk(level)  # type: ignore[arg-type]
+
+
+def test_an_unknown_measure_is_refused() -> None:
+    with pytest.raises(shoal.InputError, match=r"no risk measure 'rank_linkag'. Did you mean 'rank_linkage'"):
+        MeasuredRisk(0.3, "rank_linkag")
