@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import time
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -11,13 +15,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.compare import comparison as comparison_module
 from shoal.compare.comparison import compare
 from shoal.compare.contenders import Contender
 from shoal.compare.result import Comparison
 from shoal.errors import InputError
+from shoal.masking.method import Masked
 from shoal.policy import Policy
-from tests.compare.conftest import calls, shift
+from tests.compare.conftest import Shift, calls, shift
 
 pytestmark = pytest.mark.usefixtures("toys")
 STRAIGHT, BENT, WORST = shift("straight"), shift("bent", bend=0.1), shift("worst", bend=0.3)
@@ -145,20 +149,26 @@ def test_more_runs_use_what_fewer_found(table: pl.DataFrame, tmp_path: Path) -> 
     assert calls.count("mask") == 9
 
 
-def test_an_interruption_keeps_what_was_measured(
-    table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def stop(*ignored: Any, **more: Any) -> Any:
-        raise KeyboardInterrupt
+@dataclass(frozen=True)
+class Interrupting(Shift):
+    """Has Ctrl-C pressed when it is asked for the tenth time."""
 
-    original = comparison_module._curve
-    monkeypatch.setattr(comparison_module, "_curve", stop)
+    def mask(self, *about: Any, **more: Any) -> Masked:
+        masked = super().mask(*about, **more)
+        if calls.count("mask") == 10:
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.005)
+        return masked
+
+
+def test_an_interruption_ends_soon_and_keeps_what_was_measured(table: pl.DataFrame, tmp_path: Path) -> None:
+    one = Contender.of("interrupting", Interrupting, shaken=0.5)
     with pytest.raises(KeyboardInterrupt):
-        by_moved(table, [BENT], at_risk=2.5, frontier=True, cache=tmp_path)
-    monkeypatch.setattr(comparison_module, "_curve", original)
-    calls.clear()
-    by_moved(table, [BENT], at_risk=2.5, cache=tmp_path)
-    assert calls == []
+        by_moved(table, [one], frontier=True, runs=40, cache=tmp_path)
+    masked = calls.count("mask")
+    assert 10 <= masked < 180
+    by_moved(table, [one], frontier=True, runs=40, cache=tmp_path)
+    assert calls.count("mask") == 360
 
 
 def test_a_cache_that_cannot_be_used_is_told(table: pl.DataFrame, tmp_path: Path) -> None:
@@ -249,5 +259,5 @@ def test_a_measure_without_a_number_is_told(table: pl.DataFrame) -> None:
         """Never a number."""
         return float("nan")
 
-    with pytest.raises(InputError, match="'nothing' gives no number for bent at by = 0"):
+    with pytest.raises(InputError, match="'nothing' has no finite value"):
         compare(table, methods=[BENT], risk="nothing", utility="bent", at_risk=1.0)

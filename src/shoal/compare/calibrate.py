@@ -40,6 +40,7 @@ class Calibrated:
     level: float
     reach: tuple[float, float]
     target: float
+    rising: bool  # whether the level rises with the parameter
 
     @property
     def attainable(self) -> bool:
@@ -122,8 +123,11 @@ def _isotonic(tried: dict[float, float]) -> tuple[list[float], npt.NDArray[np.fl
     from scipy.optimize import isotonic_regression
 
     values = sorted(tried)
-    found = np.array([tried[value] for value in values])
-    return values, isotonic_regression(found, increasing=bool(found[-1] >= found[0])).x
+    return values, isotonic_regression([tried[value] for value in values], increasing=_rising(tried)).x
+
+
+def _rising(tried: dict[float, float]) -> bool:
+    return tried[max(tried)] >= tried[min(tried)]
 
 
 def _nearest(tried: dict[float, float], target: float) -> Calibrated:
@@ -133,4 +137,4 @@ def _nearest(tried: dict[float, float], target: float) -> Calibrated:
         (abs(fitted - target), abs(tried[value] - target), value) for value, fitted in zip(values, fit, strict=True)
     ]
     value = min(away)[-1]
-    return Calibrated(value, tried[value], (min(tried.values()), max(tried.values())), target)
+    return Calibrated(value, tried[value], (min(tried.values()), max(tried.values())), target, _rising(tried))

@@ -8,8 +8,8 @@ useful. Equal risk by one measure is not equal re-identification: the share of c
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
+from collections.abc import Callable, Collection, Sequence
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
@@ -31,6 +31,7 @@ from shoal.release import Progress, prepare
 
 METHODS = ("mdav", "noise", "swap", "mnoise")
 POINTS = 9  # of each method's curve
+_TURN = 0.2  # seconds
 T = TypeVar("T")
 _WIDE = (0.01, 100.0)  # of a parameter that says nothing of its range: what its curve shows
 
@@ -60,7 +61,7 @@ def compare(
     question = ask(risk, utility, also, at_risk, at_utility, frontier)
     require("compare", "runs", runs, "a whole number of at least 1", holds=isinstance(runs, int) and runs >= 1)
     require("compare", "seed", seed, "a whole number of at least 0", holds=isinstance(seed, int) and seed >= 0)
-    microdata = _microdata(frame, attributes)
+    microdata, policy = _microdata(frame, attributes)
     contenders = _contenders(methods, len(microdata))
 
     def try_out(one: Contender) -> tuple[list[Outcome], list[Outcome]]:
@@ -75,8 +76,8 @@ def compare(
         question=question,
         outcomes=tuple(outcomes),
         curves=tuple(one for _, curve in found for one in curve),
+        policy=policy,
         records=len(microdata),
-        attributes=tuple(microdata.schema.quasi_identifiers),
         runs=runs,
         seed=seed,
         notes=(*_about_columns(microdata), *_about_measures(microdata, question), *_about_outcomes(outcomes, question)),
@@ -112,13 +113,13 @@ def ask(
     return Question(*judged, beside, "risk" if at_risk is not None else "utility", float(target))
 
 
-def _microdata(frame: Any, attributes: Sequence[str] | Policy | None) -> Microdata:
+def _microdata(frame: Any, attributes: Sequence[str] | Policy | None) -> tuple[Microdata, Policy]:
     table, _ = to_polars(frame)
     if not isinstance(attributes, Policy):
         if isinstance(attributes, str):
             raise InputError(f"The attributes must be a list of names: give [{attributes!r}].")
         attributes = Policy(quasi_identifiers=tuple(attributes or table.columns))
-    return prepare(table, attributes)[0]
+    return prepare(table, attributes)[0], attributes
 
 
 def _contenders(methods: Sequence[str | Contender], records: int) -> list[Contender]:
@@ -141,7 +142,7 @@ def _calibrated(trials: Trials, one: Contender, question: Question) -> Outcome:
 
     found = calibrate(levels, one.parameter, question.target)
     (measured,) = trials.estimates(one, [found.value], question.measures)
-    return Outcome(one.name, one.parameter.name, found.value, measured, found)
+    return Outcome(one, found.value, measured, found)
 
 
 def _curve(trials: Trials, one: Contender, question: Question) -> list[Outcome]:
@@ -150,20 +151,23 @@ def _curve(trials: Trials, one: Contender, question: Question) -> list[Outcome]:
         parameter = Parameter(parameter.name, max(parameter.least, _WIDE[0]), _WIDE[1], parameter.whole)
     values = grid(parameter, POINTS)
     measured = trials.estimates(one, values, question.measures)
-    return [Outcome(one.name, one.parameter.name, *point) for point in zip(values, measured, strict=True)]
+    return [Outcome(one, *point) for point in zip(values, measured, strict=True)]
 
 
 def _side_by_side(work: Callable[[Contender], T], contenders: Sequence[Contender], pool: ThreadPoolExecutor) -> list[T]:
     """Every contender in a thread of its own, which only waits for trials; all end at the first fault or Ctrl-C."""
     with ThreadPoolExecutor(len(contenders)) as waiting:
         under_way = [waiting.submit(work, one) for one in contenders]
+        left: Collection[Future[T]] = under_way
         try:
-            for one in wait(under_way, return_when=FIRST_EXCEPTION).done:
-                one.result()
-            return [one.result() for one in under_way]
+            while left:  # in short turns: once Polars has set its own handler, no signal ends a longer wait
+                done, left = wait(under_way, timeout=_TURN, return_when=FIRST_EXCEPTION)
+                for one in done:
+                    one.result()
         except BaseException:
             pool.shutdown(cancel_futures=True)  # trials under way come to their end and are kept
             raise
+        return [one.result() for one in under_way]
 
 
 # ---- judging

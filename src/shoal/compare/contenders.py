@@ -62,9 +62,14 @@ class Contender:
         parameter: Parameter = kind.parameter
         return cls(name, parameter, lambda value: kind(**{parameter.name: value}, **choices), random=random)
 
+    def models(self, value: float) -> tuple[PrivacyModel, ...]:
+        return () if self.model is None else (self.model(value),)
+
     def mask(self, microdata: Microdata, value: float, seed: int) -> Masked:
-        models = () if self.model is None else (self.model(value),)
-        return self.method(value).mask(microdata, models, seed=seed)
+        return self.method(value).mask(microdata, self.models(value), seed=seed)
+
+    def setting(self, value: float) -> str:
+        return f"{self.parameter.name} = {value:.4g}"
 
     def among(self, records: int) -> Contender:
         """A whole parameter counts records or intervals: there cannot be more of them than records."""

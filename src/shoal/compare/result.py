@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Any, Literal
 import polars as pl
 
 from shoal.compare.calibrate import Calibrated
+from shoal.compare.contenders import Contender
 from shoal.compare.trials import Estimate
 from shoal.measure import Measure
+from shoal.policy import Policy
 from shoal.sheet import Sheet, for_notebook, for_terminal
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Group
+
+    from shoal.release import Release
 
 LINKS = ("correct_links", "correct_links_rank")  # by distance in standard deviations, and in ranks
 _BESIDE = 2  # measures in one table of those shown beside: more do not fit
@@ -50,15 +54,18 @@ class Question:
 class Outcome:
     """A method at a parameter, measured; and how the parameter was found, where it was looked for."""
 
-    method: str
-    parameter_name: str
+    contender: Contender
     parameter: float
     measured: Mapping[str, Estimate]
     found: Calibrated | None = None
 
     @property
+    def method(self) -> str:
+        return self.contender.name
+
+    @property
     def setting(self) -> str:
-        return f"{self.parameter_name} = {self.parameter:.4g}"
+        return self.contender.setting(self.parameter)
 
     def cost(self, measure: Measure) -> float:
         """The measure turned so that less is better."""
@@ -73,8 +80,8 @@ class Comparison:
     question: Question
     outcomes: tuple[Outcome, ...]
     curves: tuple[Outcome, ...]
+    policy: Policy  # what is known of the attributes
     records: int
-    attributes: tuple[str, ...]
     runs: int
     seed: int
     notes: tuple[str, ...]
@@ -95,7 +102,7 @@ class Comparison:
         return {
             "asked": {question.fixed: question.target} if question.fixed else None,
             "records": self.records,
-            "attributes": list(self.attributes),
+            "attributes": list(self.policy.quasi_identifiers),
             "runs": self.runs,
             "seed": self.seed,
             "measures": {
@@ -112,7 +119,7 @@ class Comparison:
         row = {
             "method": outcome.method,
             "parameter": outcome.parameter,
-            "parameter_name": outcome.parameter_name,
+            "parameter_name": outcome.contender.parameter.name,
             "risk": risk.mean,
             "risk_se": risk.error,
             "utility": utility.mean,
@@ -133,6 +140,12 @@ class Comparison:
 
         risk, utility = costs(outcome)
         return any(r <= risk and u <= utility and (r, u) != (risk, utility) for r, u in map(costs, self.curves))
+
+    def release(self, frame: Any) -> Release:
+        """The table, which was compared on, masked by the best method and held to the risk that all were brought to."""
+        from shoal.compare.best import release_best
+
+        return release_best(frame, self)
 
     # ---- for people
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from math import isfinite, sqrt
+from math import sqrt
 
 import numpy as np
 
 from shoal.compare.cache import Cache, key
 from shoal.compare.contenders import Contender, source_of
 from shoal.data.microdata import Microdata
-from shoal.errors import InputError
 from shoal.measure import Measure, Pair
 
 
@@ -72,11 +71,6 @@ class Trials:
             if number is None:
                 pair = pair or self._masked(contender, value, seed)
                 number = measure(pair)
-                if not isfinite(number):
-                    raise InputError(
-                        f"The measure {measure.name!r} gives no number for {contender.name} at "
-                        f"{contender.parameter.name} = {value:.4g}: choose another measure or other attributes."
-                    )
                 self.cache.put(keys[measure.name], number)
             found.append(number)
         return found
