@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from benchmarks import perturbing, recoding, release, transactions
+from benchmarks import linkage, perturbing, recoding, release, transactions
 from benchmarks.measure import Claim
 
 BENCHMARKS: dict[str, Callable[[int], list[Claim]]] = {
@@ -19,6 +19,7 @@ BENCHMARKS: dict[str, Callable[[int], list[Claim]]] = {
     "quality": release.quality,
     "closeness": release.closeness,
     "recoding": recoding.recoding,
+    "linkage": linkage.linkage,
     "perturbing": perturbing.perturbing,
     "transactions": transactions.transactions,
 }

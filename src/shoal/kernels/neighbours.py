@@ -1,9 +1,9 @@
 """Exact nearest neighbours of many points in many dimensions: blocks of points under boxes, scanned column by column.
 
-Trees down to single points lose to a plain scan beyond eight or so dimensions. Here the points lie in blocks of a
-hundred or more (the leaves of a k-d tree), each with its bounding box: blocks whose box is too far are passed over, the
-others are scanned by loops that the processor runs several points at a time. So even where no block can be passed over
-it is no slower than comparing all with all.
+Trees down to a few points grow slow in many dimensions. Here the points lie in blocks of a hundred or more (the leaves
+of a k-d tree), each with its bounding box: blocks whose box is too far are passed over, the others are scanned by loops
+that the processor runs several points at a time. So even where no block can be passed over it is no slower than
+comparing all with all.
 """
 
 from __future__ import annotations
