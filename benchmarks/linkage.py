@@ -1,4 +1,4 @@
-"""Record linkage of 100,000 records, all of them: against plain comparison of all pairs, and against SciPy's k-d tree."""
+"""Record linkage of 100,000 records, all of them: against comparing all pairs, and against SciPy's k-d tree."""
 
 from __future__ import annotations
 

@@ -67,6 +67,12 @@ def test_values_stand_at_their_positions_and_ranges_at_their_midpoints() -> None
     assert np.array_equal(pair.masked.T, shown, equal_nan=True)
 
 
+def test_a_release_without_records_is_refused() -> None:
+    schema = POLICY.schema(TABLE)
+    with pytest.raises(InputError, match="No record is released"):
+        Pair.of(Microdata(TABLE, schema), {"age": read_cells(MASKED["age"][:0], schema["age"])})
+
+
 def test_only_what_is_in_an_order_and_varies_is_ordered() -> None:
     nan = np.nan
     x = np.array([[1.0, 5, 0, nan, nan], [2, 5, 1, nan, 3], [nan, 5, 2, nan, 4]])

@@ -66,6 +66,8 @@ class Pair:
         names = [name for name in original.schema.names if name in columns]
         before = np.column_stack([_positions(original, name) for name in names])
         after = np.column_stack([_midpoints(columns[name]) for name in names])
+        if not len(after):
+            raise InputError("No record is released: there is nothing to measure.")
         return cls(tuple(original.schema[name] for name in names), before, after, kept)
 
     def only(self, wanted: npt.NDArray[np.bool_]) -> Pair:
