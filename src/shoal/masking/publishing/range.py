@@ -39,12 +39,11 @@ def _distinct_pairs(
     low: npt.NDArray[np.int32], high: npt.NDArray[np.int32]
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """The distinct ends, and which of them each class has: far fewer than there are classes."""
-    import pyarrow as pa
-
     width = np.int64(high.max()) + 2  # codes begin with that of missing, -1
-    pairs = pa.array((low + np.int64(1)) * width + high + 1).dictionary_encode()
-    found = pairs.dictionary.to_numpy()
-    return (found // width - 1).astype(np.int32), (found % width - 1).astype(np.int32), pairs.indices.to_numpy()
+    pairs = (low + np.int64(1)) * width + high + 1
+    found = pl.Series(pairs).unique().sort().to_numpy()
+    cell = np.searchsorted(found, pairs).astype(np.int32)
+    return (found // width - 1).astype(np.int32), (found % width - 1).astype(np.int32), cell
 
 
 def _values(coded: Coded, codes: npt.NDArray[np.int32], skip: npt.NDArray[np.bool_]) -> pl.Series:
