@@ -102,3 +102,44 @@ def test_the_input_is_never_written_over(shoal: Shoal, purchases: Path) -> None:
     assert refused.code == 2
     assert "would replace" in refused.sentence
     assert purchases.read_bytes() == before
+
+
+def test_baskets_are_recoded_and_checked(shoal: Shoal, tmp_path: Path) -> None:
+    source, taxonomy, target = tmp_path / "b.csv", tmp_path / "goods.csv", tmp_path / "r.csv"
+    source.write_text("beer,cheese\nbeer,ham\nbeer\nham\ncheese\n")
+    taxonomy.write_text("beer;drinks\ncheese;food\nham;food\n")
+    promise = ("--k", "2", "--m", "2")
+    assert shoal("transactions", "check", source, "--baskets", *promise).code == 1
+    made = shoal(
+        "transactions", "anonymize", source, "-o", target, "--baskets", *promise, "--taxonomy", taxonomy, "--json"
+    )
+    assert made.code == 0
+    assert (made.json["baskets"], made.json["goods"]) == (5, 2)
+    columns = ("--customer", "customer", "--item", "item")
+    checked = shoal("transactions", "check", target, *columns, *promise, "--json")
+    assert checked.code == 0
+    assert checked.json["holds"] is True
+    assert shoal("transactions", "check", target, *columns, "--min-size", "3").code == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--k", "2"), "needs both --k"),
+        (("--k", "2", "--m", "2", "--clusters", "3"), "are about dummies"),
+        (("--taxonomy", "t.csv"), "There is no file 't.csv'"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    shoal: Shoal, purchases: Path, tmp_path: Path, options: tuple[str, ...], words: str
+) -> None:
+    if "--taxonomy" in options:
+        options = (*options, "--k", "2", "--m", "1")
+    refused = shoal("transactions", "anonymize", purchases, "-o", tmp_path / "r.csv", *COLUMNS, *options)
+    assert refused.code == 2
+    assert words in refused.sentence
+
+
+def test_a_promise_has_to_be_named_and_columns_too(shoal: Shoal, purchases: Path, tmp_path: Path) -> None:
+    assert "Say what was promised" in shoal("transactions", "check", purchases, *COLUMNS).sentence
+    assert "--baskets" in shoal("transactions", "anonymize", purchases, "-o", tmp_path / "r.csv").sentence

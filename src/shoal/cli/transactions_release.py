@@ -1,20 +1,39 @@
-"""`shoal transactions anonymize` and `utility`: release purchase histories, and measure what the release kept."""
+"""`shoal transactions anonymize`, `check` and `utility`: release histories, judge releases, measure what they kept."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shoal.cli import options as opt
 from shoal.cli.transactions import Customer, Item, NoHeader, Price, Quantity, Seed, Time, transactions
 
+if TYPE_CHECKING:
+    from shoal.transactions.histories import Histories
+
 _COLUMNS = "Columns (names, or numbers from 1 with --no-header)"
 Basket = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="Which records were one purchase.", rich_help_panel=_COLUMNS),
 ]
+AnyCustomer = Annotated[
+    str | None, typer.Option("--customer", metavar="COLUMN", help="Who bought.", rich_help_panel=_COLUMNS)
+]
+AnyItem = Annotated[
+    str | None, typer.Option("--item", metavar="COLUMN", help="What was bought.", rich_help_panel=_COLUMNS)
+]
+Baskets = Annotated[
+    bool,
+    typer.Option(
+        "--baskets", help="One basket a line, its goods parted by --delimiter (a comma).", rich_help_panel="Files"
+    ),
+]
+_KM = "k^m-anonymity of baskets"
+K = Annotated[int | None, typer.Option("--k", help="Baskets that hold any m goods known.", rich_help_panel=_KM)]
+M = Annotated[int | None, typer.Option("--m", help="Goods that an intruder may know.", rich_help_panel=_KM)]
+MinSize = Annotated[int | None, typer.Option(help="Customers, at least, who share a set of goods.")]
 
 
 @transactions.command(
@@ -22,19 +41,27 @@ Basket = Annotated[
 
 shoal transactions anonymize t.csv -o r.csv --customer 1 --item 5 --no-header --clusters 50 --min-size 8
 
-shoal transactions anonymize t.csv -o r.csv --customer id --item good --time date --min-size 5 --map m.csv"""
+shoal transactions anonymize t.csv -o r.csv --customer id --item good --time date --min-size 5 --map m.csv
+
+shoal transactions anonymize baskets.csv -o r.csv --baskets --k 5 --m 2 --taxonomy goods.csv"""
 )
 def anonymize(
     source: Annotated[str, typer.Argument(metavar="IN", help="A table of transactions.")],
     output: Annotated[str, typer.Option("-o", "--output", metavar="OUT", help="Where the release goes.")],
-    customer: Customer,
-    item: Item,
+    customer: AnyCustomer = None,
+    item: AnyItem = None,
     time: Time = None,
     price: Price = None,
     quantity: Quantity = None,
     basket: Basket = None,
     clusters: Annotated[int | None, typer.Option(help="Sets of goods that will be told apart.")] = None,
-    min_size: Annotated[int | None, typer.Option(help="Customers, at least, who share a set of goods.")] = None,
+    min_size: MinSize = None,
+    k: K = None,
+    m: M = None,
+    taxonomy: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Groups of goods to recode to: good;group;...", rich_help_panel=_KM),
+    ] = None,
     method: Annotated[
         str, typer.Option(help="balanced (fewest dummies), method-2 or method-1 as in the paper.")
     ] = "balanced",
@@ -54,25 +81,46 @@ def anonymize(
         Path | None, typer.Option(metavar="FILE", help="Write which records are dummies, for you alone (CSV).")
     ] = None,
     seed: Seed = None,
+    baskets: Baskets = False,
     no_header: NoHeader = False,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Add dummy records until nobody stands alone with a set of goods, check the result, and write it; or refuse."""
+    """Add dummy records until nobody stands alone with a set of goods, check the result, and write it; or refuse.
+
+    With --k and --m goods are recoded or taken out instead, until any m of them are those of at least k baskets.
+    """
     from shoal.cli.console import say, show, stages
-    from shoal.transactions.histories import read_histories
+    from shoal.errors import InputError
+    from shoal.transactions.k_m import anonymize_baskets, read_taxonomy
     from shoal.transactions.pseudonyms import read_key
     from shoal.transactions.release import anonymize_transactions
 
-    opt.check_paths([source, key], output, [secret_map, log])
+    opt.check_paths([source, key, taxonomy], output, [secret_map, log])
+    known = _known_goods(k, m)
+    if known is None and taxonomy is not None:
+        raise InputError("A taxonomy recodes goods for k^m-anonymity: give --k and --m as well.")
+    if known is not None and (clusters, min_size, secret_map, log) != (None, None, None, None):
+        raise InputError("--clusters, --min-size, --map and --log are about dummies: leave them out, or --k and --m.")
     with stages("anonymize", 6) as step:
         step("reading")
-        histories = read_histories(
-            source, customer=customer, item=item, time=time, price=price, quantity=quantity, basket=basket,
+        histories = _read(
+            source, baskets, customer, item, time=time, price=price, quantity=quantity, basket=basket,
             header=not no_header, delimiter=delimiter, encoding=encoding, decimal=decimal,
         )  # fmt: skip
+        if known is not None:
+            step("recoding goods")
+            recoded = anonymize_baskets(
+                histories,
+                *known,
+                taxonomy=read_taxonomy(taxonomy) if taxonomy is not None else None,
+                key=read_key(key) if key is not None else None,
+            )
+            step("writing and judging the file")
+            show(recoded.write(output), as_json)
+            return
         release = anonymize_transactions(
             histories,
             clusters=clusters,
@@ -91,6 +139,76 @@ def anonymize(
     for note in release.notes:
         say(note)
     show(facts if as_json else release, as_json)
+
+
+def _known_goods(k: int | None, m: int | None) -> tuple[int, int] | None:
+    from shoal.errors import InputError
+
+    if k is None and m is None:
+        return None
+    if k is None or m is None:
+        raise InputError("k^m-anonymity needs both --k, how many baskets, and --m, how many goods are known.")
+    return k, m
+
+
+def _read(
+    source: str, baskets: bool, customer: str | None, item: str | None, *, delimiter: str | None, **layout: Any
+) -> Histories:
+    from shoal.errors import InputError
+    from shoal.transactions.histories import read_baskets, read_histories
+
+    if baskets:
+        return read_baskets(source, delimiter or ",")
+    if customer is None or item is None:
+        raise InputError("Name the columns of the customer and of the item (--customer, --item), or give --baskets.")
+    return read_histories(source, customer=customer, item=item, delimiter=delimiter, **layout)
+
+
+@transactions.command(
+    epilog="""Examples:
+
+shoal transactions check r.csv --customer 1 --item 5 --no-header --min-size 8
+
+shoal transactions check r.csv --customer customer --item item --k 5 --m 2 && publish r.csv"""
+)
+def check(
+    source: Annotated[str, typer.Argument(metavar="FILE", help="Transactions as released.")],
+    customer: AnyCustomer = None,
+    item: AnyItem = None,
+    min_size: MinSize = None,
+    k: K = None,
+    m: M = None,
+    baskets: Baskets = False,
+    no_header: NoHeader = False,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Judge released histories: exit code 0 if nobody stands alone, 1 if somebody does."""
+    from shoal.cli.console import out, show
+    from shoal.errors import InputError
+    from shoal.transactions.k_m import rare_set
+    from shoal.transactions.release import alike
+
+    known = _known_goods(k, m)
+    if known is None and min_size is None:
+        raise InputError("Say what was promised: --min-size, or --k and --m.")
+    histories = _read(source, baskets, customer, item, header=not no_header, delimiter=delimiter, encoding=encoding)
+    facts: dict[str, Any] = {"customers": len(histories.customers), "records": len(histories), "holds": True}
+    if min_size is not None:
+        facts["share_a_set"] = int(alike(histories).min())
+        facts["holds"] = facts["share_a_set"] >= min_size
+    if known is not None:
+        rare = rare_set(histories, *known)
+        facts["rare_goods"] = list(rare.goods) if rare else []
+        facts["baskets_with_them"] = rare.baskets if rare else None
+        facts["holds"] &= rare is None
+    if as_json:
+        show(facts, as_json)
+    else:
+        for name, fact in facts.items():
+            out.print(f"{name.replace('_', ' ')}: {fact}", highlight=False, markup=False)
+    raise typer.Exit(0 if facts["holds"] else 1)
 
 
 @transactions.command(
