@@ -7,6 +7,11 @@
 | `stratified` | one record from each stratum, in order of distance  | paper 1, Algorithm S4            |
 | `kd`         | space divided at the middle of the widest attribute | Mondrian                         |
 | `kd-median`  | space divided at medians                            | Mondrian as first published      |
+| `mdav`       | the k nearest about the farthest records            | microaggregation, paper 5        |
+| `mdav+`      | the same, bettered by exchanges                     | microaggregation of less SSE     |
+
+Each can be shown by ranges (by common ancestors where there is a hierarchy), by means or by medians; unless told, the
+last two by means as they are known for, the others by ranges.
 """
 
 from __future__ import annotations
@@ -14,7 +19,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
 
 import numpy as np
@@ -25,22 +30,27 @@ from shoal.errors import InputError, require
 from shoal.masking.enforce import enforce
 from shoal.masking.grouping.cheapest_first import cheapest_first
 from shoal.masking.grouping.kd import kd
+from shoal.masking.grouping.mdav import blocked, mdav
 from shoal.masking.grouping.ordered import hilbert, zero_distance
 from shoal.masking.grouping.stratified import divided, stratified
 from shoal.masking.method import Masked
 from shoal.masking.partition import Partition
 from shoal.masking.publishing.ancestor import publish_ancestor
+from shoal.masking.publishing.centroid import publish_centroid
 from shoal.masking.publishing.range import publish_range
 from shoal.privacy import PrivacyModel, TCloseness
 from shoal.utility.information_loss import information_loss
 
-Grouping = Literal["hilbert", "sorted", "stratified", "kd", "kd-median"]
+Grouping = Literal["hilbert", "sorted", "stratified", "kd", "kd-median", "mdav", "mdav+"]
+Publishing = Literal["range", "mean", "median"]
+
+_MEANS = ("mdav", "mdav+")  # known for showing means
 
 
 @dataclass(frozen=True)
 class Grouped:
     grouping: Grouping = "hilbert"
-    publish: Literal["range"] = "range"
+    publish: Publishing | None = None  # None: as the grouping is known for
     remainder: Literal["central", "last"] = "central"  # of `stratified`: `last` is Algorithm S4 as printed
 
     name: ClassVar[str] = "grouped"
@@ -48,7 +58,9 @@ class Grouped:
     def __post_init__(self) -> None:
         known = get_args(Grouping)
         require("grouped", "grouping", self.grouping, f"one of {', '.join(known)}", holds=self.grouping in known)
-        require("grouped", "publish", self.publish, "'range'", holds=self.publish == "range")
+        shown = get_args(Publishing)
+        good = self.publish in (None, *shown)
+        require("grouped", "publish", self.publish, f"one of {', '.join(shown)}", holds=good)
         good = self.remainder in ("central", "last")
         require("grouped", "remainder", self.remainder, "'central' or 'last'", holds=good)
 
@@ -63,10 +75,14 @@ class Grouped:
         k = class_size(microdata, models)
         others = beyond_size(models)
         groupings = self.groupings(microdata, k, others)
-        tried = [publish(microdata, enforce(microdata, p, others, suppression)) for p in groupings]
+        tried = [publish(microdata, enforce(microdata, p, others, suppression), self.shown_by) for p in groupings]
         if len(tried) == 1:
-            return tried[0]
+            return replace(tried[0], notes=blocked(len(microdata)) if self.grouping in _MEANS else ())
         return min(tried, key=lambda masked: information_loss(microdata, masked.columns, masked.kept))
+
+    @property
+    def shown_by(self) -> Publishing:
+        return self.publish or ("mean" if self.grouping in _MEANS else "range")
 
     def groupings(self, microdata: Microdata, k: int, models: Sequence[PrivacyModel]) -> Iterator[Partition]:
         """What to try: one grouping; the default tries more where more may win, and the one that loses least is kept.
@@ -80,6 +96,8 @@ class Grouped:
             yield stratified(microdata, k, *_stratum(microdata, models), remainder=self.remainder)
         elif self.grouping in ("kd", "kd-median"):
             yield kd(microdata, k, by="median" if self.grouping == "kd-median" else "space")
+        elif self.grouping in _MEANS:
+            yield mdav(microdata, k, improve=self.grouping == "mdav+")
         else:
             yield hilbert(microdata, k)
             if all(coded.attribute.hierarchy is not None for coded in microdata.quasi):
@@ -111,7 +129,7 @@ def class_size(microdata: Microdata, models: Sequence[PrivacyModel]) -> int:
     return k
 
 
-def publish(microdata: Microdata, partition: Partition) -> Masked:
+def publish(microdata: Microdata, partition: Partition, by: Publishing = "range") -> Masked:
     """Shows every class of the partition alike in every quasi-identifier."""
     label = partition.class_of(len(microdata))
     kept = None if len(partition.order) == len(microdata) else np.flatnonzero(label >= 0)
@@ -119,6 +137,8 @@ def publish(microdata: Microdata, partition: Partition) -> Masked:
 
     def show(name: str) -> MaskedColumn:
         coded = microdata[name]
+        if by != "range":
+            return publish_centroid(coded, partition, index, by)
         by_tree = coded.attribute.hierarchy is not None
         return publish_ancestor(coded, partition, index) if by_tree else publish_range(coded, partition, index)
 
