@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -69,14 +69,23 @@ def test_at_equal_utility_a_low_risk_comes_first_where_more_is_riskier(table: pl
 
 
 def test_what_is_out_of_reach_is_said_and_stands_last(table: pl.DataFrame) -> None:
-    found = by_moved(table, [shift("lame", bend=0.0, shaken=0.0), WORST], at_utility=0.6)
-    assert [row["method"] for row in rows(found)] == ["worst", "lame"]
-    assert rows(found)[1]["attainable"] is rows(found)[1]["attained"] is False
-    assert rows(found)[1]["reach"] == [0.0, pytest.approx(0.0)]
-    assert any(note.startswith("lame cannot reach a utility of 0.6: it gives 0 to") for note in found.notes)
-    nothing = by_moved(table, [BENT], at_risk=11.0)
-    assert nothing.best is None
-    assert rows(nothing)[0]["parameter"] == 10.0
+    lame = Contender.of("lame", Shift, random=False)
+    lame = replace(lame, parameter=replace(lame.parameter, most=2.0))
+    found = by_moved(table, [lame, BENT], at_risk=2.5)
+    assert [row["method"] for row in rows(found)] == ["bent", "lame"]
+    assert rows(found)[1] | {"attainable": False, "attained": False, "meets": False} == rows(found)[1]
+    assert rows(found)[1]["reach"] == pytest.approx([0.0, 2.0])
+    assert rows(found)[1]["parameter"] == 2.0
+    assert "lame cannot be brought to a risk of 2.5: it gives" in found.notes[0]
+    assert by_moved(table, [lame], at_risk=2.5).best is None
+
+
+def test_what_is_better_than_asked_even_at_its_least_takes_part(table: pl.DataFrame) -> None:
+    strict = replace(BENT, name="strict", parameter=replace(BENT.parameter, least=3.0))
+    found = by_moved(table, [WORST, strict], at_risk=2.5)
+    assert [row["method"] for row in rows(found)] == ["strict", "worst"]
+    assert rows(found)[0] | {"attainable": False, "meets": True, "parameter": 3.0} == rows(found)[0]
+    assert "even its least is better than asked" in found.notes[0]
 
 
 def test_random_methods_are_averaged_over_the_same_seeds(table: pl.DataFrame) -> None:

@@ -20,7 +20,9 @@ _EXAMPLES = """Examples:
 
 shoal compare d.csv --attributes age,income,tax --at-risk 0.45
 
-shoal compare d.csv --methods mdav,noise,mymodule:mymethod --frontier --plot frontier.svg"""
+shoal compare d.csv --methods mdav,noise,mymodule:mymethod --frontier --plot frontier.svg
+
+shoal compare d.csv --attributes age,income,tax --at-risk 0.45 --best -o release.csv"""
 
 
 def compare(
@@ -61,6 +63,12 @@ def compare(
         int, typer.Option(min=1, help="Random methods are averaged over so many.", rich_help_panel=_QUESTION)
     ] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Of the runs.", rich_help_panel=_QUESTION)] = 0,
+    best: Annotated[
+        bool, typer.Option("--best", help="Release the table by the best method, held to the risk compared at.")
+    ] = False,
+    output: Annotated[
+        str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the release of --best goes.")
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw risk against utility (PNG, SVG or PDF).")
     ] = None,
@@ -89,10 +97,13 @@ def compare(
     from shoal.compare.comparison import compare as run
     from shoal.errors import InputError
     from shoal.report.comparison import check_plot, write_plot
+    from shoal.sheet import Sheet, for_terminal
 
     if cache is not None and no_cache:
         raise InputError("Give --cache or --no-cache, not both.")
-    opt.check_paths([source, policy], None, [plot])
+    if best != (output is not None) or (best and at_risk is None):
+        raise InputError("--best writes a release held to a risk: give it together with --at-risk and -o FILE.")
+    opt.check_paths([source, policy], output, [plot])
     if plot is not None:
         check_plot(plot)
     named = opt.split(methods) or METHODS
@@ -101,7 +112,7 @@ def compare(
     kept = None if no_cache else cache or user_cache()
     steps = len(named) * ((TYPICAL + 1) * (at_risk is not None or at_utility is not None) + POINTS * frontier)
     try:
-        with stages("compare", 2 + steps) as step:
+        with stages("compare", 3 + steps) as step:
             step("reading")
             table = opt.read(source, delimiter, encoding, decimal, text)
             chosen = opt.make_policy(policy, attributes, kinds=kind)
@@ -111,10 +122,23 @@ def compare(
                 table, chosen, named, at_risk=at_risk, at_utility=at_utility, risk=risk, utility=utility, also=others,
                 runs=runs, seed=seed, frontier=frontier, cache=kept, progress=step,
             )  # fmt: skip
-            step("done")
+            step("releasing the best" if best else "done")
+            release = found.release(table).write(output) if output is not None else None
     except KeyboardInterrupt:
         say("Interrupted. " + (f"What was measured is kept in {kept}: ask again to go on." if kept else ""))
         raise typer.Exit(130) from None
     if plot is not None:
         write_plot(found.plot(), plot)
-    show(found, as_json)
+    if release is None:
+        show(found, as_json)
+        return
+    for note in release.notes:
+        say(note)
+    method = repr(release.policy.method)
+    if as_json:
+        show(found.to_dict() | {"release": {"output": output, "method": method, **release.to_dict()}}, as_json)
+    else:
+        show(found, as_json)
+        rows = [(v.model, f"{v.asked:g}", f"{v.achieved:.4g}") for v in release.verdicts]
+        sheet = Sheet(f"Released: {output}, by {method}", ("promise", "asked", "reached"), rows, numbers=2)
+        show(for_terminal([sheet]), as_json)

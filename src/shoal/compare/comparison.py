@@ -174,11 +174,10 @@ def _side_by_side(work: Callable[[Contender], T], contenders: Sequence[Contender
 
 
 def _rank(outcome: Outcome, question: Question) -> tuple[bool, float]:
-    """Best first by what was not fixed; who cannot reach what was fixed comes last, the nearest first."""
-    assert outcome.found is not None
-    if outcome.found.attainable:
+    """Best first by what was not fixed; who cannot meet what was fixed comes last, the nearest first."""
+    if outcome.meets(question):
         return False, outcome.cost(question.ranked_by)
-    return True, abs(outcome.found.level - question.target)
+    return True, outcome.cost(question.fixed_measure)
 
 
 def _about_columns(microdata: Microdata) -> list[str]:
@@ -205,9 +204,10 @@ def _about_outcomes(outcomes: Sequence[Outcome], question: Question) -> list[str
         assert found is not None
         if not found.attainable:
             low, high = found.reach
+            then = "even its least is better than asked" if outcome.meets(question) else "it stands last"
             notes.append(
-                f"{outcome.method} cannot reach a {question.fixed} of {question.target:g}: "
-                f"it gives {low:.4g} to {high:.4g}. It stands last, at its nearest."
+                f"{outcome.method} cannot be brought to a {question.fixed} of {question.target:g}: "
+                f"it gives {low:.4g} to {high:.4g}, {then}."
             )
         elif not found.attained:
             notes.append(

@@ -68,9 +68,13 @@ class Outcome:
         return self.contender.setting(self.parameter)
 
     def cost(self, measure: Measure) -> float:
-        """The measure turned so that less is better."""
-        mean = self.measured[measure.name].mean
-        return -mean if measure.higher_is in ("better", "safer") else mean
+        return _cost(measure, self.measured[measure.name].mean)
+
+    def meets(self, question: Question) -> bool:
+        """Whether it can be brought to what was asked, or is better than that even where it masks least."""
+        assert self.found is not None
+        measure = question.fixed_measure
+        return self.found.attainable or _cost(measure, self.found.level) <= _cost(measure, question.target)
 
 
 @dataclass(frozen=True)
@@ -88,8 +92,8 @@ class Comparison:
 
     @property
     def best(self) -> Outcome | None:
-        """The first that can reach what was asked."""
-        return next((one for one in self.outcomes if one.found is not None and one.found.attainable), None)
+        """The first that meets what was asked."""
+        return next((one for one in self.outcomes if one.meets(self.question)), None)
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -130,7 +134,12 @@ class Comparison:
         if outcome.found is None:
             return row | {"dominated": self._dominated(outcome)}
         found = outcome.found
-        return row | {"attained": found.attained, "attainable": found.attainable, "reach": list(found.reach)}
+        return row | {
+            "attained": found.attained,
+            "attainable": found.attainable,
+            "meets": outcome.meets(self.question),
+            "reach": list(found.reach),
+        }
 
     def _dominated(self, outcome: Outcome) -> bool:
         """Whether another point of any curve is no worse in risk and in utility, and better in one of them."""
@@ -188,7 +197,7 @@ class Comparison:
         judged = (self.question.risk.name, self.question.utility.name)
         rows = [
             (
-                one.method if one.found is None or one.found.attainable else f"{one.method} (out of reach)",
+                one.method if one.found is None or one.meets(self.question) else f"{one.method} (out of reach)",
                 one.setting,
                 *(_shown(one.measured[name]) for name in judged),
                 *(f"{one.measured[name].mean:.1%}" for name in LINKS),
@@ -211,6 +220,11 @@ class Comparison:
         risk, utility = self.question.risk.name, self.question.utility.name
         found = [one.measured for one in outcomes if one.method == method]
         return [(measured[risk].mean, measured[utility].mean) for measured in found]
+
+
+def _cost(measure: Measure, level: float) -> float:
+    """A level turned so that less is better."""
+    return -level if measure.higher_is in ("better", "safer") else level
 
 
 def _shown(estimate: Estimate) -> str:
