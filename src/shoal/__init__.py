@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from shoal.compare.result import Comparison
     from shoal.errors import InputError, PromiseError, ShoalError
     from shoal.masking.grouped import Grouped
+    from shoal.masking.microaggregation import Microaggregated
     from shoal.masking.perturbing.multiplicative import MultipliedNoise
     from shoal.masking.perturbing.noise import AddedNoise
     from shoal.masking.perturbing.pram import Pram
@@ -50,6 +51,7 @@ _HOME = {
     "KMap": "shoal.privacy",
     "LDiversity": "shoal.privacy",
     "MeasuredRisk": "shoal.privacy",
+    "Microaggregated": "shoal.masking.microaggregation",
     "MultipliedNoise": "shoal.masking.perturbing.multiplicative",
     "Policy": "shoal.policy",
     "Pram": "shoal.masking.perturbing.pram",
@@ -83,6 +85,7 @@ __all__ = [
     "KMap",
     "LDiversity",
     "MeasuredRisk",
+    "Microaggregated",
     "MultipliedNoise",
     "Policy",
     "Pram",

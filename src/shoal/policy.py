@@ -26,6 +26,7 @@ from shoal.data.schema import Attribute, Kind, Role, Scalar, Schema
 from shoal.errors import InputError, did_you_mean
 from shoal.masking.grouped import Grouped
 from shoal.masking.method import Method
+from shoal.masking.microaggregation import Microaggregated
 from shoal.masking.perturbing.multiplicative import MultipliedNoise
 from shoal.masking.perturbing.noise import AddedNoise
 from shoal.masking.perturbing.pram import Pram
@@ -46,7 +47,7 @@ METHODS: dict[str, type[Any]] = {
     method.name: method
     for method in (
         *(Grouped, GlobalRecoding, CutPoints, Coarsened, SafeHarbor),
-        *(AddedNoise, MultipliedNoise, RankSwapping, Pram, Shuffling, Resampling),
+        *(AddedNoise, MultipliedNoise, RankSwapping, Pram, Shuffling, Resampling, Microaggregated),
     )
 }
 

@@ -67,6 +67,10 @@ def anonymize(
             rich_help_panel=PANEL,
         ),
     ] = None,
+    publish: Annotated[
+        str | None,
+        typer.Option(help="Of hilbert to mdav+: classes as range, mean or median.", rich_help_panel=PANEL),
+    ] = None,
     remainder: Annotated[
         str | None,
         typer.Option(help="Of stratified: central, or last as printed in the paper.", rich_help_panel=PANEL),
@@ -104,10 +108,10 @@ def anonymize(
         typer.Option("--p", help="Of swap, pram and shuffle: how much moves, up to 1.", rich_help_panel=PANEL),
     ] = None,
     whole: Annotated[
-        bool, typer.Option("--whole", help="Of noise, mnoise, resample: integers stay so.", rich_help_panel=PANEL)
+        bool, typer.Option("--whole", help="Of noise and the like: integers stay so.", rich_help_panel=PANEL)
     ] = False,
     clamp: Annotated[
-        bool, typer.Option("--clamp", help="Of noise, mnoise: within stated domains.", rich_help_panel=PANEL)
+        bool, typer.Option("--clamp", help="Of noise and the like: within stated domains.", rich_help_panel=PANEL)
     ] = False,
     explain: Annotated[
         Path | None,
@@ -140,8 +144,8 @@ def anonymize(
         policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, k, t, l, l_variant,
         {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,
         rest=rest, suppression=suppress, method=method_choice(
-            method, resolution=resolution, remainder=remainder, cost=cost, mean=mean, local=local, levels=levels,
-            seconds=seconds, gamma=gamma, s=s, p=p, whole=whole, clamp=clamp,
+            method, k=k, resolution=resolution, publish=publish, remainder=remainder, cost=cost, mean=mean, local=local,
+            levels=levels, seconds=seconds, gamma=gamma, s=s, p=p, whole=whole, clamp=clamp,
         ),
     )  # fmt: skip
     if explain is not None and chosen.method.name != "recode":

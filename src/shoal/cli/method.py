@@ -6,7 +6,7 @@ from typing import Any
 
 from shoal.cli.options import split
 
-GROUPINGS = ("hilbert", "sorted", "stratified", "kd", "kd-median")
+GROUPINGS = ("hilbert", "sorted", "stratified", "kd", "kd-median", "mdav", "mdav+")
 PERTURBING = {  # word -> what a policy calls it
     "noise": "noise",
     "mnoise": "multiplicative-noise",
@@ -14,6 +14,7 @@ PERTURBING = {  # word -> what a policy calls it
     "pram": "pram",
     "shuffle": "shuffling",
     "resample": "resampling",
+    "microaggregate": "microaggregation",
 }
 METHODS = (*GROUPINGS, "recode", "cut-points", "coarsen", "safe-harbor", *PERTURBING)
 LISTED = f"{', '.join(METHODS[:-1])} or {METHODS[-1]}"
@@ -22,6 +23,7 @@ PANEL = "Promise and method"
 # Which methods take which option; the first is meant where no method is named.
 _TAKEN_BY = {
     "resolution": ("coarsen",),
+    "publish": GROUPINGS,
     "remainder": ("stratified",),
     "cost": ("recode",),
     "mean": ("recode",),
@@ -31,13 +33,16 @@ _TAKEN_BY = {
     "gamma": ("noise",),
     "s": ("mnoise",),
     "p": ("swap", "pram", "shuffle"),
-    "whole": ("noise", "mnoise", "resample"),
-    "clamp": ("noise", "mnoise"),
+    "whole": ("noise", "mnoise", "resample", "microaggregate"),
+    "clamp": ("noise", "mnoise", "microaggregate"),
 }
 
 
-def method_choice(name: str | None, **options: Any) -> dict[str, Any] | None:
-    """The method as a policy names it, None where the options say nothing of it."""
+def method_choice(name: str | None, *, k: int | None = None, **options: Any) -> dict[str, Any] | None:
+    """The method as a policy names it, None where the options say nothing of it.
+
+    `k` is what is promised, by which most methods go of themselves; microaggregation promises nothing, and is told.
+    """
     from shoal.errors import InputError, did_you_mean
 
     given = {option: value for option, value in options.items() if value not in (None, [], "") and value is not False}
@@ -48,12 +53,15 @@ def method_choice(name: str | None, **options: Any) -> dict[str, Any] | None:
         raise InputError(f"There is no method {name!r}.{did_you_mean(name, METHODS) or f' Known are {LISTED}.'}")
     for option in given:
         if name not in _TAKEN_BY[option]:
-            taken = " and ".join(_TAKEN_BY[option])
+            *others, last = _TAKEN_BY[option]
+            taken = f"{', '.join(others)} and {last}" if others else last
             raise InputError(f"--{option} is for --method {taken}, not for {name}: leave one of them out.")
     if "resolution" in given:
         given["resolution"] = _by_column("resolution", given["resolution"])
     if "levels" in given:
         given["levels"] = _by_column("levels", given["levels"])
+    if name == "microaggregate" and k is not None:
+        given["k"] = k
     if name in GROUPINGS:
         return {"name": "grouped", "grouping": name, **given}
     return {"name": PERTURBING.get(name, name), **given}

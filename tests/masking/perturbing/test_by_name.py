@@ -20,6 +20,9 @@ from shoal.policy import Policy
         ({"name": "pram", "p": 0.3}, shoal.Pram(0.3)),
         ({"name": "shuffle"}, shoal.Shuffling()),
         ({"name": "resample", "whole": True}, shoal.Resampling(whole=True)),
+        ({"name": "microaggregate", "k": 3, "whole": True}, shoal.Microaggregated(3, whole=True)),
+        ({"name": "mdav+", "k": 3, "publish": "median"}, shoal.Grouped("mdav+", "median")),
+        ({"name": None, "publish": "mean"}, shoal.Grouped(publish="mean")),
         ({"name": None, "gamma": 0.5}, shoal.AddedNoise(0.5)),
         ({"name": None, "s": 0.5}, shoal.MultipliedNoise(0.5)),
         ({"name": None, "p": 0.5}, shoal.RankSwapping(0.5)),
@@ -35,7 +38,7 @@ def test_every_word_is_known_to_policies_and_round_trips() -> None:
         assert Policy(**policy.model_dump()) == policy
 
 
-@pytest.mark.parametrize("words", [{"name": "mnoise", "p": 0.1}, {"name": "swap", "gamma": 0.1}])
+@pytest.mark.parametrize("words", [{"name": "mnoise", "p": 0.1}, {"name": "swap", "publish": "mean"}])
 def test_an_option_of_another_method_is_refused(words: dict[str, Any]) -> None:
     with pytest.raises(shoal.InputError, match="leave one of them out"):
         method_choice(**words)
