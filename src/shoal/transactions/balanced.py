@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 BLOCK = 4_500  # customers worked on together: growth is quadratic in them
-PROPOSALS, MOST_PROPOSALS = 2_000, 4_000_000  # for a customer, and for a block
+PROPOSALS, MOST_PROPOSALS = 2_000, 2_000_000  # for a customer, and for a block
 HOT, COLD = 2.0, 0.1  # goods more in one union that are often accepted at first, and hardly ever in the end
 
 
