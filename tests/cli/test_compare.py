@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.compare import comparison
+from shoal.compare.contenders import METHODS
 from shoal.compare.trials import Trials
 from tests.cli.conftest import Shoal
 
@@ -82,7 +83,13 @@ def test_the_table_fits_the_terminal_and_warns(shoal: Shoal, incomes: Path) -> N
     assert run.code == 0
     assert max(map(len, run.out.splitlines())) <= 80
     assert "is not equal re-identification" in " ".join(run.out.split())
-    assert "by ranks" in run.out
+    assert " links " in run.out
+
+
+def test_help_names_every_method_and_shows_how(shoal: Shoal) -> None:
+    shown = " ".join(shoal("compare", "--help").out.replace("│", " ").split())
+    assert all(name in shown for name in METHODS)
+    assert shown.count("shoal compare d.csv") == 3
 
 
 def test_at_equal_utility_the_safest_comes_first(shoal: Shoal, incomes: Path) -> None:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from hashlib import sha256
 from inspect import getsourcefile, isclass, signature
 from math import inf
@@ -35,8 +36,15 @@ from shoal.data.frames import to_polars
 from shoal.data.masked import read_cells
 from shoal.data.microdata import Microdata
 from shoal.errors import InputError, did_you_mean
-from shoal.masking.grouped import Grouped
+from shoal.masking.grouped import Grouped, Grouping
 from shoal.masking.method import Masked, Method, Parameter
+from shoal.masking.microaggregation import Microaggregated
+from shoal.masking.perturbing.multiplicative import MultipliedNoise
+from shoal.masking.perturbing.noise import AddedNoise
+from shoal.masking.perturbing.pram import Pram
+from shoal.masking.perturbing.resampling import Resampling
+from shoal.masking.perturbing.shuffling import Shuffling
+from shoal.masking.perturbing.swapping import RankSwapping
 from shoal.masking.recoding.coarsening import Coarsened
 from shoal.measure import import_own
 from shoal.privacy import KAnonymity, PrivacyModel
@@ -79,34 +87,37 @@ class Contender:
         return replace(self, parameter=replace(self.parameter, most=most))
 
 
-# Ours: where each stands, what is chosen of it, and whether it draws at random.
-_METHODS: dict[str, tuple[str, dict[str, Any], bool]] = {
-    "mdav": ("shoal.masking.microaggregation:Microaggregated", {"by": "mdav"}, False),
-    "mdav+": ("shoal.masking.microaggregation:Microaggregated", {"by": "mdav+"}, False),
-    "individual": ("shoal.masking.microaggregation:Microaggregated", {"by": "individual"}, False),
-    "noise": ("shoal.masking.perturbing.noise:AddedNoise", {}, True),
-    "mnoise": ("shoal.masking.perturbing.multiplicative:MultipliedNoise", {}, True),
-    "swap": ("shoal.masking.perturbing.swapping:RankSwapping", {}, True),
-    "pram": ("shoal.masking.perturbing.pram:Pram", {}, True),
-    "shuffle": ("shoal.masking.perturbing.shuffling:Shuffling", {}, True),
-    "resample": ("shoal.masking.perturbing.resampling:Resampling", {}, True),
+def _grouped(grouping: Grouping, k: int) -> Grouped:
+    """The k is the model's."""
+    return Grouped(grouping)
+
+
+_GROUPINGS: tuple[Grouping, ...] = ("hilbert", "sorted", "kd", "kd-median")
+METHODS: dict[str, Contender] = {
+    one.name: one
+    for one in (
+        Contender.of("mdav", Microaggregated, random=False, by="mdav"),
+        Contender.of("mdav+", Microaggregated, random=False, by="mdav+"),
+        Contender.of("individual", Microaggregated, random=False, by="individual"),
+        Contender.of("noise", AddedNoise),
+        Contender.of("mnoise", MultipliedNoise),  # whose defaults are paper 5's
+        Contender.of("swap", RankSwapping),
+        Contender.of("pram", Pram),
+        Contender.of("shuffle", Shuffling),
+        Contender.of("resample", Resampling),
+        Contender("coarsen", RESOLUTION, Coarsened, random=False),
+        *(Contender(name, K, partial(_grouped, name), KAnonymity, random=False) for name in _GROUPINGS),
+    )
 }
-_GROUPINGS = ("hilbert", "sorted", "kd", "kd-median")
-NAMES = (*_METHODS, *_GROUPINGS, "coarsen")
 
 
 def contender(name: str) -> Contender:
     """By its name, or by `module:function` for one's own."""
-    if name in _METHODS:
-        home, choices, random = _METHODS[name]
-        return Contender.of(name, import_own(home, "method"), random=random, **choices)
-    if name in _GROUPINGS:
-        return Contender(name, K, lambda value: Grouped(name), KAnonymity, random=False)  # type: ignore[arg-type]
-    if name == "coarsen":
-        return Contender(name, RESOLUTION, Coarsened, random=False)
+    if name in METHODS:
+        return METHODS[name]
     if ":" in name:
         return _own(name, import_own(name, "method"))
-    hint = did_you_mean(name, NAMES) or f" Known are {', '.join(NAMES)}, and one's own as module:function."
+    hint = did_you_mean(name, METHODS) or f" Known are {', '.join(METHODS)}, and one's own as module:function."
     raise InputError(f"There is no method {name!r} to compare.{hint}")
 
 

@@ -204,7 +204,7 @@ class Comparison:
             )
             for one in outcomes
         ]
-        return Sheet(title, ("method", "parameter", "risk", "utility", "links", "by ranks"), rows, numbers=5)
+        return Sheet(title, ("method", "parameter", "risk", "utility", "links", "ranks"), rows, numbers=5)
 
     def plot(self) -> Figure:
         """Risk across, utility upwards: a curve a method, and a mark where it reaches what was asked."""
