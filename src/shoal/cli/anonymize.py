@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from shoal.sheet import Sheet
 
 
+_LARGE = 1 << 25  # bytes
+
+
 def register(app: typer.Typer) -> None:
     app.command(epilog=_ANONYMIZE_EXAMPLES)(anonymize)
     app.command(epilog=_CHECK_EXAMPLES)(check)
@@ -152,6 +155,7 @@ def anonymize(
         raise InputError("--explain shows the recodings to choose from: it is for --method recode.")
     with stages("anonymize", 7) as step, ExitStack() as beside:
         step("reading")
+        _load_kernels(source)
         table = opt.read(source, delimiter, encoding, decimal, text)
         made = draft(table, chosen, seed=seed, progress=step)
         step("writing the report")
@@ -165,6 +169,20 @@ def anonymize(
     for note in release.notes:
         say(note)
     show(release.to_dict() if as_json else _summary(release, output), as_json)
+
+
+def _load_kernels(source: str) -> None:
+    """Loads the compiled kernels while a large file is read, by masking a small table."""
+    from threading import Thread
+
+    import polars as pl
+
+    from shoal.policy import Policy
+    from shoal.release import draft
+
+    if Path(source).is_file() and Path(source).stat().st_size > _LARGE:
+        small = pl.DataFrame({"a": range(10)})
+        Thread(target=draft, args=(small, Policy(quasi_identifiers=["a"]))).start()
 
 
 def _explain(release: Release, folder: Path) -> None:
