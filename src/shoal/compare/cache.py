@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import cache
@@ -44,13 +44,13 @@ class Cache:
                     self.found[key] = row[0]
             return self.found.get(key)
 
-    def put(self, key: str, value: float) -> None:
+    def put(self, numbers: Mapping[str, float]) -> None:
         """Kept at once and whole: what was measured before an interruption stays."""
         with self.lock:
-            self.found[key] = value
+            self.found.update(numbers)
             if self.database is not None:
                 with self.database:
-                    self.database.execute("INSERT OR REPLACE INTO measured VALUES (?, ?)", (key, value))
+                    self.database.executemany("INSERT OR REPLACE INTO measured VALUES (?, ?)", numbers.items())
 
 
 @contextmanager
@@ -62,6 +62,8 @@ def opened(folder: str | Path | None) -> Iterator[Cache]:
     try:
         Path(folder).mkdir(parents=True, exist_ok=True, mode=0o700)
         database = sqlite3.connect(Path(folder) / _FILE, timeout=60, check_same_thread=False)
+        database.execute("PRAGMA journal_mode = WAL")  # so that keeping a number need not wait for the disk
+        database.execute("PRAGMA synchronous = NORMAL")
         with database:
             database.execute("CREATE TABLE IF NOT EXISTS measured (key TEXT PRIMARY KEY, value REAL) WITHOUT ROWID")
     except (OSError, sqlite3.Error) as error:

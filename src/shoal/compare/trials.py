@@ -64,16 +64,13 @@ class Trials:
         method = contender.method(value)
         identity = (self.digest, type(method), method, source_of(type(method)), contender.model, value, seed)
         keys = {measure.name: key(*identity, measure.name, source_of(measure.function)) for measure in measures}
-        pair: Pair | None = None
-        found = []
-        for measure in measures:
-            number = self.cache.get(keys[measure.name])
-            if number is None:
-                pair = pair or self._masked(contender, value, seed)
-                number = measure(pair)
-                self.cache.put(keys[measure.name], number)
-            found.append(number)
-        return found
+        found = {name: number for name, kept in keys.items() if (number := self.cache.get(kept)) is not None}
+        if missing := [measure for measure in measures if measure.name not in found]:
+            pair = self._masked(contender, value, seed)
+            fresh = {measure.name: measure(pair) for measure in missing}
+            self.cache.put({keys[name]: number for name, number in fresh.items()})
+            found |= fresh
+        return [found[measure.name] for measure in measures]
 
     def _masked(self, contender: Contender, value: float, seed: int) -> Pair:
         masked = contender.mask(self.microdata, value, seed)
