@@ -43,7 +43,8 @@ def mdav(rows: Matrix, k: int) -> npt.NDArray[np.int64]:
 
 def sse(rows: Matrix, group: npt.NDArray[np.int64]) -> float:
     """Squared distances of all records to the means of their groups."""
-    return sum(float(((rows[group == g] - rows[group == g].mean(axis=0)) ** 2).sum()) for g in np.unique(group))
+    members = np.split(rows[np.argsort(group, kind="stable")], np.cumsum(np.bincount(group))[:-1])
+    return sum(float(((part - part.mean(axis=0)) ** 2).sum()) for part in members)
 
 
 def least_sse(numbers: Sequence[float], k: int) -> float:
