@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from benchmarks import linkage, perturbing, recoding, release, transactions
+from benchmarks import linkage, microaggregation, perturbing, recoding, release, transactions
 from benchmarks.measure import Claim
 
 BENCHMARKS: dict[str, Callable[[int], list[Claim]]] = {
@@ -22,6 +22,7 @@ BENCHMARKS: dict[str, Callable[[int], list[Claim]]] = {
     "linkage": linkage.linkage,
     "perturbing": perturbing.perturbing,
     "transactions": transactions.transactions,
+    "microaggregation": microaggregation.microaggregation,
 }
 
 
