@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from tests.oracles.microaggregation import mdav
 
 from benchmarks.measure import Claim, seconds
 from shoal.data.microdata import Microdata
@@ -16,7 +17,6 @@ from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.kernels.mdav import mdav_groups
 from shoal.masking.grouping.mdav import microaggregate, places
 from shoal.masking.partition import Partition
-from tests.oracles.microaggregation import mdav
 
 Matrix = npt.NDArray[np.float64]
 
