@@ -14,6 +14,8 @@ transactions = typer.Typer(no_args_is_help=True, help="Purchase histories: how e
 
 
 def register(app: typer.Typer) -> None:
+    from shoal.cli import transactions_release  # noqa: F401  # it adds its commands
+
     app.add_typer(transactions, name="transactions")
 
 
