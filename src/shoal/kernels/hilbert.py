@@ -27,6 +27,16 @@ def hilbert_keys(rows, low, steps, bits, keys):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
+def least(rows):  # type: ignore[no-untyped-def]
+    """The least value of each attribute."""
+    low = rows[0].copy()
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            low[j] = min(low[j], rows[i, j])
+    return low
+
+
+@njit(cache=True, nogil=True)
 def _axes_to_transpose(cell, top):  # type: ignore[no-untyped-def]
     m = cell.size
     first = cell[0]
