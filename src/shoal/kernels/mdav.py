@@ -77,14 +77,14 @@ def _pack(rows, rest):  # type: ignore[no-untyped-def]
             x[a, i] = rows[record[i], a]
     sizes = np.diff(starts)
     block = np.empty(rows.shape[0], np.int64)
-    low = np.empty((sizes.size, m), np.float64)
-    high = np.empty((sizes.size, m), np.float64)
+    low = np.full((sizes.size, m), np.inf)
+    high = np.full((sizes.size, m), -np.inf)
     for b in range(sizes.size):
-        inside = slice(starts[b], starts[b + 1])
-        block[record[inside]] = b
-        for a in range(m):
-            low[b, a] = x[a, inside].min()
-            high[b, a] = x[a, inside].max()
+        for i in range(starts[b], starts[b + 1]):
+            block[record[i]] = b
+            for a in range(m):
+                low[b, a] = min(low[b, a], x[a, i])
+                high[b, a] = max(high[b, a], x[a, i])
     return Blocks(x, record, place, block, starts, sizes, low, high, np.empty(sizes.size), np.empty(sizes.max()))
 
 
@@ -105,7 +105,8 @@ def _remove(blocks, record):  # type: ignore[no-untyped-def]
     b = blocks.block[record]
     blocks.sizes[b] -= 1
     free, last = blocks.place[record], blocks.starts[b] + blocks.sizes[b]
-    blocks.x[:, free] = blocks.x[:, last]
+    for a in range(blocks.x.shape[0]):
+        blocks.x[a, free] = blocks.x[a, last]
     blocks.record[free] = blocks.record[last]
     blocks.place[blocks.record[free]] = free
 
@@ -139,7 +140,7 @@ def _farthest(blocks, point):  # type: ignore[no-untyped-def]
     first = bound.argmax()
     for turn in range(bound.size + 1):
         b = first if turn == 0 else turn - 1
-        if bound[b] < most:
+        if bound[b] < most or (turn > 0 and b == first):
             continue
         square = _squares(blocks, b, point)
         for i in range(square.size):
@@ -175,8 +176,7 @@ def _nearest(blocks, point, wanted, home):  # type: ignore[no-untyped-def]
                 while j > 0 and (square[i] < least[j - 1] or (square[i] == least[j - 1] and record < found[j - 1])):
                     j -= 1
                 if j < wanted:
-                    found[j + 1 :] = found[j:-1]
-                    least[j + 1 :] = least[j:-1]
-                    found[j] = record
-                    least[j] = square[i]
+                    for t in range(wanted - 1, j, -1):
+                        found[t], least[t] = found[t - 1], least[t - 1]
+                    found[j], least[j] = record, square[i]
     return found
