@@ -65,3 +65,30 @@ def k_map(
     with bar("study", stages(data)) as step:
         result = run(output, data=data, samples=samples, seed=seed, progress=step)
     show(result, as_json)
+
+
+@_study.command(
+    name="risk-utility",
+    epilog="""Examples:
+
+shoal study risk-utility -o study
+
+shoal study risk-utility --data tables --runs 20 -o study""",
+)
+def risk_utility(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where figures and tables go.")],
+    data: Annotated[
+        str | None, typer.Option(metavar="DIR", help="A folder of tables (CSV), or one; numbers are masked.")
+    ] = None,
+    runs: Annotated[int, typer.Option(min=1, help="Random methods are averaged over so many.")] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="Of the runs and of generated tables.")] = 1,
+    as_json: opt.Json = False,
+) -> None:
+    """Paper 5: Figure 1, equal risk, Table 1. Interrupted, it goes on where it stopped."""
+    from shoal.cli.console import show
+    from shoal.cli.console import stages as bar
+    from shoal.studies.risk_utility import run, stages
+
+    with bar("study", stages(data)) as step:
+        result = run(output, data=data, runs=runs, seed=seed, progress=step)
+    show(result, as_json)
