@@ -524,3 +524,13 @@ def test_real_files() -> None:
     assert all(kind.is_numeric() for kind in census.dtypes)
     customers = read_table(data / "purchases" / "customers_400.csv", header=False)
     assert customers.shape == (400, 4)
+
+
+def test_a_column_that_is_not_needed_need_not_make_sense(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("a,b,c\n" + "".join(f"{i},{i},{'2020-01-02' if i < 60 else 'soon'}\n" for i in range(100)))
+    with pytest.raises(InputError, match="Column 'c' mixes dates and text"):
+        read_delimited(file)
+    table = read_delimited(file, needed=["a"])
+    assert table.dtypes == [pl.Int64, pl.Int64, pl.String]
+    assert table["a"].sum() == 4950

@@ -156,7 +156,7 @@ def anonymize(
     with stages("anonymize", 7) as step, ExitStack() as beside:
         step("reading")
         _load_kernels(source)
-        table = opt.read(source, delimiter, encoding, decimal, text)
+        table = opt.read(source, delimiter, encoding, decimal, text, chosen)
         made = draft(table, chosen, seed=seed, progress=step)
         step("writing the report")
         if report is not None:  # it gets its name after the release, and only if that got its own

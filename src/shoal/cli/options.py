@@ -105,11 +105,21 @@ def split(values: list[str] | None) -> list[str]:
 
 
 def read(
-    path: str, delimiter: str | None, encoding: str | None, decimal: str | None, text: list[str] | None
+    path: str,
+    delimiter: str | None,
+    encoding: str | None,
+    decimal: str | None,
+    text: list[str] | None,
+    policy: Policy | None = None,
 ) -> pl.DataFrame:
+    """The table; where a policy leaves out what no role names, that need not be understood."""
     from shoal.data.files import read_table
 
-    return read_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=split(text))
+    needed = None
+    if policy is not None and policy.rest == "drop":
+        roles = (policy.identifiers, policy.quasi_identifiers, policy.confidential, policy.insensitive)
+        needed = {name for names in roles for name in names}
+    return read_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=split(text), needed=needed)
 
 
 def check_paths(read: Sequence[str | Path | None], table: str | None, beside: Sequence[Path | None] = ()) -> None:

@@ -69,8 +69,9 @@ def read_delimited(
     decimal: str | None = None,
     text: Collection[str] = (),
     header: bool = True,
+    needed: Collection[str] | None = None,
 ) -> pl.DataFrame:
-    """The table in a delimited text file; the columns named in `text` are left as text."""
+    """The table in a delimited text file; columns named in `text`, or not `needed`, are left as text."""
     if decimal not in (None, ".", ","):
         raise InputError(f"A decimal mark is '.' or ','. Got {decimal!r} instead.")
     file = laid_out(path, utf8_source(path, encoding), delimiter, header)
@@ -85,6 +86,8 @@ def read_delimited(
     frame = without_blank_lines(frame, file)
     if frame.is_empty():
         raise InputError(f"{file.label} holds no records, only column names.")
+    if needed is not None:  # of the others it does not matter what their texts are
+        text = {*text, *(name for name in file.names if name not in needed)}
     return finite(with_types(frame, file, decimal, text), lambda row: f"line {line_of(file, row)}")
 
 

@@ -42,11 +42,13 @@ def read_table(
     decimal: str | None = None,
     text: Collection[str] = (),
     header: bool = True,
+    needed: Collection[str] | None = None,
 ) -> pl.DataFrame:
     """The table in a file of a format known by its suffix, or in a database (`sqlite:///file.db#table`).
 
     `delimiter`, `encoding`, `decimal` and `header` are for delimited text, where the first three are detected
-    unless given; columns named in `text` are text whatever they hold.
+    unless given; columns named in `text` are text whatever they hold. Where only some columns are `needed`, the
+    others may be left as text.
     """
     if is_sql(source):
         from shoal.data import sql
@@ -56,7 +58,9 @@ def read_table(
     check_readable(path)
     known = format_of(path)
     if known.read is read_delimited:
-        return read_delimited(path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=text, header=header)
+        return read_delimited(
+            path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=text, header=header, needed=needed
+        )
     try:
         frame = known.read(path)
     except InputError:
