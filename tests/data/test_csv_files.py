@@ -530,7 +530,7 @@ def test_a_column_that_is_not_needed_need_not_make_sense(tmp_path: Path) -> None
     file = tmp_path / "t.csv"
     file.write_text("a,b,c\n" + "".join(f"{i},{i},{'2020-01-02' if i < 60 else 'soon'}\n" for i in range(100)))
     with pytest.raises(InputError, match="Column 'c' mixes dates and text"):
-        read_delimited(file)
-    table = read_delimited(file, needed=["a"])
+        read_table(file)
+    table = read_table(file, needed=["a"])
     assert table.dtypes == [pl.Int64, pl.Int64, pl.String]
     assert table["a"].sum() == 4950

@@ -28,7 +28,7 @@ def optimal_cuts(line, k, exact):  # type: ignore[no-untyped-def]
             if loss < best[j]:
                 best[j] = loss
                 size[j] = s
-    return _starts(size)
+    return walked_back(size)
 
 
 @njit(cache=True, nogil=True, fastmath=True)
@@ -83,7 +83,7 @@ def _diagonals(low, high, s, losses):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True, nogil=True)
-def _starts(size):  # type: ignore[no-untyped-def]
+def walked_back(size):  # type: ignore[no-untyped-def]
     """Walks back from the end of the line over the sizes chosen."""
     n = size.size - 1
     starts = np.empty(n + 1, np.int64)

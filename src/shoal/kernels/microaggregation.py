@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from shoal.kernels.cuts import _starts
+from shoal.kernels.cuts import walked_back
 
 _GAIN = 1e-12  # of the SSE of all: less is a rounding error
 
@@ -40,7 +40,7 @@ def least_squares_cuts(line, k):  # type: ignore[no-untyped-def]
             if s >= k and best[j - s] + squares < best[j]:
                 best[j] = best[j - s] + squares
                 size[j] = s
-    return _starts(size)
+    return walked_back(size)
 
 
 # ---- local search
