@@ -92,3 +92,35 @@ def risk_utility(
     with bar("study", stages(data)) as step:
         result = run(output, data=data, runs=runs, seed=seed, progress=step)
     show(result, as_json)
+
+
+@_study.command(
+    name="purchases",
+    epilog="""Examples:
+
+shoal study purchases -o study
+
+shoal study purchases --data purchases --seeds 5 -o study""",
+)
+def purchases(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where figures and tables go.")],
+    data: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="The folder with the paper's transactions_400.csv and customers_400.csv; otherwise purchases in "
+            "SHOAL_DATA, or generated histories.",
+        ),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=2, help="Runs of each setting of Table 2.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="The first of them; of generated histories too.")] = 1,
+    as_json: opt.Json = False,
+) -> None:
+    """Paper 4: Tables 1 and 2, Figures 3 to 6; what intruders achieve, before and after."""
+    from shoal.cli.console import show
+    from shoal.cli.console import stages as bar
+    from shoal.studies.purchases import run, stages
+
+    with bar("study", stages(seeds)) as step:
+        result = run(output, data=data, seeds=seeds, seed=seed, progress=step)
+    show(result, as_json)

@@ -1,0 +1,91 @@
+"""The figures of paper 4's study: how many clusters there are of each size, and curves over a whole number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shoal.studies.curves import Stroke
+from shoal.studies.figures import INK, LINE, SOFT, WIDTH
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True)
+class Curve:
+    name: str
+    stroke: Stroke
+    points: Mapping[int, float]
+    dots: bool = True  # at what was measured; a formula has none
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One panel of curves; its marks are lines upwards, each with a name."""
+
+    title: str
+    curves: Sequence[Curve]
+    top: float
+    marks: Sequence[tuple[float, str]] = ()
+
+
+def curves(title: str, plots: Sequence[Plot], across: str, upwards: str, show: Callable[[float], str]) -> Figure:
+    """Panels side by side on one scale; `show` writes its values."""
+    figure, all_axes = _sheet(title, len(plots), 4.6)
+    for axes, plot in zip(all_axes, plots, strict=True):
+        for curve in plot.curves:
+            stroke = curve.stroke
+            style = (0, stroke.dashes) if stroke.dashes else "solid"
+            marker = "o" if curve.dots else ""
+            axes.plot(
+                list(curve.points), list(curve.points.values()), label=curve.name, color=stroke.colour,
+                linewidth=stroke.width, linestyle=style, marker=marker, markersize=4, clip_on=False,
+            )  # fmt: skip
+        axes.set(ylim=(0, plot.top))
+        for place, name in plot.marks:
+            axes.axvline(place, color=SOFT, linewidth=1, linestyle=(0, (4, 3)), zorder=0)
+            axes.annotate(name, (place, 0), (4, 4), textcoords="offset points", fontsize=9, color=SOFT)
+        axes.set_title(plot.title, loc="left", fontsize=10.5, color=INK)
+        axes.set_xlabel(across, color=SOFT, fontsize=9.5)
+    first = all_axes[0]
+    first.set_ylabel(upwards, color=SOFT, fontsize=9.5)
+    first.yaxis.set_major_formatter(lambda value, _: show(value))
+    names = first.get_legend_handles_labels()
+    figure.legend(*names, loc="outside lower left", ncols=len(names[0]), frameon=False, fontsize=9.5)
+    return figure
+
+
+def size_bars(title: str, panels: Mapping[str, Mapping[int, float]], colours: Sequence[str], least: int) -> Figure:
+    """For each panel the number of clusters (upwards) of each size; `least` is the size that was asked for."""
+    figure, all_axes = _sheet(title, len(panels), 3.6)
+    for axes, (name, sizes), colour in zip(all_axes, panels.items(), colours, strict=True):
+        axes.bar(list(sizes), list(sizes.values()), 0.86, color=colour)
+        axes.axvline(least - 0.5, color=SOFT, linewidth=1, linestyle=(0, (4, 3)))
+        axes.set_title(name, loc="left", fontsize=10.5, color=INK)
+        axes.set_xlabel("customers in the cluster", color=SOFT, fontsize=9.5)
+        axes.set(xlim=(0, max(map(max, panels.values())) + 1))
+    all_axes[0].set_ylabel("clusters", color=SOFT, fontsize=9.5)
+    all_axes[0].locator_params(axis="y", integer=True)
+    top = all_axes[0].get_ylim()[1]
+    all_axes[0].annotate(
+        f"s_min = {least}", (least - 0.5, top), (4, -10), textcoords="offset points", fontsize=9, color=SOFT
+    )
+    return figure
+
+
+def _sheet(title: str, columns: int, height: float) -> tuple[Figure, list[Axes]]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(WIDTH, height), facecolor="white")
+    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
+    figure.suptitle(title, x=0.01, ha="left", weight="bold", fontsize=13, color=INK)
+    found = list(figure.subplots(1, columns, squeeze=False, sharey=True)[0])
+    for axes in found:
+        axes.set_facecolor("white")
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.spines[["left", "bottom"]].set_color(LINE)
+        axes.tick_params(length=0, colors=SOFT, labelsize=9)
+    return figure, found
