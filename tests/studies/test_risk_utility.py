@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,7 @@ from shoal.studies.risk_utility import (
     tables,
 )
 
-SMALL = {"Census": (190, 4), "EIA": (150, 3)}
+SMALL = {"Census": (190, 9), "EIA": (150, 4)}
 DATA = pytest.mark.skipif("SHOAL_DATA" not in os.environ, reason="SHOAL_DATA does not name the folder of real data")
 
 
@@ -116,14 +117,16 @@ def test_a_point_of_figure_1_is_the_average_over_the_runs(study: Study, generate
 
 def test_methods_are_compared_at_the_risk_of_microaggregation(study: Study) -> None:
     equal = study.table("equal-risk")
+    note = next(part.note for part in study.result.parts if part.name == "Equal risk")
     for _, one in equal.group_by("table"):
         micro = one.filter(method=MICRO)
         assert micro["parameter"].item() == 5
         curves = study.table("figure-1").filter(table=micro["table"].item(), method=MICRO, parameter=5.0)
         assert micro[R].item() == curves[R].item()
-        swapped = one.filter(method=SWAP)
-        assert swapped[R].item() == pytest.approx(micro[R].item(), rel=0.05)  # of few records and runs
-        assert one.filter(pl.col("method") != NOISE)[EMD].is_sorted()  # noise may be out of reach, and stands last then
+        reached = pl.col(R) >= 0.98 * micro[R].item()
+        assert one.filter(reached)[EMD].is_sorted()
+        for row in one.filter(~reached).iter_rows(named=True):
+            assert re.search(f"Out of reach of [^:]*{row['method']}[^:]* on {row['table']}:", note)
 
 
 def test_table_1_stands_beside_the_papers(study: Study) -> None:

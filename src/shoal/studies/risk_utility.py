@@ -370,7 +370,7 @@ _STROKES = {
     SWAP: (figures.GREEN, "^"),
     MULTIPLIED: ("#CC79A7", "D"),
 }
-_RING = "the paper's match"
+_RING = "the paper's parameters"
 
 
 def _drawn(title: str, found: Sequence[Measured]) -> Figure:
@@ -510,7 +510,7 @@ def _equal_risk(found: Sequence[Measured]) -> Part:
     picture = figures.bar_table(title, _labelled(data), panels, _colours(found))
     targets = ", ".join(f"{each.target:.3f} ({each.table.name})" for each in found)
     short = [
-        f" {_spoken(each.out_of_reach)} cannot be brought there on {each.table.name}, and comes last."
+        f" Out of reach of {' and '.join(each.out_of_reach)} on {each.table.name}: last, whatever they lose."
         for each in found
         if each.out_of_reach
     ]
