@@ -70,6 +70,12 @@ class Pair:
             raise InputError("No record is released: there is nothing to measure.")
         return cls(tuple(original.schema[name] for name in names), before, after, kept)
 
+    def sample(self, most: int) -> Pair:
+        """At most so many of the released records, drawn at random, beside their originals."""
+        n = len(self.masked)
+        drawn = np.arange(n) if n <= most else np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+        return Pair(self.attributes, self.released[drawn], self.masked[drawn])
+
     def only(self, wanted: npt.NDArray[np.bool_]) -> Pair:
         """The pair of these attributes."""
         attributes = tuple(a for a, want in zip(self.attributes, wanted, strict=True) if want)

@@ -10,8 +10,23 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal import Coarsened, KAnonymity, LDiversity, Policy, Release, TCloseness, anonymize, risk
+from shoal import (
+    AddedNoise,
+    Coarsened,
+    Grouped,
+    KAnonymity,
+    LDiversity,
+    MeasuredRisk,
+    Microaggregated,
+    Policy,
+    RankSwapping,
+    Release,
+    TCloseness,
+    anonymize,
+    risk,
+)
 from shoal.data.sample import discharges
+from shoal.measure import measures
 from shoal.report.page import ATTRIBUTES, render, write_report
 from shoal.report.plots import number, percent, text
 
@@ -308,3 +323,29 @@ def test_text_can_be_read_on_its_ground(theme: str) -> None:
         assert contrast(colours["ink"], deepest) >= 4.5, name
     for name in ("before", "after"):
         assert contrast(colours[name], colours["card"]) >= 3, name
+
+
+@pytest.mark.parametrize(
+    ("method", "said"),
+    [
+        (RankSwapping(p=0.3), "exchanged with one of near rank"),
+        (AddedNoise(gamma=0.5), "noise was added"),
+        (Microaggregated(k=4), "the centre of their group"),
+        (Grouped("mdav"), "Each class shows the mean"),
+        (Grouped("mdav+", publish="median"), "Each class shows the median"),
+    ],
+)
+def test_a_table_that_shows_plain_values_is_reported_with_every_measure(method: object, said: str) -> None:
+    table = discharges(400, seed=2)
+    grouped = [KAnonymity(4)] if isinstance(method, Grouped) else []
+    models = [*grouped, MeasuredRisk(0.1), MeasuredRisk(1, "correct_links")]
+    policy = Policy(quasi_identifiers=["age_yrs", "los", "charge"], models=models, method=method)
+    made = anonymize(table, policy, seed=1)
+    page = render(made)
+    shown = " ".join(Outline(page).shown)
+    assert said in shown
+    assert "rank_linkage ≥ 0.1" in shown
+    assert "A measure is not a crowd" in shown
+    for name, measure in measures().items():
+        assert name.replace("_", " ") in shown
+        assert text(measure.meaning, 500) in page

@@ -66,6 +66,12 @@ class MaskedColumn:
     size: npt.NDArray[np.float64]  # cell -> how many categories it admits (nominal), else NaN
     runs: Runs | None = None  # the same exactly, as read_cells gives it
 
+    def hidden(self) -> npt.NDArray[np.bool_]:
+        """Which cells are the wildcard; a column that shows plain values in their own type has none."""
+        if self.text.dtype != pl.String:
+            return np.zeros(len(self.text), np.bool_)
+        return (self.text == WILDCARD).fill_null(False).to_numpy()
+
     def values(self) -> pl.Series:
         """The column as released, one cell a record; texts that many records share, as codes of a list of them."""
         text = self.text

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import WILDCARD, MaskedColumn, read_cells
+from shoal.data.masked import MaskedColumn, read_cells
 from shoal.data.microdata import Coded
 from shoal.data.schema import Kind
 
@@ -62,7 +62,7 @@ def distribution(coded: Coded, column: MaskedColumn) -> Bars | Histogram:
 
 
 def precision(column: MaskedColumn) -> Precision:
-    records, whole = _records(column), (column.text == WILDCARD).fill_null(False).to_numpy()
+    records, whole = _records(column), column.hidden()
     nominal = column.attribute.kind is Kind.NOMINAL
     width = np.nan_to_num(column.size if nominal else column.high - column.low)
     single = column.size == 1 if nominal else column.low == column.high

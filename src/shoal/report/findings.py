@@ -12,6 +12,7 @@ import polars as pl
 
 from shoal.data.masked import MaskedColumn
 from shoal.data.schema import Schema
+from shoal.measure import About, Measured, Pair, evaluate
 from shoal.report.distributions import Precision, precision
 from shoal.risk.classes import class_risk, records_at_risk
 from shoal.risk.disclosure import Exposure, Family, expose, value_family
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from shoal.release import Release
 
 
+SAMPLE = 2_000  # records that measures of distances are taken on
+
+
 @dataclass(frozen=True)
 class Findings:
     before: Risk
@@ -32,6 +36,7 @@ class Findings:
     losses: dict[str, float]
     precisions: dict[str, Precision]
     correlations: Correlations
+    measured: dict[About, Measured]  # every measure over original and released values, on at most SAMPLE records
 
 
 def measure(release: Release) -> Findings:
@@ -43,6 +48,7 @@ def measure(release: Release) -> Findings:
     values = zip(learnt, before.families, after.families, strict=True)
     known = Schema(tuple(release.schema[name] for name in quasi))
     risk = assess_risk(original.frame, known, groups=release.policy.groups)
+    pair = Pair.of(original, columns, kept).sample(SAMPLE)
     return Findings(
         before=risk,
         after=_risk_after(release, risk, after.sizes),
@@ -53,6 +59,7 @@ def measure(release: Release) -> Findings:
         correlations=correlations(
             [place_original(original[name]) for name in quasi], [place_masked(columns[name]) for name in quasi]
         ),
+        measured={"risk": evaluate(pair, ["all"], "risk"), "utility": evaluate(pair, ["all"], "utility")},
     )
 
 
@@ -83,7 +90,7 @@ def _risk_after(release: Release, before: Risk, sizes: npt.NDArray[np.int64]) ->
 
 def _numbered(column: MaskedColumn) -> npt.NDArray[np.int64]:
     """Record -> a number, the same where the same is shown: tells classes as text does, and is quicker."""
-    number = column.text.cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    number = column.text.cast(pl.String).cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     return number[column.index]
 
 

@@ -23,10 +23,11 @@ import shoal
 from shoal.data.masked import MaskedColumn
 from shoal.data.microdata import Coded
 from shoal.data.schema import Kind, Role
+from shoal.measure import About
 from shoal.privacy.model import PrivacyModel
 from shoal.report import words
 from shoal.report.distributions import Bars, Precision, distribution
-from shoal.report.findings import Findings, measure
+from shoal.report.findings import SAMPLE, Findings, measure
 from shoal.report.plots import Series, bars, heat_map, histogram, number, percent, text
 from shoal.utility.correlations import Correlations, place_masked, place_original
 from shoal.utility.discernibility import average_class_size, discernibility
@@ -161,6 +162,7 @@ def _risk(findings: Findings) -> str:
         + _table(("", BEFORE, AFTER, "what it means"), _risk_rows(findings))
         + _figures(_class_sizes(findings), _known(findings))
         + _disclosure(findings)
+        + _measured("Linking released records to people", findings, "risk")
     )
 
 
@@ -324,6 +326,7 @@ def _loss(release: Release, findings: Findings) -> str:
         + "<h3>Each attribute, original against released</h3><p>Shares of records. A released interval or set "
         f"counts evenly for all values that it admits.{more}</p>" + _legend() + _figures(*figures)
         + _correlations(findings.correlations)
+        + _measured("Original and released values compared", findings, "utility")
     )  # fmt: skip
 
 
@@ -367,6 +370,26 @@ def _loss_rows(release: Release, findings: Findings) -> list[Row]:
             else "The policy allows none to be suppressed.",
         ),
     ]
+
+
+def _measured(title: str, findings: Findings, about: About) -> str:
+    """Every measure of `shoal compare`, one a row; a range counts by its midpoint."""
+    found = findings.measured[about]
+    if not found.values:
+        return ""
+    rows = [
+        (
+            name.replace("_", " "),
+            f"{value:.4g}",
+            f"{found.measures[name].meaning} Higher is {found.measures[name].higher_is}.",
+        )
+        for name, value in found.values.items()
+    ]
+    drawn = f" Measured on {SAMPLE:,} records drawn at random." if findings.after.records > SAMPLE else ""
+    return (
+        f"<h3>{title}</h3><p>The measures that <code>shoal compare</code> ranks methods by. A released range "
+        f"counts by its midpoint.{drawn}</p>" + _table(("", AFTER, "what it means"), rows)
+    )
 
 
 def _losses(findings: Findings) -> str:

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.data.schema import Role, Schema
-from shoal.privacy import KAnonymity, KMap, LDiversity, PrivacyModel, TCloseness
+from shoal.measure import find_measure
+from shoal.privacy import KAnonymity, KMap, LDiversity, MeasuredRisk, PrivacyModel, TCloseness
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -44,6 +45,13 @@ def promised(model: PrivacyModel) -> str:
             f"At least {model.k} people of the population fit every class ({basis}). Whoever does not know who is in "
             f"the file is left with at least {model.k} people; whoever does, with the class's records alone."
         )
+    if isinstance(model, MeasuredRisk):
+        measure = find_measure(model.measure, "risk")
+        side = "at least" if measure.higher_is == "safer" else "at most"
+        return (
+            f"Measured between the original table and what is released, {measure.name.replace('_', ' ')} is {side} "
+            f"{model.level:g}. {measure.meaning} No record hides in a class: by this measure alone is it hard to link."
+        )
     return f"{model.name} at the level {model.asked:g}."
 
 
@@ -60,6 +68,9 @@ def _diverse(model: LDiversity) -> str:
 
 def asked(model: PrivacyModel) -> str:
     """The level as the field writes it: k ≥ 5, t ≤ 0.1."""
+    if isinstance(model, MeasuredRisk):
+        safer = find_measure(model.measure, "risk").higher_is == "safer"
+        return f"{model.measure} {'≥' if safer else '≤'} {model.level:g}"
     letter = model.name.partition("-")[0]
     sign = "≤" if isinstance(model, TCloseness) else "≥"
     return f"{letter} {sign} {model.asked:g}" if len(letter) == 1 else f"{model.asked:g}"
@@ -75,6 +86,17 @@ _METHODS = {
     f"record from each stratum ({PAPER}, Algorithm S4).",
     "kd": "Records were divided in two at the middle of the attribute that varies most, again and again.",
     "kd-median": "Records were divided in two at the median of the attribute that varies most, again and again.",
+    "mdav": "Records farthest from the middle were grouped with their nearest, again and again (MDAV).",
+    "mdav+": "Records farthest from the middle were grouped with their nearest (MDAV), and groups then exchanged "
+    "records as long as that brought them nearer together.",
+    "microaggregation": "Records were grouped with their nearest and show the centre of their group: means of numbers, "
+    "medians of ordered categories, the most frequent of others.",
+    "noise": "Random noise was added to every value, correlated as the values are unless said otherwise.",
+    "multiplicative-noise": "Every value was multiplied by a random factor near one, and moments were restored.",
+    "rank-swapping": "Every value was exchanged with one of near rank, attribute by attribute.",
+    "pram": "Categories were redrawn at random so that their expected frequencies stay (PRAM).",
+    "shuffling": "Values were shuffled among records by ranks that a model of their dependence drew.",
+    "resampling": "Values were replaced by averages of samples drawn with replacement, rank by rank.",
     "recode": "Every quasi-identifier was raised to one level of its hierarchy, the same for all records: the "
     "cheapest combination of levels that keeps the promise (El Emam & Dankar 2008).",
     "cut-points": "Every quasi-identifier was cut into intervals, the same for all records: the cheapest set of cuts "
@@ -89,11 +111,19 @@ _SHOWN = (
 )
 
 
+_CENTRED = (
+    " Each class shows the {0} of its numbers and dates, the median of ordered categories and the most frequent of the "
+    "others. A class that mixes missing and present shows *."
+)
+
+
 def done(method: Any) -> str:
     """What the method did; nothing of one that is not among Shoal's own."""
     grouping = getattr(method, "grouping", None)
     said = _METHODS.get(grouping or method.name, "")
-    return said + _SHOWN if grouping and said else said
+    if not (grouping and said):
+        return said
+    return said + (_SHOWN if method.shown_by == "range" else _CENTRED.format(method.shown_by))
 
 
 def parameters(method: Any) -> dict[str, str]:
@@ -156,6 +186,12 @@ def _knowledge(schema: Schema) -> Limit:
 
 
 _OF_MODELS: dict[type, Limit] = {
+    MeasuredRisk: Limit(
+        "A measure is not a crowd",
+        "Perturbed records stand apart: an intruder who knows more, or links otherwise than the measure does, may find "
+        "more people than it says. Equal distance in ranks is not equal re-identification: look at the share of "
+        "correct links too.",
+    ),
     LDiversity: Limit(
         "Different values may mean the same",
         "l-diversity counts values, not meanings: a class of three different cancers is diverse. And a rare "

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import WILDCARD, MaskedColumn
+from shoal.data.masked import MaskedColumn
 from shoal.data.microdata import Coded
 
 Floats = npt.NDArray[np.float64]
@@ -76,7 +76,7 @@ def place_original(coded: Coded) -> Placed:
 def place_masked(column: MaskedColumn) -> Placed:
     """Each cell at the midpoint of what it admits."""
     middle = column.low + (column.high - column.low) / 2
-    middle[(column.text == WILDCARD).fill_null(False).to_numpy()] = np.nan
+    middle[column.hidden()] = np.nan
     return Placed(column.attribute.name, column.index, middle)
 
 
