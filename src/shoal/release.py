@@ -22,12 +22,14 @@ from shoal.data.microdata import Microdata
 from shoal.data.schema import Role, Schema
 from shoal.errors import InputError, PromiseError
 from shoal.masking.grouped import class_size
-from shoal.masking.method import Masked
+from shoal.masking.method import Masked, Method
 from shoal.policy import Policy
 from shoal.privacy.check import judge, refuse_broken, released_classes
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict
 
 if TYPE_CHECKING:
+    from shoal.releases.ledger import Ledger, Promised
+    from shoal.releases.published import Published
     from shoal.risk.measure import Risk
 
 Progress = Callable[[str], None]
@@ -57,13 +59,19 @@ class Draft:
         keep_order: bool = False,
         certificate: str | Path | None = None,
         seed: int | None = None,
+        ledger: Ledger | None = None,
     ) -> Release:
-        """Writes the release, shuffled unless told otherwise, if every promise holds of the written file."""
+        """Writes the release, shuffled unless told otherwise, if every promise holds of the written file.
+
+        With a ledger it is recorded there, and refused where it would expose somebody beside earlier releases.
+        """
         from shoal.data.files import atomic_write, is_sql, write_table
         from shoal.report.certificate import certify, digest
 
         if certificate is not None and is_sql(path):
             raise InputError("A certificate names a file by its digest: write the release to a file, or do without.")
+        if ledger is not None and is_sql(path):
+            raise InputError("A ledger knows a release by its file's digest: write the release to a file.")
         order = np.arange(self.shown.height) if keep_order else _shuffled(self.shown.height, seed)
         table = self.shown if keep_order else self.shown[order]
         if Path(path).suffix.lower() != ".csv":  # elsewhere the codes would show
@@ -72,9 +80,14 @@ class Draft:
         with ExitStack() as beside:
 
             def judge_file(written: Path) -> None:
-                source = Source(self.original, order if self.masked.kept is None else self.masked.kept[order])
-                release = self._released(released_classes(_read_back(written, table), self.schema, source))
+                rows = order if self.masked.kept is None else self.masked.kept[order]
+                classes = released_classes(_read_back(written, table), self.schema, Source(self.original, rows))
+                release = self._released(classes)
                 judged.append(release)
+                if ledger is not None:  # settled last, by whether the release got its name
+                    subjects = ledger.digests(self.original.frame)[rows]
+                    entry = release.entry(subjects, classes, table, seed)
+                    beside.enter_context(ledger.entering(*entry, path, written))
                 if certificate is not None:  # it gets its name after the release, and only if that got its own
                     content = certify(table, self.schema, release.sizes, self.promises, release.verdicts)
                     content["record_order"] = "as in the source" if keep_order else "shuffled"
@@ -136,6 +149,17 @@ class Release(Draft):
 
         return certify(self.table, self.schema, self.sizes, self.promises, self.verdicts)
 
+    def entry(
+        self, subjects: pl.Series, classes: EquivalenceClasses, table: pl.DataFrame, seed: int | None
+    ) -> tuple[Published, Promised]:
+        """What a ledger records of the written table; `subjects` says whom each of its records is about."""
+        from shoal.releases.ledger import Promised
+        from shoal.releases.published import from_classes
+
+        promises = tuple(verdict.to_dict() for verdict in self.verdicts)
+        what = Promised(class_size(self.original, self.promises), promises, seed)
+        return from_classes("The release", subjects, classes, table), what
+
     def to_dict(self) -> dict[str, Any]:
         """For the custodian."""
         return {
@@ -161,15 +185,32 @@ class Release(Draft):
         return assess_risk(self.table, self.schema, when=when, groups=self.policy.groups)
 
 
-def anonymize(frame: Any, policy: Policy, *, seed: int | None = None, progress: Progress | None = None) -> Release:
-    """Masks the frame as the policy says, and hands out the release only if every promise holds."""
-    made = draft(frame, policy, seed=seed, progress=progress)
+def anonymize(
+    frame: Any,
+    policy: Policy,
+    *,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    after: Ledger | None = None,
+) -> Release:
+    """Masks the frame as the policy says, and hands out the release only if every promise holds.
+
+    Given a ledger, the release goes on from all those recorded there (`shoal.releases.incremental`).
+    """
+    made = draft(frame, policy, seed=seed, progress=progress, after=after)
     if progress:
         progress("judging the result")
     return made.judged()
 
 
-def draft(frame: Any, policy: Policy, *, seed: int | None = None, progress: Progress | None = None) -> Draft:
+def draft(
+    frame: Any,
+    policy: Policy,
+    *,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    after: Ledger | None = None,
+) -> Draft:
     """Masks the frame as the policy says. Nothing has been judged yet."""
     from shoal.data.frames import to_polars
 
@@ -180,10 +221,17 @@ def draft(frame: Any, policy: Policy, *, seed: int | None = None, progress: Prog
     promises = policy.promises(original.schema)
     class_size(original, promises)  # whatever the method, a class needs k records
     say("masking")
-    masked = policy.method.mask(original, promises, suppression=policy.suppression, seed=seed)
+    method = policy.method if after is None else _incremental(policy.method, after, original)
+    masked = method.mask(original, promises, suppression=policy.suppression, seed=seed)
     say("publishing")
     shown = assemble(original, masked)
     return Draft(shown, original.schema, policy, promises, original, masked, notes + masked.notes, restore)
+
+
+def _incremental(method: Method, ledger: Ledger, original: Microdata) -> Method:
+    from shoal.releases.incremental import Incremental
+
+    return Incremental(method, ledger.releases(), ledger.digests(original.frame))
 
 
 def prepare(table: pl.DataFrame, policy: Policy) -> tuple[Microdata, tuple[str, ...]]:

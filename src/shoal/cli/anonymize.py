@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shoal.cli import ledger as opt_ledger
 from shoal.cli import options as opt
 from shoal.cli.method import LISTED, PANEL, method_choice
 
@@ -130,6 +131,13 @@ def anonymize(
     certificate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the public certificate (JSON).")
     ] = None,
+    ledger: opt_ledger.Ledger = None,
+    subject: opt_ledger.Subject = None,
+    ledger_key: opt_ledger.LedgerKey = None,
+    incremental: Annotated[
+        bool,
+        typer.Option("--incremental", help="Go on from the releases in the ledger.", rich_help_panel=opt_ledger.PANEL),
+    ] = False,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -137,12 +145,14 @@ def anonymize(
     as_json: opt.Json = False,
 ) -> None:
     """Mask a table, check the result, and write it; or refuse."""
+    from secrets import randbits
+
     from shoal.cli.console import say, show, stages
     from shoal.data.files import atomic_write
     from shoal.errors import InputError
     from shoal.release import draft
 
-    opt.check_paths([source, policy, population], output, [report, certificate])
+    opt.check_paths([source, policy, population, ledger, ledger_key], output, [report, certificate])
     chosen = opt.make_policy(
         policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, k, t, l, l_variant,
         {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,
@@ -153,16 +163,22 @@ def anonymize(
     )  # fmt: skip
     if explain is not None and chosen.method.name != "recode":
         raise InputError("--explain shows the recodings to choose from: it is for --method recode.")
+    book = opt_ledger.open_ledger(ledger, subject, ledger_key)
+    if incremental and book is None:
+        raise InputError("--incremental goes on from earlier releases: name their --ledger.")
+    if book is not None:
+        text = [*(text or []), book.subject]  # a subject is known by what stands there, not by a number it reads as
+        seed = seed if seed is not None else randbits(63)  # the ledger keeps it
     with stages("anonymize", 7) as step, ExitStack() as beside:
         step("reading")
         _load_kernels(source)
         table = opt.read(source, delimiter, encoding, decimal, text, chosen)
-        made = draft(table, chosen, seed=seed, progress=step)
+        made = draft(table, chosen, seed=seed, progress=step, after=book if incremental else None)
         step("writing the report")
         if report is not None:  # it gets its name after the release, and only if that got its own
             made.judged().report(beside.enter_context(atomic_write(report)))
         step("writing and judging the file")
-        release = made.write(output, keep_order=keep_order, certificate=certificate, seed=seed)
+        release = made.write(output, keep_order=keep_order, certificate=certificate, seed=seed, ledger=book)
         if explain is not None:
             _explain(release, explain)
         step("done")

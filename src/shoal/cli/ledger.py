@@ -1,0 +1,43 @@
+"""Options of commands that keep a ledger."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from shoal.releases.ledger import Ledger as OpenLedger
+
+PANEL = "Several releases"
+
+Ledger = Annotated[
+    Path | None,
+    typer.Option("--ledger", metavar="FILE", help="Record releases here, judge them together.", rich_help_panel=PANEL),
+]
+Subject = Annotated[
+    str | None,
+    typer.Option("--subject", metavar="COLUMN", help="Whom a record is about, for the ledger.", rich_help_panel=PANEL),
+]
+LedgerKey = Annotated[
+    Path | None,
+    typer.Option(
+        "--ledger-key", metavar="FILE", help="Its key; otherwise that in SHOAL_LEDGER_KEY.", rich_help_panel=PANEL
+    ),
+]
+
+
+def open_ledger(ledger: Path | None, subject: str | None, key: Path | None) -> OpenLedger | None:
+    """The ledger to write to, None where none is asked for."""
+    from shoal.errors import InputError
+    from shoal.releases.ledger import Ledger as OpenLedger
+    from shoal.releases.ledger import ledger_key
+
+    if ledger is None:
+        if subject is not None or key is not None:
+            raise InputError("--subject and --ledger-key are about a ledger: give --ledger as well.")
+        return None
+    if subject is None:
+        raise InputError("A ledger must know whom each record is about: name the column (--subject COLUMN).")
+    return OpenLedger(ledger, ledger_key(key, ledger), subject)

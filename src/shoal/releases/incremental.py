@@ -1,0 +1,289 @@
+"""Incremental releases: a table with people added, removed or changed, safe together with all earlier ones (SPEC 3.6).
+
+The invariant is that every atom over all releases so far holds nobody or at least k. It is kept as follows.
+
+- An atom of the earlier releases whose people are all still there is shown again as one class.
+- Where some of it have left, they and those withheld beside them are at least k, or all of it is withheld: whoever is
+  absent stands in an atom too, however coarse the new classes are.
+- New people stand in classes of at least k new ones. One of them who joined a class shown before would be told apart
+  from it by her absence then; fewer than k wait for the next release.
+- Classes that miss another model are merged whole.
+
+Each new class, and the absent, thus meet each earlier atom in nobody or in at least k; the atoms of the longer pool are
+just these meetings. And so that no later range narrows an earlier one, a class shows everything that was ever shown of
+its people beside what they are now: a changed value is covered together with the old one.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.masked import WILDCARD, MaskedColumn, read_cells
+from shoal.data.microdata import Microdata, encode
+from shoal.data.schema import Attribute, Kind
+from shoal.errors import InputError, PromiseError
+from shoal.masking.enforce import enforce
+from shoal.masking.grouped import Grouped, beyond_size, class_size
+from shoal.masking.grouping.ordered import hilbert_order
+from shoal.masking.method import Masked, Method
+from shoal.masking.partition import Partition
+from shoal.masking.publishing.ancestor import publish_ancestor
+from shoal.masking.publishing.range import publish_range
+from shoal.privacy import PrivacyModel
+from shoal.releases.atoms import ABSENT, Counts, Labels, Pool, atoms, may_stay
+from shoal.releases.published import Published
+
+_LABEL = r"(?:\\.|[^\\;{}\[\]*])+"  # in what a class shows, one label or end of a range
+_NEW = -1  # in no earlier release
+
+
+@dataclass(frozen=True)
+class Incremental:
+    """A grouping that goes on from earlier releases; `subjects` says whom each record of the table is about."""
+
+    method: Method
+    earlier: tuple[Published, ...] = field(repr=False)
+    subjects: pl.Series = field(repr=False)
+
+    name: ClassVar[str] = "incremental"
+
+    def mask(
+        self,
+        microdata: Microdata,
+        models: Sequence[PrivacyModel],
+        *,
+        suppression: float = 0.0,
+        seed: int | None = None,
+    ) -> Masked:
+        if not isinstance(self.method, Grouped) or self.method.shown_by != "range":
+            raise InputError("An incremental release shows classes by ranges: take --method hilbert, kd or the like.")
+        k, others = class_size(microdata, models), beyond_size(models)
+        past = _Past.of(self.earlier, self.subjects)
+        kept = np.flatnonzero(_staying(past, k))
+        if not len(kept):
+            raise PromiseError(
+                f"Nobody of the {len(microdata):,} records can be shown without exposing somebody over all releases "
+                f"at k = {k}: nothing was released. Wait for more people, or ask for a smaller k."
+            )
+        rest, atom = microdata.take(kept), past.atom[kept]
+        unit = _units(rest, atom, self.method, k, others)
+        partition = enforce(rest, _along_the_line(rest, unit), others, suppression)
+        masked = _publish(rest, partition, past, atom)
+        records = kept if masked.kept is None else kept[masked.kept]
+        return replace(
+            masked,
+            kept=None if len(records) == len(microdata) else records,
+            notes=_notes(past, kept, k),
+            facts=_facts(past, atom, unit, kept),
+        )
+
+
+@dataclass(frozen=True)
+class _Past:
+    """What is known of the table's people from earlier releases."""
+
+    atom: Labels  # record -> atom, _NEW where she was in none
+    absent: Counts  # atom -> how many of it are not in the table
+    shown: dict[str, pl.DataFrame]  # attribute -> what each atom was ever shown as: `atom`, `text`
+
+    @classmethod
+    def of(cls, earlier: Sequence[Published], subjects: pl.Series) -> _Past:
+        if not earlier:
+            return cls(np.full(len(subjects), _NEW, np.int32), np.zeros(0, np.int64), {})
+        now = pl.DataFrame({"subject": subjects, "class": np.arange(len(subjects), dtype=np.int32)})
+        pool = Pool.of([*(one.members for one in earlier), now])
+        *labels, record = pool.labels
+        seen = np.logical_or.reduce([label != ABSENT for label in labels])
+        atom = np.full(len(record), _NEW, np.int32)
+        atom[seen] = atoms([label[seen] for label in labels])
+        here = np.full(len(subjects), _NEW, np.int32)
+        here[record[record != ABSENT]] = atom[record != ABSENT]
+        absent = np.bincount(atom[seen & (record == ABSENT)], minlength=atom.max(initial=-1) + 1)
+        return cls(here, absent, _ever_shown(earlier, labels, atom))
+
+
+def _ever_shown(earlier: Sequence[Published], labels: Sequence[Labels], atom: Labels) -> dict[str, pl.DataFrame]:
+    found: dict[str, list[pl.DataFrame]] = {}
+    for one, label in zip(earlier, labels, strict=True):
+        there = label != ABSENT
+        stood = pl.DataFrame({"atom": atom[there], "class": label[there]}).unique()
+        for name in one.shown.columns:
+            texts = stood.select("atom", text=one.shown[name].gather(stood["class"]))
+            found.setdefault(name, []).append(texts)
+    return {name: pl.concat(texts).unique(maintain_order=True) for name, texts in found.items()}
+
+
+def _staying(past: _Past, k: int) -> npt.NDArray[np.bool_]:
+    """Which records may be shown; of an atom that must lose some, the first in the table stay."""
+    new = past.atom == _NEW
+    present = np.bincount(past.atom[~new], minlength=len(past.absent))
+    stays = np.append(may_stay(past.absent, present, k), new.sum() if new.sum() >= k else 0)  # the new ones come last
+    place = pl.DataFrame({"atom": past.atom}).select(pl.int_range(pl.len()).over("atom")).to_series().to_numpy()
+    return np.asarray(place < stays[past.atom], np.bool_)
+
+
+def _units(
+    rest: Microdata, atom: Labels, method: Grouped, k: int, others: Sequence[PrivacyModel]
+) -> npt.NDArray[np.int64]:
+    """record -> the people she is shown together with: her atom, or other new ones."""
+    unit = atom.astype(np.int64)
+    new = np.flatnonzero(atom == _NEW)
+    if len(new):
+        partition = next(method.groupings(rest.take(new), k, others))
+        unit[new] = atom.max() + 1 + partition.class_of(len(new))
+    return unit
+
+
+def _along_the_line(rest: Microdata, unit: npt.NDArray[np.int64]) -> Partition:
+    """The units as classes in the order of their first records on a Hilbert curve, so that neighbours are near."""
+    order = hilbert_order(rest.rows())
+    line = pl.DataFrame({"unit": unit[order]}).with_row_index()
+    first = line.select(pl.col("index").min().over("unit")).to_series()
+    rank = np.empty(len(unit), np.int64)
+    rank[order] = first.rank("dense").to_numpy() - 1
+    return Partition.of_labels(rank)
+
+
+def _publish(rest: Microdata, partition: Partition, past: _Past, atom: Labels) -> Masked:
+    """Each class as the range of its values and of all that its people were ever shown as."""
+    label = partition.class_of(len(rest))
+    kept = np.flatnonzero(label >= 0)
+    class_of_atom = np.full(len(past.absent), -1, np.int32)
+    old = kept[atom[kept] != _NEW]
+    class_of_atom[atom[old]] = label[old]
+
+    def show(name: str) -> MaskedColumn:
+        attribute = rest.schema[name]
+        column = rest.frame[name][kept]
+        corners = pl.DataFrame({"class": pl.Series(dtype=pl.Int32), "value": column.clear()})
+        if name in past.shown:
+            texts = past.shown[name].with_columns(
+                pl.Series("class", class_of_atom[past.shown[name]["atom"].to_numpy()])
+            )
+            corners = _corners(texts.filter(pl.col("class") >= 0), attribute, column)
+        return _show(rest, attribute, column, label[kept], corners)
+
+    names = rest.schema.quasi_identifiers
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        columns = dict(zip(names, pool.map(show, names), strict=True))
+    return Masked(columns, None if len(kept) == len(rest) else kept)
+
+
+def _show(
+    rest: Microdata, attribute: Attribute, column: pl.Series, label: Labels, corners: pl.DataFrame
+) -> MaskedColumn:
+    """Earlier ranges take part as records that stand at their corners; positions are those of the table's values."""
+    values = pl.concat(
+        [
+            _comparable(column, corners["value"].dtype).alias("value").to_frame(),
+            corners.select("value"),
+        ],
+        how="vertical_relaxed",
+    ).to_series()
+    coded = encode(values.alias(attribute.name), attribute)
+    partition = Partition.of_labels(np.append(label, corners["class"].to_numpy()).astype(np.int64))
+    publish = publish_range if attribute.hierarchy is None else publish_ancestor
+    shown = publish(coded, partition, label)
+    cells = read_cells(shown.text, attribute, rest[attribute.name].values)
+    return replace(cells, index=cells.index[shown.index], runs=None)
+
+
+def _comparable(column: pl.Series, dtype: pl.DataType) -> pl.Series:
+    return column.cast(pl.String) if dtype == pl.String else column
+
+
+def _corners(texts: pl.DataFrame, attribute: Attribute, column: pl.Series) -> pl.DataFrame:
+    """`class`, `value`: values that span what the texts admit; a wildcard admits both a value and none."""
+    text = pl.col("text")
+    present = column.drop_nulls().head(1)
+    stars = texts.filter(text == WILDCARD).select("class")
+    absent = pl.concat([stars, texts.filter(text.is_null()).select("class")])
+    told = texts.filter(text != WILDCARD)
+    if attribute.hierarchy is not None:
+        found = _leaves(told, attribute)
+    elif attribute.kind in (Kind.NUMERIC, Kind.DATE):
+        found = _ends(told, attribute, column)
+    else:
+        found = _labels(told, attribute, column)
+    none = absent.with_columns(value=pl.lit(None, found["value"].dtype))
+    some = stars.join(_comparable(present, found["value"].dtype).alias("value").to_frame(), how="cross")
+    return pl.concat([found, none, some], how="vertical_relaxed")
+
+
+def _ends(texts: pl.DataFrame, attribute: Attribute, column: pl.Series) -> pl.DataFrame:
+    """Both ends of each range, in the column's own type."""
+    values = encode(column, attribute).values
+    cells = read_cells(texts["text"], attribute, values)
+    assert cells.runs is not None
+    first, last = cells.runs.starts[:-1][cells.index], cells.runs.starts[1:][cells.index] - 1
+    ends = pl.Series("value", np.append(cells.runs.low[first], cells.runs.high[last]))
+    ends = ends.cast(values.dtype) if values.dtype.is_temporal() else ends
+    return pl.DataFrame({"class": pl.concat([texts["class"], texts["class"]]), "value": ends})
+
+
+def _labels(texts: pl.DataFrame, attribute: Attribute, column: pl.Series) -> pl.DataFrame:
+    """Every category that is named."""
+    plain = pl.col("text").str.extract_all(_LABEL).list.eval(pl.element().str.replace_all(r"\\(.)", "$1"))
+    found = texts.select("class", value=plain).explode("value").unique(maintain_order=True)
+    if not (column.dtype.is_numeric() or isinstance(column.dtype, pl.Enum)):
+        return found
+    typed = found["value"].cast(column.dtype, strict=False)
+    if typed.null_count() > found["value"].null_count():
+        value = found["value"].filter(typed.is_null())[0]
+        raise InputError(
+            f"An earlier release showed {value!r} in {attribute.name!r}, which is no value of the type that the column "
+            "has now: give it the type it had."
+        )
+    return found.with_columns(typed)
+
+
+def _leaves(texts: pl.DataFrame, attribute: Attribute) -> pl.DataFrame:
+    """The first and the last leaf below each node."""
+    hierarchy = attribute.hierarchy
+    assert hierarchy is not None
+    nodes = texts["text"].unique(maintain_order=True).to_list()
+    rows = []
+    for node in nodes:
+        leaves = hierarchy.leaves(node)
+        if leaves is None:
+            raise InputError(
+                f"An earlier release showed {node!r} in {attribute.name!r}, which is no node of the hierarchy now: "
+                "use the hierarchy of that release."
+            )
+        rows += [(node, hierarchy.leaf_values[int(leaf)]) for leaf in leaves[[0, -1]]]
+    ends = pl.DataFrame(rows, schema={"text": pl.String, "value": pl.String}, orient="row")
+    return texts.join(ends, on="text").select("class", "value")
+
+
+# ---- what the custodian should know
+
+
+def _notes(past: _Past, kept: npt.NDArray[np.int64], k: int) -> tuple[str, ...]:
+    left_out = np.delete(past.atom, kept)
+    waiting, beside = int((left_out == _NEW).sum()), int((left_out != _NEW).sum())
+    notes = []
+    if waiting:
+        notes.append(f"{waiting:,} new records wait until there are {k} new ones: alone they could be told apart.")
+    if beside:
+        notes.append(
+            f"{beside:,} records are withheld because others of their classes have left: "
+            "shown without them, they would tell who left."
+        )
+    return tuple(notes)
+
+
+def _facts(past: _Past, atom: Labels, unit: npt.NDArray[np.int64], kept: npt.NDArray[np.int64]) -> dict[str, int]:
+    new = atom == _NEW
+    return {
+        "classes_kept": len(np.unique(atom[~new])),
+        "classes_new": len(np.unique(unit[new])),
+        "withheld": len(past.atom) - len(kept),
+    }
