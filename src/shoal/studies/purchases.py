@@ -225,8 +225,10 @@ def _table_1(measured: Measured) -> Part:
             f"So does the change of RFM scores, U3: {scores}.",
             f"{scores_here}.",
             scores_near,
-            "With few clusters U3 hardly rises any more, since scores end at 5: "
-            f"{_correlation(later, 'dummies', 'U3'):.4f} over c = 50 to 200. The paper defines U3 no further.",
+            measured.otherwise(
+                "With few clusters U3 hardly rises any more, since scores end at 5: "
+                f"{_correlation(later, 'dummies', 'U3'):.4f} over c = 50 to 200. The paper defines U3 no further."
+            ),
         ),
         Statement(
             f"Similarity with oneself, re-identification and c fall as dummies rise: {rest}.",
