@@ -210,7 +210,7 @@ def test_models_without_an_attribute_are_about_every_confidential_one() -> None:
     [
         ({"models": [TCloseness(0.1)]}, "none is named"),
         ({"models": [TCloseness(0.1, "chrge")], "confidential": ["charge"]}, "'chrge'.*'charge'"),
-        ({"models": [LDiversity(2, "age")], "confidential": ["age"]}, "'age'.*quasi-identifier"),
+        ({"models": [LDiversity(2, "age")], "confidential": ["charge"]}, "'age'.*not confidential"),
     ],
 )
 def test_a_model_must_be_about_what_is_confidential(choices: dict[str, Any], words: str) -> None:

@@ -33,6 +33,8 @@ from shoal.masking.perturbing.pram import Pram
 from shoal.masking.perturbing.resampling import Resampling
 from shoal.masking.perturbing.shuffling import Shuffling
 from shoal.masking.perturbing.swapping import RankSwapping
+from shoal.masking.publishing.confidential import Showing
+from shoal.masking.publishing.private_mean import PrivateMean, private_mean, require_epsilon
 from shoal.masking.recoding.coarsening import Coarsened
 from shoal.masking.recoding.cut_points import CutPoints
 from shoal.masking.recoding.recode import GlobalRecoding
@@ -84,6 +86,8 @@ class Policy(BaseModel):
     models: tuple[Any, ...] = Field((KAnonymity(5),), description="what is promised")
     method: Any = Field(default_factory=Grouped, description="how it is brought about")
     suppression: float = Field(0.0, ge=0, le=1, description="the largest share of records that may be left out")
+    show: dict[str, Showing] = Field({}, description="confidential columns that each class shows alike, and how")
+    epsilon: float | None = Field(None, description="of all private means together; divided equally among them")
     groups: dict[str, tuple[str, ...]] = Field({}, description="named groups of attributes an intruder may know")
     attributes: dict[str, AttributeChoice] = {}
 
@@ -162,12 +166,20 @@ class Policy(BaseModel):
             if model.attribute is not None and model.attribute not in schema.confidential:
                 hint = did_you_mean(str(model.attribute), schema.confidential)
                 raise InputError(f"{model.name} is asked of {model.attribute!r}, which is not confidential.{hint}")
-            if model.attribute is not None and model.attribute in schema.quasi_identifiers:
-                raise InputError(
-                    f"{model.name} is asked of {model.attribute!r}, which is a quasi-identifier too and will be shown "
-                    "alike in each class: drop the model, or the quasi-identifier."
-                )
         return tuple(found)
+
+    def private_means(self) -> dict[str, PrivateMean]:
+        """Those of `show`: epsilon is shared equally, the domains are the policy's own."""
+        names = [name for name, by in self.show.items() if by == "private-mean"]
+        if self.epsilon is None:
+            if names:
+                raise InputError(f"The private mean of {names[0]!r} needs a budget: give --epsilon (epsilon = 1.0).")
+            return {}
+        if not names:
+            raise InputError("Epsilon is the budget of private means, but none is shown (--show charge=private-mean).")
+        require_epsilon(self.epsilon)
+        domains = {name: self.attributes.get(name, AttributeChoice()).domain for name in names}
+        return {name: private_mean(name, domains[name], self.epsilon / len(names)) for name in names}
 
     def schema(  # type: ignore[override]  # pydantic's own of that name is deprecated
         self, frame: pl.DataFrame, *, released: bool = False

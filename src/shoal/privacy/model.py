@@ -85,11 +85,24 @@ class EquivalenceClasses:
         return order.to_numpy().astype(np.int64), starts
 
     def column(self, name: str) -> pl.Series:
-        """What is released of an attribute; of categories, in their declared order."""
-        released = self.frame.lazy().select(pl.col(name)).collect().to_series()
+        """What is released of an attribute; of categories, in their declared order.
+
+        Of one that every class shows alike, how its values differ within a class: only the original knows.
+        """
+        known = self._original(name) if name in self.quasi else self.frame.lazy().select(pl.col(name))
+        released = known.collect().to_series()
         if self.schema is None or self.schema[name].kind not in (Kind.ORDINAL, Kind.NOMINAL):
             return released
         return _in_order(released, self.schema[name])
+
+    def _original(self, name: str) -> pl.LazyFrame:
+        if self.source is None:
+            raise InputError(
+                f"Every class shows {name!r} alike: how its values differ within a class can only be judged beside the "
+                "original (--original)."
+            )
+        values = self.source.original.frame.select(name)
+        return (values if self.source.rows is None else values[self.source.rows]).lazy()
 
 
 def _begins(numbers: pl.Series) -> npt.NDArray[np.int64]:

@@ -1,0 +1,127 @@
+"""Confidential attributes shown class by class (paper 2, Algorithm 1 and Section 3.2; SPEC 3.2, 3.4).
+
+Classes are made from A1..Ar, the quasi-identifiers that are not shown so; then every record of a class shows the same
+of each confidential attribute: a range, the mean, the median or a differentially private mean. A class is all that
+shows the same in A1..Ar, so that tables of several attributes can be joined by it, and its records are alike throughout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.masked import MaskedColumn
+from shoal.data.microdata import Microdata
+from shoal.data.schema import Role, Schema
+from shoal.errors import InputError, did_you_mean
+from shoal.masking.grouped import Grouped
+from shoal.masking.method import Masked
+from shoal.masking.partition import Partition
+from shoal.masking.publishing.ancestor import publish_ancestor
+from shoal.masking.publishing.centroid import publish_centroid
+from shoal.masking.publishing.private_mean import PrivateMean, publish_private_mean, require_number
+from shoal.masking.publishing.range import publish_range
+from shoal.privacy.model import PrivacyModel
+from shoal.releases.atoms import atoms
+
+Showing = Literal["range", "mean", "median", "private-mean"]
+
+LEAVES_OPEN: dict[Showing, str] = {
+    "range": "A range shows the least and the greatest value of a class: two people's true values. Who sees the class "
+    "once with and once without a person of extreme value learns that value.",
+    "mean": "Each of a class moves its mean by his share. Who knows all other values of the class, or sees the class "
+    "once with and once without a person, computes that person's value exactly.",
+    "median": "A median is, or lies between, true values: somebody's exact value may be shown, and a person's coming "
+    "or going may reveal it.",
+    "private-mean": "What a private mean tells of any one person is bounded by epsilon, whatever else is known; with "
+    "each further release the bounds add up. It holds for the values, not for who is in which class.",
+}
+
+
+def grouped_by(schema: Schema, shown: Mapping[str, Showing]) -> Schema:
+    """The roles that classes are made by: what is shown class by class has no part in them."""
+    for name in shown:
+        if name not in schema.confidential:
+            hint = did_you_mean(name, schema.confidential) or " Name it among the confidential ones."
+            raise InputError(f"{name!r} is to be shown class by class, but is no confidential column.{hint}")
+    alone = _with_roles(schema, shown, frozenset({Role.CONFIDENTIAL}))
+    if not alone.quasi_identifiers:
+        raise InputError(
+            "All quasi-identifiers are to be shown class by class: none is left to make classes from. Name another."
+        )
+    return alone
+
+
+def shown_alike(schema: Schema, shown: Mapping[str, Showing]) -> Schema:
+    """The roles that a release is judged by: whoever knows what is shown class by class finds a whole class still."""
+    return _with_roles(schema, shown, frozenset({Role.CONFIDENTIAL, Role.QUASI_IDENTIFIER}))
+
+
+def _with_roles(schema: Schema, names: Mapping[str, Showing], roles: frozenset[Role]) -> Schema:
+    return Schema(tuple(replace(a, roles=roles) if a.name in names else a for a in schema))
+
+
+def check_promises(
+    schema: Schema, method: object, means: Mapping[str, PrivateMean], promises: Sequence[PrivacyModel]
+) -> None:
+    """Refuses aggregates of no class, and private means of classes that were made by looking at confidential values."""
+    if max((getattr(model, "smallest_class", 1) for model in promises), default=1) < 2:
+        raise InputError("Confidential values are shown class by class, but no class size is promised: ask for --k.")
+    for name in means:
+        require_number(schema[name])
+    looked_at = [f"{model.name} of {model.attribute!r}" for model in promises if model.attribute is not None]
+    if isinstance(method, Grouped) and method.grouping == "stratified":
+        looked_at.append("the method 'stratified'")
+    if means and looked_at:
+        raise InputError(
+            "A private mean is private only where classes are made without looking at confidential values, as "
+            f"{looked_at[0]} does: leave that out, or show a mean."
+        )
+
+
+def publish_confidential(
+    microdata: Microdata, masked: Masked, shown: Mapping[str, Showing], means: Mapping[str, PrivateMean]
+) -> Masked:
+    """Adds to masked quasi-identifiers what their classes show of confidential attributes (Algorithm 1's loop)."""
+    index = classes_shown(masked)
+    partition = Partition.of_labels(index.astype(np.int64))
+    if masked.kept is not None:
+        partition = Partition(masked.kept[partition.order], partition.starts)
+    columns, notes = dict(masked.columns), list(masked.notes)
+    for name, by in shown.items():
+        columns[name], said = _show(microdata, name, partition, index, by, means)
+        notes += [*said, f"{name!r} is shown by {by.replace('-', ' ')}. {LEAVES_OPEN[by]}"]
+    return replace(masked, columns=columns, notes=tuple(notes))
+
+
+def classes_shown(masked: Masked) -> npt.NDArray[np.int32]:
+    """Kept record -> class: all that shows the same in every masked column."""
+    return atoms([_numbered(column) for column in masked.columns.values()])
+
+
+def _numbered(column: MaskedColumn) -> npt.NDArray[np.int32]:
+    """Record -> a number, the same where the same is shown."""
+    cell = column.text.rank("dense").cast(pl.Int32).fill_null(0).to_numpy()
+    return np.asarray(cell[column.index])
+
+
+def _show(
+    microdata: Microdata,
+    name: str,
+    partition: Partition,
+    index: npt.NDArray[np.int32],
+    by: Showing,
+    means: Mapping[str, PrivateMean],
+) -> tuple[MaskedColumn, tuple[str, ...]]:
+    coded = microdata[name]
+    if by == "private-mean":
+        return publish_private_mean(coded, partition, index, means[name])
+    if by == "range":
+        by_tree = coded.attribute.hierarchy is not None
+        return (publish_ancestor if by_tree else publish_range)(coded, partition, index), ()
+    return publish_centroid(coded, partition, index, by), ()
