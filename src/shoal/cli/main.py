@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from shoal.cli import anonymize, compare, hierarchy, measure, profile, sample, scenario, study, transactions
+from shoal.cli import anonymize, compare, hierarchy, measure, profile, releases, sample, scenario, study, transactions
 
 app = typer.Typer(
     name="shoal",
@@ -37,7 +37,7 @@ def _root(
     pass
 
 
-for group in (sample, profile, scenario, hierarchy, anonymize, measure, compare, transactions, study):
+for group in (sample, profile, scenario, hierarchy, anonymize, measure, compare, transactions, releases, study):
     group.register(app)
 
 

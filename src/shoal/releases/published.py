@@ -30,11 +30,15 @@ def published(
     name: str, table: pl.DataFrame, key: str, quasi: Sequence[str], confidential: Sequence[str] = ()
 ) -> Published:
     """A released table that still carries the key of its subjects; confidential values are kept for attacks on them."""
-    for column in (key, *quasi, *confidential):
-        if column not in table.columns:
-            raise InputError(f"{name} has no column {column!r}.{did_you_mean(column, table.columns)}")
+    need_columns(name, table, [*quasi, *confidential])
     subjects = subjects_of(table, key, name)
     return from_classes(name, subjects, classes_of(table, quasi, {}), table, confidential)
+
+
+def need_columns(name: str, table: pl.DataFrame, columns: Sequence[str]) -> None:
+    for column in columns:
+        if column not in table.columns:
+            raise InputError(f"{name} has no column {column!r}.{did_you_mean(column, table.columns)}")
 
 
 def from_classes(

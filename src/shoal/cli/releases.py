@@ -1,0 +1,204 @@
+"""`shoal releases`: several releases over the same people, judged together (paper 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli import ledger as opt_ledger
+from shoal.cli import options as opt
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.policy import Policy
+    from shoal.releases.audit import Audit
+    from shoal.releases.linking import Linkage, Linked
+
+releases = typer.Typer(no_args_is_help=True, help="Several releases over the same people: are they safe together?")
+
+LedgerFile = Annotated[Path, typer.Option("--ledger", metavar="FILE", help="The ledger.")]
+K = Annotated[int | None, typer.Option("--k", min=2, help="How many must be alike; 5, or as the ledger's releases.")]
+
+
+def register(app: typer.Typer) -> None:
+    app.add_typer(releases, name="releases")
+
+
+@releases.command(
+    "list",
+    epilog="""Examples:
+
+shoal releases list --ledger ledger.db""",
+)
+def list_(ledger: LedgerFile, as_json: opt.Json = False) -> None:
+    """What the ledger holds, the first release first."""
+    from shoal.cli.console import show
+    from shoal.releases.ledger import entries
+    from shoal.sheet import Sheet, for_terminal
+
+    found = [entry.to_dict() for entry in entries(ledger)]
+    rows = [
+        (
+            f"{entry['release']} {Path(entry['file']).name}",
+            f"{entry['records']:,}",
+            f"{entry['classes']:,}",
+            f"{entry['k']}",
+            entry["made_at"],
+        )
+        for entry in found
+    ]
+    sheet = Sheet("Releases", ("", "records", "classes", "k", "made at"), rows, numbers=3)
+    show({"releases": found} if as_json else for_terminal([sheet]), as_json)
+
+
+@releases.command(
+    epilog="""Examples:
+
+shoal releases audit --ledger ledger.db
+
+shoal releases audit A.csv B.csv --key id --quasi age,sex,zip --confidential charge --k 5 --json
+
+shoal releases audit A.csv B.csv --quasi age,sex,zip --confidential charge"""
+)
+def audit(
+    files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Released tables.")] = None,
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", metavar="FILE", help="Audit the releases in a ledger instead.")
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Whom a record is about, where the files still say so; without it, what an intruder can link.",
+        ),
+    ] = None,
+    policy: opt.PolicyFile = None,
+    quasi: opt.Quasi = None,
+    confidential: opt.Confidential = None,
+    kind: opt.Kinds = None,
+    k: K = None,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    decimal: opt.Decimal = None,
+    text: opt.Text = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Judge several releases together: exit code 0 if everybody is still one of k, 1 if somebody is not."""
+    from shoal.cli.console import show, stages
+    from shoal.errors import InputError
+
+    if (ledger is None) == (not files):
+        raise InputError("Say what to audit: released files, or --ledger FILE.")
+    with stages("audit", 3) as step:
+        step("reading")
+        result: Audit | Linkage
+        if ledger is not None:
+            result = _audit_ledger(ledger, k)
+        else:
+            if len(files or []) < 2:
+                raise InputError("One release alone is judged by shoal check: name at least two files.")
+            named = [*(text or []), *([key] if key else [])]
+            tables = {path: opt.read(path, delimiter, encoding, decimal, named) for path in files or []}
+            step("judging")
+            chosen = opt.make_policy(policy, quasi, confidential, None, None, kind)
+            result = _audit_keyed(tables, chosen, key, k or 5) if key else _audit_linked(tables, chosen, k or 5)
+        step("done")
+    show(result, as_json)
+    raise typer.Exit(0 if result.holds else 1)
+
+
+def _audit_ledger(path: Path, k: int | None) -> Audit:
+    from shoal.errors import InputError
+    from shoal.releases.audit import audit
+    from shoal.releases.ledger import entries
+
+    found = entries(path)
+    if not found:
+        raise InputError(f"The ledger {str(path)!r} holds no release yet.")
+    return audit([entry.published for entry in found], k or min(entry.k for entry in found))
+
+
+def _audit_keyed(tables: dict[str, pl.DataFrame], policy: Policy, key: str, k: int) -> Audit:
+    from shoal.releases.audit import audit
+    from shoal.releases.published import published
+
+    _need_quasi(policy.quasi_identifiers)
+    quasi, confidential = policy.quasi_identifiers, policy.confidential
+    return audit([published(name, table, key, quasi, confidential) for name, table in tables.items()], k, confidential)
+
+
+def _audit_linked(tables: dict[str, pl.DataFrame], policy: Policy, k: int) -> Linkage:
+    import polars as pl
+
+    from shoal.releases.linking import Linkage, as_shown, both_columns, link
+    from shoal.releases.published import need_columns
+
+    _need_quasi(policy.quasi_identifiers)
+    names = [*policy.quasi_identifiers, *policy.confidential]
+    for path, table in tables.items():
+        need_columns(path, table, names)
+    pairs: list[Linked] = []
+    for (a, first), (b, second) in combinations(tables.items(), 2):
+        both = pl.DataFrame([both_columns(first, second, name) for name in names])
+        schema = policy.schema(both, released=True)
+        stated = {name for name, choice in policy.attributes.items() if choice.kind is not None}
+        attributes = [each if each.name in stated else as_shown(each, both[each.name]) for each in schema]
+        pairs += link((a, b), first, second, attributes, k)
+    facts = tuple({"name": path, "records": table.height} for path, table in tables.items())
+    return Linkage(k, tuple(pairs), facts)
+
+
+def _need_quasi(names: Sequence[str]) -> None:
+    from shoal.errors import InputError
+
+    if not names:
+        raise InputError("No quasi-identifier is named: name the columns that make the classes (--quasi a,b).")
+
+
+@releases.command(
+    epilog="""Examples:
+
+shoal releases add keyed.csv --ledger ledger.db --ledger-key key --subject id --quasi age,sex,zip --k 5"""
+)
+def add(
+    source: Annotated[
+        str, typer.Argument(metavar="FILE", help="A release made elsewhere, with the subjects' column beside it.")
+    ],
+    ledger: LedgerFile,
+    subject: Annotated[str, typer.Option("--subject", metavar="COLUMN", help="Whom a record is about.")],
+    quasi: opt.Quasi = None,
+    k: K = None,
+    ledger_key: opt_ledger.LedgerKey = None,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Record a release that was made elsewhere: exit code 1 if it left somebody below k, recorded all the same."""
+    from shoal.cli.console import say, show
+    from shoal.privacy.check import classes_of
+    from shoal.releases.ledger import Promised
+    from shoal.releases.published import from_classes, need_columns
+
+    names = opt.split(quasi)
+    _need_quasi(names)
+    book = opt_ledger.open_ledger(ledger, subject, ledger_key)
+    assert book is not None
+    table = opt.read(source, delimiter, encoding, None, [subject])
+    need_columns(source, table, names)
+    release = from_classes(source, book.digests(table), classes_of(table, names, {}), table)
+    found = book.add(release, Promised(k or 5), source)
+    facts = {
+        "records": table.height,
+        "classes": release.shown.height,
+        "smallest_class": int(release.sizes.min()),
+        "subjects_pushed_below_k": found.subjects if found else 0,
+    }
+    if found is not None:
+        say(f"It left {found.subjects:,} subjects with fewer than {k or 5} over the pool, {found.smallest} at least.")
+    show(facts if as_json else " ".join(f"{name.replace('_', ' ')}: {fact:,}" for name, fact in facts.items()), as_json)
+    raise typer.Exit(0 if found is None else 1)

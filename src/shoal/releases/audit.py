@@ -1,0 +1,204 @@
+"""The audit of several releases over the same people, pair by pair and all together (paper 2, section 3.2; SPEC 3.5).
+
+The custodian's view: it is known who stands in which class of each release. Whoever pools the releases and recognises
+the common subjects, by confidential values that agree, has the same view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from shoal.releases.atoms import ABSENT, Counts, Labels, Pool, divide
+from shoal.releases.differencing import Differenced, differencing
+from shoal.releases.published import Published
+from shoal.sheet import Sheet, for_notebook, for_terminal
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+_WORST = 10  # atoms shown
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two releases beside each other."""
+
+    releases: tuple[str, str]
+    common_subjects: int
+    overlaps: int  # pairs of classes that have subjects in common
+    unequal: int  # of these, that differ
+    smallest_common: int | None  # k', the fewest that two classes that differ have in common
+    smallest_others: int | None  # the fewest of such a class that are not in the other
+    smallest_pooled_class: int
+    subjects_below_k: int
+    differencing: tuple[Differenced, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        facts = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return facts | {"differencing": [each.to_dict() for each in self.differencing]}
+
+
+@dataclass(frozen=True)
+class Audit:
+    """How well everybody is hidden when all releases are pooled."""
+
+    releases: tuple[dict[str, Any], ...]
+    k: int
+    anonymity: Counts = field(repr=False)  # subject -> with how many, herself included, she is alike in all releases
+    pairs: tuple[Pair, ...]
+    worst: tuple[dict[str, Any], ...]
+
+    @property
+    def smallest_pooled_class(self) -> int:
+        return int(self.anonymity.min(initial=len(self.anonymity)))
+
+    @property
+    def subjects_below_k(self) -> int:
+        return int((self.anonymity < self.k).sum())
+
+    @property
+    def holds(self) -> bool:
+        return self.subjects_below_k == 0
+
+    @property
+    def histogram(self) -> dict[int, int]:
+        """Effective anonymity -> subjects."""
+        size, subjects = np.unique(self.anonymity, return_counts=True)
+        return dict(zip(size.tolist(), subjects.tolist(), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "view": "custodian",
+            "releases": list(self.releases),
+            "k": self.k,
+            "subjects": len(self.anonymity),
+            "pairs": [pair.to_dict() for pair in self.pairs],
+            "smallest_pooled_class": self.smallest_pooled_class,
+            "subjects_below_k": self.subjects_below_k,
+            "histogram": self.histogram,
+            "worst": list(self.worst),
+            "holds": self.holds,
+        }
+
+    def __rich__(self) -> Group:
+        return for_terminal(self._sheets())
+
+    def _repr_html_(self) -> str:
+        return for_notebook(self._sheets())
+
+    def _sheets(self) -> list[Sheet]:
+        each = [
+            (one["name"], f"{one['records']:,}", f"{one['classes']:,}", f"{one['smallest_class']:,}")
+            for one in self.releases
+        ]
+        pairs = [
+            (
+                " and ".join(pair.releases),
+                f"{pair.common_subjects:,}",
+                f"{pair.unequal:,}",
+                "-" if pair.smallest_common is None else f"{pair.smallest_common:,}",
+                f"{pair.smallest_pooled_class:,}",
+                f"{pair.subjects_below_k:,}",
+            )
+            for pair in self.pairs
+        ]
+        pool = [
+            ("subjects", f"{len(self.anonymity):,}"),
+            ("smallest pooled class", f"{self.smallest_pooled_class:,}"),
+            (f"subjects below k = {self.k}", f"{self.subjects_below_k:,}"),
+        ]
+        attacks = [
+            (
+                f"{attack.attribute} by {attack.published}, {' and '.join(pair.releases)}",
+                f"{attack.victims:,}",
+                f"{attack.revealed:,}",
+                f"{attack.left_open:.1%}",
+            )
+            for pair in self.pairs
+            for attack in pair.differencing
+            if attack.victims
+        ]
+        return [
+            Sheet("Each release", ("", "records", "classes", "smallest class"), each, numbers=3),
+            Sheet("Pairs", ("", "common", "classes that differ", "least k'", "pooled", "below k"), pairs, numbers=5),
+            Sheet("All together", ("", "value"), pool),
+            Sheet("Differencing", ("if published", "victims", "revealed", "left open"), attacks, numbers=3),
+        ]
+
+
+def audit(releases: Sequence[Published], k: int, confidential: Sequence[str] = ()) -> Audit:
+    """Every pair and the pool of all; confidential attributes that the releases hold are attacked by differencing."""
+    pool = Pool.of([one.members for one in releases])
+    pairs = [
+        _pair(releases[i], releases[j], pool.labels[i], pool.labels[j], k, list(confidential))
+        for i, j in combinations(range(len(releases)), 2)
+    ]
+    return Audit(
+        tuple(_summary(one) for one in releases), k, pool.anonymity, tuple(pairs), _worst(pool, releases, k)
+    )  # fmt: skip
+
+
+def _summary(release: Published) -> dict[str, Any]:
+    return {
+        "name": release.name,
+        "records": release.members.height,
+        "classes": release.shown.height,
+        "smallest_class": int(release.sizes.min(initial=release.members.height)),
+    }
+
+
+def overlapping(first: Labels, second: Labels) -> pl.DataFrame:
+    """Classes that share subjects: `first`, `second`, k' = `common`, and how many `others` each holds."""
+    both = (first != ABSENT) & (second != ABSENT)
+    found = pl.DataFrame({"first": first[both], "second": second[both]}).group_by("first", "second").len("common")
+    for name, label in (("first", first), ("second", second)):
+        sizes = np.bincount(label[label != ABSENT])
+        found = found.with_columns((pl.Series(sizes[found[name].to_numpy()]) - found["common"]).alias(f"{name}_others"))
+    return found.with_columns(pl.col("common", "first_others", "second_others").cast(pl.Int64)).sort("first", "second")
+
+
+def _pair(first: Published, second: Published, a: Labels, b: Labels, k: int, confidential: list[str]) -> Pair:
+    overlaps = overlapping(a, b)
+    differ = overlaps.filter((pl.col("first_others") > 0) | (pl.col("second_others") > 0))
+    others = pl.concat([differ["first_others"], differ["second_others"]])
+    in_one = (a != ABSENT) | (b != ABSENT)
+    atom = divide(a[in_one], b[in_one])
+    anonymity = np.bincount(atom)[atom]
+    return Pair(
+        (first.name, second.name),
+        int(overlaps["common"].sum()),
+        overlaps.height,
+        differ.height,
+        _least(differ["common"]),
+        _least(others.filter(others > 0)),
+        int(anonymity.min(initial=len(anonymity))),
+        int((anonymity < k).sum()),
+        tuple(differencing(first, second, overlaps, confidential)),
+    )
+
+
+def _least(numbers: pl.Series) -> int | None:
+    return int(numbers.min()) if len(numbers) else None  # type: ignore[arg-type]
+
+
+def _worst(pool: Pool, releases: Sequence[Published], k: int) -> tuple[dict[str, Any], ...]:
+    """The smallest atoms below k: how many they are, and what each release shows of them."""
+    smallest = np.argsort(pool.sizes, kind="stable")[:_WORST]
+    smallest = smallest[pool.sizes[smallest] < k]
+    _, first = np.unique(pool.atoms, return_index=True)
+    return tuple(
+        {
+            "subjects": int(pool.sizes[atom]),
+            "shown": {
+                one.name: None if label[first[atom]] == ABSENT else one.shown.row(int(label[first[atom]]), named=True)
+                for one, label in zip(releases, pool.labels, strict=True)
+            },
+        }
+        for atom in smallest
+    )
