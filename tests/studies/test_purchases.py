@@ -18,14 +18,25 @@ from typer.testing import CliRunner
 from shoal.cli.main import app
 from shoal.errors import InputError
 from shoal.studies import purchases, purchases_dummies, purchases_releases
-from shoal.studies.purchases import ATTACKED, PSEUDONYMS, TABLE_1, run, stages
-from shoal.studies.purchases_dummies import FULLEST, TABLE_2
+from shoal.studies.purchases import (
+    ATTACKED,
+    PSEUDONYMS,
+    TABLE_1,
+    attacked_releases,
+    histories_studied,
+    measure,
+    run,
+    stages,
+    table_1,
+)
+from shoal.studies.purchases_dummies import FULLEST, TABLE_2, figure_6, table_2
 from shoal.studies.purchases_releases import GENERATED, METHOD_1, METHOD_2, SETTINGS, SHOAL, judged, open_shop, padded
-from shoal.studies.result import StudyResult
+from shoal.studies.result import Statement, StudyResult
 from shoal.transactions import balanced
 from shoal.transactions.attack import jaccard_attack
 from shoal.transactions.balancing import balance
 from shoal.transactions.clustering import cosine_k_means
+from shoal.transactions.pseudonyms import pseudonyms
 from shoal.transactions.theory import best_clusters
 
 DATA = pytest.mark.skipif("SHOAL_DATA" not in os.environ, reason="SHOAL_DATA names no folder of real data")
@@ -65,21 +76,21 @@ def quick() -> Iterator[pytest.MonkeyPatch]:
         yield patch
 
 
-def made(folder: Path) -> Study:
-    said: list[str] = []
-    return Study(folder, run(folder, seeds=len(SEEDS), seed=SEEDS[0], progress=said.append), said)
-
-
 @pytest.fixture(scope="module")
 def study(quick: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Study:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("SHOAL_DATA", raising=False)
-        return made(tmp_path_factory.mktemp("generated") / "new" / "folder")
+        folder = tmp_path_factory.mktemp("generated") / "new" / "folder"
+        said: list[str] = []
+        return Study(folder, run(folder, seeds=len(SEEDS), seed=SEEDS[0], progress=said.append), said)
 
 
 @pytest.fixture(scope="module")
-def paper(quick: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> Study:
-    return made(tmp_path_factory.mktemp("paper"))
+def paper(quick: pytest.MonkeyPatch) -> list[Statement]:
+    """What is said of the paper's own customers."""
+    measured = measure(open_shop(None, 1), SEEDS)
+    parts = (histories_studied, table_1, table_2, figure_6)
+    return [statement for part in parts for statement in part(measured).statements]
 
 
 # ---- what is written
@@ -129,10 +140,11 @@ def test_table_2_is_the_mean_over_the_seeds(study: Study, monkeypatch: pytest.Mo
     dummies, rates = [], []
     for seed in SEEDS:
         label = balance(histories.sets, cosine_k_means(histories.sets, 100, seed=seed), 3)
-        shown = [set.union(*(goods[u] for u in np.flatnonzero(label == label[v]))) for v in range(400)]
-        dummies.append(sum(map(len, shown)) - sum(map(len, goods)))
+        members = [np.flatnonzero(label == cluster) for cluster in range(100)]
+        shown = [set.union(*(goods[u] for u in one)) for one in members]
+        dummies.append(sum(len(shown[label[u]]) - len(goods[u]) for u in range(400)))
         nearest = [max(range(400), key=lambda u, own=own: len(own & goods[u]) / len(own | goods[u])) for own in shown]
-        rates.append(sum(guess == u for u, guess in enumerate(nearest)) / 400)
+        rates.append(sum(nearest[label[u]] == u for u in range(400)) / 400)
     row = study.table("table-2").row(by_predicate=pl.col("setting") == "c = 100, s_min = 3", named=True)
     assert (row["dummies"], row["±"]) == (round(np.mean(dummies)), round(np.std(dummies, ddof=1)))
     assert row["Reid"] == pytest.approx(np.mean(rates))
@@ -205,6 +217,13 @@ def test_who_knows_more_goods_finds_more_customers_and_a_release_hides_them(stud
     assert not study.statement("judged by Algorithm 1 alone")["agrees"]
 
 
+def test_the_releases_attacked_are_the_same_in_every_run(study: Study) -> None:
+    shop = open_shop(None, 1)
+    for release in attacked_releases(shop, 3).values():
+        assert release.names.equals(pseudonyms(shop.histories.customers, b"3"))
+        assert (release.seed, release.sizes.min()) == (3, ATTACKED[1])
+
+
 def test_utility_is_measured_for_each_method(study: Study) -> None:
     table = study.table("utility")
     assert table["c", "method"].rows() == [(c, method) for c in FULLEST for method in (METHOD_1, METHOD_2, SHOAL)]
@@ -214,25 +233,28 @@ def test_utility_is_measured_for_each_method(study: Study) -> None:
 # ---- the paper's own customers
 
 
-@DATA
-def test_the_papers_characteristics(paper: Study) -> None:
-    about = dict(paper.table("histories")["", "ours"].iter_rows())
-    assert (about["customers"], about["records"], about["goods"]) == (400, 38_087, 2_781)
-    assert about["goods a customer (b)"] == 65.725
-    assert about["mean Jaccard (μ)"] == pytest.approx(0.03001, abs=5e-6)
-    assert paper.statement("38,087")["agrees"]
-    assert paper.statement("h = 4 goods")["agrees"]
-    assert "0.4000" in paper.statement("0.41")["ours"]
+def about(words: str, statements: list[Statement]) -> Statement:
+    (found,) = (statement for statement in statements if words in statement.paper)
+    return found
 
 
 @DATA
-def test_the_papers_dummies_and_rates(paper: Study) -> None:
+def test_the_papers_characteristics(paper: list[Statement]) -> None:
+    assert about("38,087", paper).agrees
+    assert about("coefficient of two is", paper).ours == "b = 65.7, μ = 0.0300."
+    assert about("0.41", paper).ours == "0.4000."
+    assert about("h = 4 goods", paper).ours.startswith("h = 3.83; ")
+    assert "they share 4.41" in about("h = 2bμ/(1+μ)", paper).ours
+
+
+@DATA
+def test_the_papers_dummies_and_rates(paper: list[Statement]) -> None:
     for c, s_min in FULLEST.items():
-        assert paper.statement(f"c = {c}, s_min = {s_min}:")["agrees"]
+        assert about(f"c = {c}, s_min = {s_min}:", paper).agrees
     for words in ("similarity of a released customer", "Re-identification rate", "E(Reid) = c/n", "where s_min is n/c"):
-        assert paper.statement(words)["agrees"], words
-    assert paper.statement("c* = 130")["ours"].startswith("130 by Eq. 3 and 5; 130 with")
-    assert paper.statement("U1 and U2, follow")["agrees"]
+        assert about(words, paper).agrees, words
+    assert about("c* = 130", paper).ours.startswith("130 by Eq. 3 and 5; 130 with")
+    assert about("U1 and U2, follow", paper).agrees
 
 
 # ---- bad input

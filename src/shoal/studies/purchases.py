@@ -88,18 +88,15 @@ def run(
         raise unwritable(output, error) from None
     progress("the histories")
     shop = open_shop(data, seed)
-    about, alone = characteristics(shop.histories, seed=seed), unicity(shop.histories, seed=seed)
+    alone = unicity(shop.histories, seed=seed)
     drawn = range(seed, seed + seeds)
-    runs = _collected(of_each_seed(shop, drawn), [f"Table 2, seed {number}" for number in drawn], progress)
-    sweep = _collected(of_each_c(shop, drawn[:SWEEP_SEEDS]), [f"{c} clusters" for c in SWEEP], progress)
+    measured = measure(shop, drawn, progress)
+    about = measured.about
     progress("intruders")
-    c, s_min = ATTACKED
-    release = partial(anonymize_transactions, shop.histories, clusters=c, min_size=s_min, seed=seed)
-    releases = {METHOD_2: release(method="method-2"), SHOAL: release(method="balanced")}
-    measured = Measured(shop, about, runs, sweep)
+    releases = attacked_releases(shop, seed)
     parts = (
-        _characteristics(measured),
-        _table_1(measured),
+        histories_studied(measured),
+        table_1(measured),
         table_2(measured),
         figures_3_and_4(measured),
         figure_5(measured),
@@ -120,6 +117,13 @@ def stages(seeds: int) -> int:
     return 3 + seeds + len(SWEEP)
 
 
+def measure(shop: Shop, seeds: Sequence[int], progress: Callable[[str], None] = lambda stage: None) -> Measured:
+    """What Tables 1 and 2 and Figures 3 to 6 are made of."""
+    runs = _collected(of_each_seed(shop, seeds), [f"Table 2, seed {number}" for number in seeds], progress)
+    sweep = _collected(of_each_c(shop, seeds[:SWEEP_SEEDS]), [f"{c} clusters" for c in SWEEP], progress)
+    return Measured(shop, characteristics(shop.histories, seed=seeds[0]), runs, sweep)
+
+
 def _collected(
     lots: Iterator[list[dict[str, Any]]], names: Sequence[str], progress: Callable[[str], None]
 ) -> pl.DataFrame:
@@ -133,7 +137,7 @@ def _collected(
 # ---- the histories
 
 
-def _characteristics(measured: Measured) -> Part:
+def histories_studied(measured: Measured) -> Part:
     about = measured.about
     rows = [
         ("customers", 400, about.customers),
@@ -185,7 +189,7 @@ def _characteristics(measured: Measured) -> Part:
 # ---- Table 1
 
 
-def _table_1(measured: Measured) -> Part:
+def table_1(measured: Measured) -> Part:
     names = ["dummies", *TABLE_1]
     ours = np.corrcoef(measured.sweep.select(names).to_numpy().T)
     papers = {(names[j], name): value for name, row in TABLE_1.items() for j, value in enumerate(row)}
@@ -266,6 +270,14 @@ def _correlation(rows: pl.DataFrame, one: str, other: str) -> float:
 
 
 # ---- what intruders achieve
+
+
+def attacked_releases(shop: Shop, seed: int) -> dict[str, TransactionRelease]:
+    """Nothing of them is published: the key of their pseudonyms is no secret, so that a run can be repeated."""
+    c, s_min = ATTACKED
+    key = str(seed).encode()
+    release = partial(anonymize_transactions, shop.histories, clusters=c, min_size=s_min, key=key, seed=seed)
+    return {METHOD_2: release(method="method-2"), SHOAL: release(method="balanced")}
 
 
 def _unicity(before: Unicity, release: TransactionRelease, seed: int) -> Part:

@@ -239,7 +239,7 @@ def _between(values: Sequence[int]) -> str:
 def figure_5(measured: Measured) -> Part:
     title = "Dummies needed, by number of clusters"
     first = measured.fewest_valid
-    theory = {c: measured.eq_3(c) for c in range(10, SWEEP[-1] + 1)}
+    theory = {c: measured.eq_3(c) for c in range(1, SWEEP[-1] + 1)}
     drawn = [
         Curve(METHOD_1, STROKES[METHOD_1], measured.dummies(METHOD_1)),
         Curve(METHOD_2, STROKES[METHOD_2], measured.dummies(METHOD_2)),
@@ -248,7 +248,7 @@ def figure_5(measured: Measured) -> Part:
         Curve(
             f"Eq. 3 where it is not valid (c < {first})",
             NOT_VALID,
-            {c: n for c, n in theory.items() if c <= first},
+            {c: n for c, n in theory.items() if c <= first and n >= 0},
             dots=False,
         ),
     ]

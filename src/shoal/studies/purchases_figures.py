@@ -42,7 +42,7 @@ def curves(title: str, plots: Sequence[Plot], across: str, upwards: str, show: C
             marker = "o" if curve.dots else ""
             axes.plot(
                 list(curve.points), list(curve.points.values()), label=curve.name, color=stroke.colour,
-                linewidth=stroke.width, linestyle=style, marker=marker, markersize=4, clip_on=False,
+                linewidth=stroke.width, linestyle=style, marker=marker, markersize=4, clip_on=False, zorder=3,
             )  # fmt: skip
         axes.set(ylim=(0, plot.top))
         for place, name in plot.marks:
