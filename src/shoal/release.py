@@ -23,6 +23,8 @@ from shoal.data.schema import Role, Schema
 from shoal.errors import InputError, PromiseError
 from shoal.masking.grouped import class_size
 from shoal.masking.method import Masked, Method
+from shoal.masking.publishing.confidential import check_promises, grouped_by, publish_confidential, shown_alike
+from shoal.masking.publishing.private_mean import budget
 from shoal.policy import Policy
 from shoal.privacy.check import judge, refuse_broken, released_classes
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict
@@ -60,8 +62,11 @@ class Draft:
         certificate: str | Path | None = None,
         seed: int | None = None,
         ledger: Ledger | None = None,
+        together: Callable[[], None] = lambda: None,
     ) -> Release:
         """Writes the release, shuffled unless told otherwise, if every promise holds of the written file.
+
+        `together` is called once it is judged and before it gets its name: by raising it withholds the name.
 
         With a ledger it is recorded there, and refused where it would expose somebody beside earlier releases.
         """
@@ -72,7 +77,9 @@ class Draft:
             raise InputError("A certificate names a file by its digest: write the release to a file, or do without.")
         if ledger is not None and is_sql(path):
             raise InputError("A ledger knows a release by its file's digest: write the release to a file.")
-        order = np.arange(self.shown.height) if keep_order else _shuffled(self.shown.height, seed)
+        order = np.arange(self.shown.height, dtype=np.uint32)
+        if not keep_order:  # position alone can re-identify: records leave in random order
+            order = np.random.default_rng(seed).permutation(order)
         table = self.shown if keep_order else self.shown[order]
         if Path(path).suffix.lower() != ".csv":  # elsewhere the codes would show
             table = self._plain(table)
@@ -80,7 +87,7 @@ class Draft:
         with ExitStack() as beside:
 
             def judge_file(written: Path) -> None:
-                rows = order if self.masked.kept is None else self.masked.kept[order]
+                rows = order.astype(np.int64) if self.masked.kept is None else self.masked.kept[order]
                 classes = released_classes(_read_back(written, table), self.schema, Source(self.original, rows))
                 release = self._released(classes)
                 judged.append(release)
@@ -94,6 +101,7 @@ class Draft:
                     content["sha256"] = digest(written)
                     partial = beside.enter_context(atomic_write(certificate))
                     partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+                together()
 
             write_table(table, path, before_commit=judge_file)
         return judged[0]
@@ -219,13 +227,21 @@ def draft(
     say("checking the table")
     original, notes = prepare(table, policy)
     promises = policy.promises(original.schema)
-    class_size(original, promises)  # whatever the method, a class needs k records
+    k = class_size(original, promises)  # whatever the method, a class needs k records
+    means = policy.private_means()
+    if policy.show:
+        check_promises(original.schema, policy.method, means, promises)
+        original = Microdata(table, grouped_by(original.schema, policy.show))
     say("masking")
     method = policy.method if after is None else _incremental(policy.method, after, original)
     masked = method.mask(original, promises, suppression=policy.suppression, seed=seed)
     say("publishing")
+    if policy.show:
+        masked = publish_confidential(original, masked, policy.show, means)
+        original = Microdata(table, shown_alike(original.schema, policy.show))
     shown = assemble(original, masked)
-    return Draft(shown, original.schema, policy, promises, original, masked, notes + masked.notes, restore)
+    notes += budget(means, k) + masked.notes
+    return Draft(shown, original.schema, policy, promises, original, masked, notes, restore)
 
 
 def _incremental(method: Method, ledger: Ledger, original: Microdata) -> Method:
@@ -273,7 +289,7 @@ def check(frame: Any, policy: Policy, *, original: Any = None) -> tuple[Verdict,
     from shoal.data.frames import to_polars
 
     table, _ = to_polars(frame)
-    schema = policy.schema(table, released=True)
+    schema = shown_alike(policy.schema(table, released=True), policy.show)
     if not schema.quasi_identifiers:
         raise InputError("No quasi-identifier is named: name the columns an intruder may know (--quasi a,b).")
     for name in schema.with_role(Role.IDENTIFIER):
@@ -282,11 +298,6 @@ def check(frame: Any, policy: Policy, *, original: Any = None) -> tuple[Verdict,
         )
     source = None if original is None else Source(prepare(to_polars(original)[0], policy)[0], None)
     return judge(released_classes(table, schema, source), policy.promises(schema))
-
-
-def _shuffled(records: int, seed: int | None) -> npt.NDArray[np.int64]:
-    """Position alone can re-identify: records leave in random order."""
-    return np.random.default_rng(seed).permutation(records)
 
 
 def _read_back(path: Path, table: pl.DataFrame) -> pl.DataFrame | pl.LazyFrame:

@@ -13,7 +13,34 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from shoal.kernels.cuts import corner_distance, widen
+from shoal.kernels.cuts import corner_distance, optimal_cuts, widen
+
+
+@njit(cache=True, nogil=True)
+def cut_and_divide(rows, order, k, block, exact, passes):  # type: ignore[no-untyped-def]
+    """Classes of a line of records, block after block: optimal cuts, then pairs divided anew.
+
+    Returns the records class after class, and where the classes start. The last block takes what remains.
+    """
+    n = order.size
+    grouped = np.empty_like(order)
+    starts = np.empty(n // k + 2, np.int64)
+    classes = 0
+    a = 0
+    while a < n:
+        b = n if n - a < 2 * block else a + block
+        line = np.empty((b - a, rows.shape[1]), rows.dtype)
+        for i in range(a, b):
+            line[i - a] = rows[order[i]]
+        inner, begins = resplit(line, optimal_cuts(line, k, exact), k, passes)
+        for i in range(a, b):
+            grouped[i] = order[a + inner[i - a]]
+        for c in range(begins.size - 1):
+            starts[classes] = a + begins[c]
+            classes += 1
+        a = b
+    starts[classes] = n
+    return grouped, starts[: classes + 1]
 
 
 @njit(cache=True, nogil=True, fastmath=True)

@@ -6,8 +6,10 @@ encoded arrays; on the finished output, `verdict` judges the classes found by co
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -66,12 +68,14 @@ class EquivalenceClasses:
 
         Two hashes must tell the same number of classes apart. Should they ever differ, the texts themselves are ranked.
         """
-        shown = pl.struct(self.quasi) if self.quasi else pl.int_range(pl.len()) * 0
-        hashes = self.frame.lazy().select(one=shown.hash(1), two=shown.hash(2)).collect(engine="streaming")
-        one, two = (len(_begins(hashes[name].sort())) for name in hashes.columns)
+        if not self.quasi:
+            return self.frame.lazy().select(pl.repeat(0, pl.len(), dtype=pl.UInt64)).collect().to_series()
+        both = {name: _hash(self.quasi, seed) for seed, name in enumerate(("one", "two"))}
+        hashes = self.frame.lazy().select(**both).collect(engine="streaming")
+        one, two = (len(_begins(hashes[name].sort())) for name in both)
         if one == two:
             return hashes["one"]
-        return self.frame.lazy().select(shown.rank("dense").cast(pl.UInt64)).collect().to_series()
+        return self.frame.lazy().select(pl.struct(self.quasi).rank("dense").cast(pl.UInt64)).collect().to_series()
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
@@ -103,6 +107,13 @@ class EquivalenceClasses:
             )
         values = self.source.original.frame.select(name)
         return (values if self.source.rows is None else values[self.source.rows]).lazy()
+
+
+def _hash(quasi: Sequence[str], seed: int) -> pl.Expr:
+    """The hashes of a record's cells, each times an odd number of its own, added up modulo 2^64."""
+    odd = np.random.default_rng(seed).integers(2**63, size=len(quasi), dtype=np.uint64) * 2 + 1
+    cells = (pl.col(name).hash() * pl.lit(int(times), pl.UInt64) for name, times in zip(quasi, odd, strict=True))
+    return reduce(operator.add, cells)
 
 
 def _begins(numbers: pl.Series) -> npt.NDArray[np.int64]:

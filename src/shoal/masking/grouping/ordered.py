@@ -56,20 +56,18 @@ def runs(order: npt.NDArray[np.int64], k: int) -> Partition:
 
 def optimal(rows: npt.NDArray[np.float32], order: npt.NDArray[np.int64], k: int) -> Partition:
     """Classes of k to 2k - 1 with the least information loss along the line, then divided anew in pairs."""
-    from shoal.kernels.cuts import optimal_cuts
-    from shoal.kernels.resplit import resplit
+    from shoal.kernels.resplit import cut_and_divide
     from shoal.kernels.threads import in_blocks
 
     grouped = np.empty_like(order)
     starts: dict[int, npt.NDArray[np.int64]] = {}
+    block, small = max(_BLOCK, 8 * k), k <= _SMALL
 
     def cut(a: int, b: int) -> None:
-        line = rows[order[a:b]]
-        inner, begins = resplit(line, optimal_cuts(line, k, k <= _SMALL), k, _PASSES if k <= _SMALL else 0)
-        grouped[a:b] = order[a:b][inner]
+        grouped[a:b], begins = cut_and_divide(rows, order[a:b], k, block, small, _PASSES if small else 0)
         starts[a] = begins[:-1] + a
 
-    in_blocks(order.size, max(_BLOCK, 8 * k), cut)
+    in_blocks(order.size, 64 * block, cut)
     return Partition(grouped, np.concatenate([*(starts[a] for a in sorted(starts)), [order.size]]))
 
 
