@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from shoal.privacy import KAnonymity, KMap, LDiversity, MeasuredRisk, TCloseness, Verdict
     from shoal.profile import Profile, profile
     from shoal.release import Release, anonymize, check
+    from shoal.split import SplitRelease, split
 
 __version__ = "0.1.0"
 
@@ -63,6 +64,7 @@ _HOME = {
     "SafeHarbor": "shoal.masking.recoding.safe_harbor",
     "ShoalError": "shoal.errors",
     "Shuffling": "shoal.masking.perturbing.shuffling",
+    "SplitRelease": "shoal.split",
     "TCloseness": "shoal.privacy",
     "Verdict": "shoal.privacy",
     "anonymize": "shoal.release",
@@ -70,6 +72,7 @@ _HOME = {
     "compare": "shoal.compare.comparison",
     "profile": "shoal.profile",
     "risk": "shoal.assess",
+    "split": "shoal.split",
     "utility": "shoal.assess",
 }
 
@@ -97,6 +100,7 @@ __all__ = [
     "SafeHarbor",
     "ShoalError",
     "Shuffling",
+    "SplitRelease",
     "TCloseness",
     "Verdict",
     "anonymize",
@@ -104,6 +108,7 @@ __all__ = [
     "compare",
     "profile",
     "risk",
+    "split",
     "utility",
 ]
 

@@ -2,7 +2,7 @@
 
 Classes are made from A1..Ar, the quasi-identifiers that are not shown so; then every record of a class shows the same
 of each confidential attribute: a range, the mean, the median or a differentially private mean. A class is all that
-shows the same in A1..Ar, so that tables of several attributes can be joined by it, and its records are alike throughout.
+shows the same in A1..Ar: tables of several attributes can be joined by it, and its records are alike throughout.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from shoal.releases.atoms import atoms
 Showing = Literal["range", "mean", "median", "private-mean"]
 
 LEAVES_OPEN: dict[Showing, str] = {
-    "range": "A range shows the least and the greatest value of a class: two people's true values. Who sees the class "
-    "once with and once without a person of extreme value learns that value.",
+    "range": "A range shows the least and the greatest value of a class, a set all of them: true values of people. Who "
+    "sees the class once with and once without a person of extreme value learns that value.",
     "mean": "Each of a class moves its mean by his share. Who knows all other values of the class, or sees the class "
     "once with and once without a person, computes that person's value exactly.",
     "median": "A median is, or lies between, true values: somebody's exact value may be shown, and a person's coming "

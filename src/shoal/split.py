@@ -1,0 +1,265 @@
+"""Split releases: one table for each confidential attribute, all of them k-anonymous (paper 2, Algorithm 1; SPEC 3.2).
+
+Of T(A1..Ar, C1..Cs), where confidential attributes may identify too, classes are made from A1..Ar alone, and each table
+T_i(A1..Ar, C_i) shows C_i alike within them. Few attributes have to be grouped, however many are released; and since
+the tables share their classes, all of them merged are k-anonymous on all attributes.
+
+Tables of attributes that do not depend on each other may have partitions of their own: then each is an ordinary
+release with C_i among its quasi-identifiers, and nobody may merge them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from shoal.data.microdata import Microdata
+from shoal.data.schema import Role, Schema
+from shoal.errors import InputError
+from shoal.masking.grouped import class_size
+from shoal.masking.publishing.confidential import Showing, grouped_by
+from shoal.masking.publishing.private_mean import budget
+from shoal.policy import Policy
+from shoal.release import Draft, Progress, Release, draft, prepare
+from shoal.risk.dependence import Dependence, dependence
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from shoal.releases.ledger import Ledger
+    from shoal.sheet import Sheet
+
+
+@dataclass(frozen=True)
+class SplitDraft:
+    """Masked tables that nobody has judged yet."""
+
+    tables: Mapping[str, Draft] = field(repr=False)  # confidential attribute -> its table
+    merged: Draft | None = field(repr=False)  # all attributes in one; None where partitions are not shared
+    dependence: Dependence
+    notes: tuple[str, ...]
+
+    def judged(self) -> SplitRelease:
+        """The release, if every promise holds of every table, and of all merged."""
+        tables = {name: made.judged() for name, made in self.tables.items()}
+        merged = self.merged.judged() if self.merged is not None else None
+        return SplitRelease(tables, merged, self.dependence, self.notes)
+
+    def write(
+        self,
+        path: str | Path,
+        *,
+        merge: bool = False,
+        keep_order: bool = False,
+        certificate: str | Path | None = None,
+        seed: int | None = None,
+        ledger: Ledger | None = None,
+    ) -> SplitRelease:
+        """Writes `release.charge.csv` and so on for `release.csv`, with `merge` all in one as `release.csv` too.
+
+        All files are written and judged before the first gets its name. With a ledger, the classes they share are
+        recorded once, with the last of them.
+        """
+        self._check(merge, keep_order, ledger)
+        targets = {name: beside(path, name) for name in self.tables}
+        if len(set(targets.values())) < len(targets):
+            raise InputError("Two confidential columns would be written to one file: rename one of them.")
+        papers = {name: None if certificate is None else beside(certificate, name) for name in self.tables}
+        queue = [(name, self.tables[name], target, papers[name]) for name, target in targets.items()]
+        if merge and self.merged is not None:
+            queue.insert(0, ("", self.merged, Path(path), None if certificate is None else Path(certificate)))
+        written: dict[str, Release] = {}
+
+        def write_from(i: int) -> None:
+            """The i-th file, and within it all that follow: the innermost gets its name first."""
+            if i == len(queue):
+                return
+            name, made, target, paper = queue[i]
+            written[name] = made.write(
+                target,
+                keep_order=keep_order,
+                certificate=paper,
+                seed=None if seed is None else seed + i,  # orders of their own: positions link nobody
+                ledger=ledger if i == 0 else None,
+                together=lambda: write_from(i + 1),
+            )
+
+        write_from(0)
+        merged = written.pop("", None) or (self.merged.judged() if self.merged is not None else None)
+        tables = {name: written[name] for name in self.tables}
+        return SplitRelease(tables, merged, self.dependence, self.notes)
+
+    def _check(self, merge: bool, keep_order: bool, ledger: Ledger | None) -> None:
+        if self.merged is not None:
+            return
+        if merge:
+            raise InputError(
+                "Tables with partitions of their own cannot be merged: leave out --independent or --merge."
+            )
+        if keep_order:
+            raise InputError(
+                "Tables in the same order can be laid side by side, record by record: let them be shuffled."
+            )
+        if ledger is not None:
+            raise InputError("A ledger records one partition a release: leave out --independent or --ledger.")
+
+
+@dataclass(frozen=True)
+class SplitRelease:
+    """One judged table a confidential attribute."""
+
+    tables: Mapping[str, Release] = field(repr=False)
+    merged: Release | None = field(repr=False)  # judged too, whether or not it is written
+    dependence: Dependence
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the custodian."""
+        return {
+            "tables": {name: release.to_dict() for name, release in self.tables.items()},
+            "merged": self.merged.to_dict() if self.merged is not None else None,
+            "dependence": self.dependence.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    def __rich__(self) -> Group:
+        from shoal.sheet import for_terminal
+
+        return for_terminal(self.sheets())
+
+    def _repr_html_(self) -> str:
+        from shoal.sheet import for_notebook
+
+        return for_notebook(self.sheets())
+
+    def sheets(self) -> list[Sheet]:
+        from shoal.sheet import Sheet
+
+        judged = dict(self.tables) | ({"merged": self.merged} if self.merged is not None else {})
+        rows = [
+            (
+                name,
+                f"{release.records:,}",
+                f"{len(release.sizes):,}",
+                f"{release.sizes.min():,}",
+                f"{release.information_loss:.4f}",
+            )
+            for name, release in judged.items()
+        ]
+        header = ("table", "records", "classes", "smallest class", "information loss")
+        return [Sheet("Released", header, rows, numbers=4), self.dependence.sheet()]
+
+
+def split(
+    frame: Any,
+    policy: Policy,
+    *,
+    independent: bool = False,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> SplitRelease:
+    """One table for each confidential attribute, handed out only if every promise holds of each and of all merged.
+
+    They share one partition. With `independent`, only those that depend on each other do.
+    """
+    return split_draft(frame, policy, independent=independent, seed=seed, progress=progress).judged()
+
+
+def split_draft(
+    frame: Any,
+    policy: Policy,
+    *,
+    independent: bool = False,
+    seed: int | None = None,
+    progress: Progress | None = None,
+) -> SplitDraft:
+    """Masks every table. Nothing has been judged yet."""
+    from shoal.data.frames import to_polars
+
+    table, _ = to_polars(frame)
+    original, _ = prepare(table, policy)
+    confidential = original.schema.confidential
+    if not confidential:
+        raise InputError("A release is split by its confidential attributes, but none is named: name one.")
+    grouped_by(original.schema, _shown(policy, confidential) | policy.show)  # refused where that cannot be
+    k = class_size(original, policy.promises(original.schema))
+    found = dependence([original[name] for name in confidential])
+    groups = found.components if independent else [tuple(confidential)]
+    tables: dict[str, Draft] = {}
+    notes = [*_left_out(table, original.schema), found.rule, *budget(policy.private_means(), k)]
+    for names in groups:
+        alone = independent and len(names) == 1  # an ordinary release, unless an aggregate is asked for
+        shown = {n: by for n, by in policy.show.items() if n in names} if alone else _shown(policy, names)
+        made = draft(frame, _about(policy, names, shown), seed=seed, progress=progress)
+        tables |= {name: _only(made, name) for name in names}
+        notes += made.masked.notes
+    merged = made if len(groups) == 1 else None
+    return SplitDraft({name: tables[name] for name in confidential}, merged, found, tuple(notes))
+
+
+def _shown(policy: Policy, names: Sequence[str]) -> dict[str, Showing]:
+    """As the policy says, and by ranges where it says nothing."""
+    return {name: policy.show.get(name, "range") for name in names}
+
+
+def _about(policy: Policy, names: Sequence[str], shown: Mapping[str, Showing]) -> Policy:
+    """The policy of a table of A1..Ar and these confidential attributes; what is not `shown` is grouped by as well."""
+    quasi = [name for name in policy.quasi_identifiers if name not in policy.confidential]
+    quasi += [name for name in names if name not in shown]
+    hidden = {name for name in policy.confidential if name not in names}
+    total = sum(by == "private-mean" for by in policy.show.values())
+    private = sum(by == "private-mean" for by in shown.values())
+    share = policy.epsilon * private / total if policy.epsilon is not None and private else None
+    choices = {name: getattr(policy, name) for name in Policy.model_fields} | {
+        "quasi_identifiers": quasi,
+        "confidential": names,
+        "insensitive": (),
+        "rest": "drop",
+        "models": [model for model in policy.models if model.attribute not in hidden],
+        "show": dict(shown),
+        "epsilon": policy.epsilon if total == 0 else share,
+        "groups": {group: tuple(n for n in known if n not in hidden) for group, known in policy.groups.items()},
+    }
+    return Policy(**choices)
+
+
+def _only(made: Draft, name: str) -> Draft:
+    """T_i: A1..Ar and one confidential attribute of a draft that may show several."""
+    others = {other for other in made.schema.confidential if other != name}
+    schema = Schema(tuple(attribute for attribute in made.schema if attribute.name not in others))
+    columns = {column: cells for column, cells in made.masked.columns.items() if column not in others}
+    return replace(
+        made,
+        shown=made.shown.drop(others),
+        schema=schema,
+        policy=_about(made.policy, [name], {n: by for n, by in made.policy.show.items() if n == name}),
+        promises=tuple(model for model in made.promises if model.attribute not in others),
+        original=Microdata(made.original.frame, schema),
+        masked=replace(made.masked, columns=columns, notes=()),
+        notes=(),
+    )
+
+
+def _left_out(table: pl.DataFrame, schema: Schema) -> list[str]:
+    """A column that stands in every table would link them record by record."""
+    left = [name for name in table.columns if name not in schema.names] + schema.with_role(Role.INSENSITIVE)
+    if not left:
+        return []
+    listed = ", ".join(repr(name) for name in left[:8]) + (f" and {len(left) - 8} more" if len(left) > 8 else "")
+    return [f"Left out: {listed}. Each table shows the quasi-identifiers and one confidential attribute."]
+
+
+def beside(path: str | Path, name: str) -> Path:
+    """`release.csv` -> `release.charge.csv`."""
+    from shoal.data.files import is_sql
+
+    if is_sql(path):
+        raise InputError("A split release is several files: name a file, not a database.")
+    path = Path(path)
+    suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    return path.with_name(path.name.removesuffix(suffix) + "." + re.sub(r"[^\w-]+", "_", name) + suffix)
