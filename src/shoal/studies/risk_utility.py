@@ -411,7 +411,7 @@ def _draw(axes: Axes, each: Measured) -> None:
     )
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.set_title(f"{each.table.name}", loc="left", fontsize=10.5, color=figures.INK)
+    axes.set_title(each.table.name, loc="left", fontsize=10.5, color=figures.INK)
     axes.set_xlabel("parameter of the method", color=figures.SOFT, fontsize=9.5)
     axes.set_facecolor("white")
     axes.spines[["top", "right"]].set_visible(False)
@@ -447,8 +447,8 @@ def _table_1(found: Sequence[Measured]) -> tuple[Part, ...]:
             }
             for method, paper in reported.emd.items()
         ]
-    return (Part("Table 1", "Earth mover's distance at the paper's parameters", pl.DataFrame(rows),
-                 tuple(statements), note=_MADE_1),)  # fmt: skip
+    title = "Earth mover's distance at the paper's parameters"
+    return (Part("Table 1", title, pl.DataFrame(rows), tuple(statements), note=_MADE_1),)
 
 
 _MADE_1 = (
@@ -470,12 +470,12 @@ def _distances(each: Measured, reported: Reported, ours: Mapping[str, float]) ->
     )
 
 
-def _same_order(each: Measured, reported: Reported, order: Sequence[str]) -> Statement:
+def _same_order(each: Measured, reported: Reported, order: Sequence[str], also: str = "") -> Statement:
     return Statement(
         f"{each.table.papers}, least loss first: {', '.join(reported.ranking)}.",
         f"{', '.join(order)}.",
         list(order) == reported.ranking,
-        each.table.because(_near_tie(reported, order)),
+        each.table.because(_near_tie(reported, order) + also),
     )
 
 
@@ -499,7 +499,9 @@ def _equal_risk(found: Sequence[Measured]) -> Part:
     for each in found:
         if each.table.reported:
             order = each.equal["method"].to_list()
-            statements += [_parameters(each, each.table.reported), _same_order(each, each.table.reported, order)]
+            risks = _listed({method: each.at(each.matched, method, R) for method in METHODS}, _three)
+            also = f" Its own parameters do not give quite the same R: {risks}."
+            statements += [_parameters(each, each.table.reported), _same_order(each, each.table.reported, order, also)]
     statements += [_best(found), *_changes(found), *map(_links, found)]
     panels = (
         Panel("Risk R (higher: safer)", R, _three),
