@@ -11,6 +11,7 @@ import typer
 
 from shoal.cli import ledger as opt_ledger
 from shoal.cli import options as opt
+from shoal.cli import split as opt_split
 from shoal.cli.method import LISTED, PANEL, method_choice
 
 if TYPE_CHECKING:
@@ -33,7 +34,9 @@ _ANONYMIZE_EXAMPLES = """Examples:
 
 shoal anonymize d.csv -o r.csv --quasi age,sex,zip --confidential charge --k 5
 
-shoal anonymize d.csv -o r.parquet --policy shoal.toml --report report.html --certificate r.json"""
+shoal anonymize d.csv -o r.parquet --policy shoal.toml --report report.html --certificate r.json
+
+shoal anonymize d.csv -o r.csv --quasi age,sex --confidential charge,days --k 5 --split confidential"""
 
 
 def anonymize(
@@ -131,6 +134,11 @@ def anonymize(
     certificate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the public certificate (JSON).")
     ] = None,
+    shown: opt_split.Show = None,
+    epsilon: opt_split.Epsilon = None,
+    split: opt_split.Split = None,
+    independent: opt_split.Independent = False,
+    merge: opt_split.Merge = False,
     ledger: opt_ledger.Ledger = None,
     subject: opt_ledger.Subject = None,
     ledger_key: opt_ledger.LedgerKey = None,
@@ -156,19 +164,32 @@ def anonymize(
     chosen = opt.make_policy(
         policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, k, t, l, l_variant,
         {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,
-        rest=rest, suppression=suppress, method=method_choice(
+        rest=rest, suppression=suppress, show=opt_split.showing(shown), epsilon=epsilon, method=method_choice(
             method, k=k, resolution=resolution, publish=publish, remainder=remainder, cost=cost, mean=mean, local=local,
             levels=levels, seconds=seconds, gamma=gamma, s=s, p=p, whole=whole, clamp=clamp,
         ),
     )  # fmt: skip
     if explain is not None and chosen.method.name != "recode":
         raise InputError("--explain shows the recodings to choose from: it is for --method recode.")
+    opt_split.check_options(
+        split, independent=independent, merge=merge, incremental=incremental, explain=explain is not None
+    )
     book = opt_ledger.open_ledger(ledger, subject, ledger_key)
     if incremental and book is None:
         raise InputError("--incremental goes on from earlier releases: name their --ledger.")
     if book is not None:
         text = [*(text or []), book.subject]  # a subject is known by what stands there, not by a number it reads as
         seed = seed if seed is not None else randbits(63)  # the ledger keeps it
+    said = opt_split.beforehand(chosen)
+    for sentence in said:
+        say(sentence)
+    if split is not None:
+        opt_split.anonymize_split(
+            chosen, lambda: opt.read(source, delimiter, encoding, decimal, text, chosen), output, said=said,
+            reads=[source, policy, population, ledger, ledger_key], independent=independent, merge=merge,
+            keep_order=keep_order, report=report, certificate=certificate, seed=seed, ledger=book, as_json=as_json,
+        )  # fmt: skip
+        return
     with stages("anonymize", 7) as step, ExitStack() as beside:
         step("reading")
         _load_kernels(source)
@@ -183,7 +204,8 @@ def anonymize(
             _explain(release, explain)
         step("done")
     for note in release.notes:
-        say(note)
+        if note not in said:
+            say(note)
     show(release.to_dict() if as_json else _summary(release, output), as_json)
 
 

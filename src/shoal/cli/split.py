@@ -1,0 +1,125 @@
+"""Options for confidential attributes: shown class by class, or a table for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from contextlib import ExitStack
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from shoal.cli import options as opt
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.policy import Policy
+    from shoal.releases.ledger import Ledger
+
+PANEL = "Confidential columns"
+
+Show = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--show",
+        metavar="COLUMN=HOW",
+        help="What each class shows of it: range, mean, median or private-mean.",
+        rich_help_panel=PANEL,
+    ),
+]
+Epsilon = Annotated[float | None, typer.Option(help="Budget of all private means together.", rich_help_panel=PANEL)]
+Split = Annotated[
+    str | None,
+    typer.Option(
+        metavar="confidential",
+        help="A table for each confidential column, over the same classes: OUT.COLUMN.csv and so on.",
+        rich_help_panel=PANEL,
+    ),
+]
+Independent = Annotated[
+    bool,
+    typer.Option("--independent", help="Of --split: share classes only where columns depend.", rich_help_panel=PANEL),
+]
+Merge = Annotated[
+    bool, typer.Option("--merge", help="Of --split: write all columns in one table too.", rich_help_panel=PANEL)
+]
+
+
+def showing(pairs: list[str] | None) -> dict[str, str] | None:
+    """`charge=mean,los=range`; None where nothing is said."""
+    from typing import get_args
+
+    from shoal.errors import InputError, did_you_mean
+    from shoal.masking.publishing.confidential import Showing
+
+    found: dict[str, str] = {}
+    known = get_args(Showing)
+    for pair in opt.split(pairs):
+        name, _, by = pair.rpartition("=")
+        if not name or by not in known:
+            raise InputError(f"--show {pair!r} is not COLUMN=HOW by {', '.join(known)}.{did_you_mean(by, known)}")
+        found[name] = by
+    return found or None
+
+
+def beforehand(policy: Policy) -> tuple[str, ...]:
+    """What private means will cost and how far off they will be."""
+    from shoal.masking.publishing.private_mean import budget
+
+    k = max((getattr(model, "smallest_class", 1) for model in policy.models), default=1)
+    return budget(policy.private_means(), k)
+
+
+def check_options(split: str | None, *, independent: bool, merge: bool, incremental: bool, explain: bool) -> None:
+    from shoal.errors import InputError
+
+    if split is None and (independent or merge):
+        raise InputError(f"--{'independent' if independent else 'merge'} is about --split confidential: give both.")
+    if split not in (None, "confidential"):
+        raise InputError(f"--split {split!r} is not known: a release is split by its columns that are 'confidential'.")
+    if split is not None and (incremental or explain):
+        raise InputError(f"--{'incremental' if incremental else 'explain'} is about one table: leave out --split.")
+
+
+def anonymize_split(
+    policy: Policy,
+    read: Callable[[], pl.DataFrame],
+    output: str,
+    *,
+    said: Collection[str],
+    reads: list[str | Path | None],
+    independent: bool,
+    merge: bool,
+    keep_order: bool,
+    report: Path | None,
+    certificate: Path | None,
+    seed: int | None,
+    ledger: Ledger | None,
+    as_json: bool,
+) -> None:
+    """One table for each confidential column; all are written, or none."""
+    from shoal.cli.console import say, show, stages
+    from shoal.data.files import atomic_write
+    from shoal.errors import InputError
+    from shoal.split import beside, split_draft
+
+    first, *others = [beside(output, name) for name in policy.confidential] or [Path(output)]
+    opt.check_paths(reads, str(first), [*others, report])
+    with stages("anonymize", 7) as step, ExitStack() as stack:
+        step("reading")
+        made = split_draft(read(), policy, independent=independent, seed=seed, progress=step)
+        step("writing the report")
+        if report is not None:
+            if made.merged is None:
+                raise InputError("A report is about one partition: leave out --independent or --report.")
+            made.merged.judged().report(stack.enter_context(atomic_write(report)))
+        step("writing and judging the files")
+        release = made.write(
+            output, merge=merge, keep_order=keep_order, certificate=certificate, seed=seed, ledger=ledger
+        )
+        step("done")
+    for note in release.notes:
+        if note not in said:
+            say(note)
+    show(release, as_json)
