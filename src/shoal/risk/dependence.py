@@ -161,7 +161,8 @@ def _association(one: Coded, other: Coded, table: Counts, line: float) -> tuple[
 
 def _correlations(attributes: Sequence[Coded]) -> Floats:
     """The larger of |Pearson| and |Spearman| of every pair; nothing where an attribute does not vary."""
-    pearson = correlation_table([place_original(coded) for coded in attributes])
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers whose squares have no number: their ranks decide
+        pearson = correlation_table([place_original(coded) for coded in attributes])
     spearman = correlation_table([Placed(coded.name, coded.codes, _ranks(coded)) for coded in attributes])
     return np.nan_to_num(np.fmax(np.abs(pearson), np.abs(spearman)))
 
@@ -192,6 +193,7 @@ def correlation_ratio(category: Coded, number: Coded) -> float:
     value = number.positions[number.codes[there]]
     size = np.bincount(group)
     n, groups = len(value), int((size > 0).sum())
+    value = value / (np.abs(value).max(initial=0.0) or 1.0)  # so that squares of the largest numbers are numbers
     value = value - value.mean() if n else value
     total = float(value @ value)
     if n <= groups or groups < 2 or total <= 0.0:
