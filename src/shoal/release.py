@@ -7,7 +7,9 @@ check is made again on what stands there, and only then does the file get its na
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -275,13 +277,13 @@ def prepare(table: pl.DataFrame, policy: Policy) -> tuple[Microdata, tuple[str, 
 def assemble(original: Microdata, masked: Masked) -> pl.DataFrame:
     """The released table: masked quasi-identifiers, other columns as they are, identifiers left out."""
     kept = original.frame if masked.kept is None else original.frame[masked.kept]
-    columns = []
-    for attribute in original.schema:
-        if attribute.name in masked.columns:
-            columns.append(masked.columns[attribute.name].values())
-        elif Role.IDENTIFIER not in attribute.roles:
-            columns.append(kept[attribute.name])
-    return pl.DataFrame(columns)
+    shown = [attribute.name for attribute in original.schema if Role.IDENTIFIER not in attribute.roles]
+
+    def column(name: str) -> pl.Series:
+        return masked.columns[name].values() if name in masked.columns else kept[name]
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        return pl.DataFrame(list(pool.map(column, shown)))
 
 
 def check(frame: Any, policy: Policy, *, original: Any = None) -> tuple[Verdict, ...]:

@@ -11,6 +11,7 @@ import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -177,7 +178,7 @@ def _code_numbers(
     present = physical.drop_nulls() if physical.null_count() else physical
     if len(present) == 0:
         return np.full(len(column), MISSING, np.int32), column.clear(), np.zeros(0, np.int64)
-    codes, distinct, counts = _code_present(present.to_numpy(), column.dtype.is_integer() or column.dtype.is_temporal())
+    codes, distinct, counts = code_numbers(present.to_numpy(), column.dtype.is_integer() or column.dtype.is_temporal())
     if len(present) < len(column):
         found = codes
         codes = np.full(len(column), MISSING, np.int32)
@@ -185,9 +186,9 @@ def _code_numbers(
     return codes, pl.Series(column.name, distinct, dtype=physical.dtype).cast(column.dtype), counts
 
 
-def _code_present(
-    numbers: npt.NDArray[np.generic], whole: bool
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.generic], npt.NDArray[np.int64]]:
+def code_numbers(
+    numbers: npt.NDArray[Any], whole: bool
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any], npt.NDArray[np.int64]]:
     """Codes, distinct numbers and their counts."""
     if whole and (span := int(numbers.max()) - int(low := numbers.min())) < _TABLE:
         # What leaves 8 or 16 bits by subtraction is right again when read as unsigned.

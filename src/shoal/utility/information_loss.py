@@ -44,6 +44,7 @@ def _add(
     squares: npt.NDArray[np.float64], coded: Coded, masked: MaskedColumn, kept: npt.NDArray[np.int64] | None
 ) -> None:
     from shoal.kernels.segments import add_squares
+    from shoal.kernels.threads import in_blocks
 
     codes = coded.codes if kept is None else coded.codes[kept]
     if coded.sigma == 0.0:
@@ -54,7 +55,12 @@ def _add(
         positions = np.zeros_like(coded.positions)
     else:
         low, high, positions = masked.low, masked.high, coded.positions
-    add_squares(squares, codes, positions, masked.index, low, high, coded.scale, whole)
+    index = masked.index
+    in_blocks(
+        len(squares),
+        1 << 18,
+        lambda a, b: add_squares(squares[a:b], codes[a:b], positions, index[a:b], low, high, coded.scale, whole),
+    )
 
 
 def _wildcard(coded: Coded, records: int) -> MaskedColumn:

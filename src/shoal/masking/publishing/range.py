@@ -11,7 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.masked import WILDCARD, MaskedColumn, interval_text, set_text
-from shoal.data.microdata import Coded
+from shoal.data.microdata import Coded, code_numbers
 from shoal.masking.partition import Partition
 
 
@@ -40,9 +40,7 @@ def _distinct_pairs(
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """The distinct ends, and which of them each class has: far fewer than there are classes."""
     width = np.int64(high.max()) + 2  # codes begin with that of missing, -1
-    pairs = (low + np.int64(1)) * width + high + 1
-    found = pl.Series(pairs).unique().sort().to_numpy()
-    cell = np.searchsorted(found, pairs).astype(np.int32)
+    cell, found, _ = code_numbers((low + np.int64(1)) * width + high + 1, whole=True)
     return (found // width - 1).astype(np.int32), (found % width - 1).astype(np.int32), cell
 
 
