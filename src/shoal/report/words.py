@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal.data.schema import Role, Schema
+from shoal.masking.publishing.confidential import LEAVES_OPEN
 from shoal.measure import find_measure
 from shoal.privacy import KAnonymity, KMap, LDiversity, MeasuredRisk, PrivacyModel, TCloseness
 
@@ -146,7 +147,30 @@ def limits(release: Release, most_learnt: Mapping[str, float]) -> list[Limit]:
     found = [limit for kind, limit in _OF_MODELS.items() if any(isinstance(m, kind) for m in release.promises)]
     if not release.promises:
         found.append(Limit("Nothing was promised", "The policy names no model: all there is are the numbers."))
-    return [*_homogeneous(release.promises, most_learnt), *found, _knowledge(release.schema), *_ALWAYS]
+    shown = [*_shown_by(release), *_grouped_by_secrets(release)]
+    return [*_homogeneous(release.promises, most_learnt), *found, *shown, _knowledge(release.schema), *_ALWAYS]
+
+
+def _shown_by(release: Release) -> list[Limit]:
+    """What each way of showing a class's confidential values leaves open (paper 2, section 3.2)."""
+    ways = sorted(set(release.policy.show.values()))
+    by_way = {way: [name for name, by in release.policy.show.items() if by == way] for way in ways}
+    return [Limit(f"{', '.join(names)} by {way.replace('-', ' ')}", LEAVES_OPEN[way]) for way, names in by_way.items()]
+
+
+def _grouped_by_secrets(release: Release) -> list[Limit]:
+    names = [name for name in release.schema.confidential if name in release.schema.quasi_identifiers]
+    names = [name for name in names if name not in release.policy.show]
+    if not names:
+        return []
+    return [
+        Limit(
+            "The more attributes, the coarser the classes",
+            f"Classes were made by {', '.join(names)} too, which are confidential as well. With many attributes nobody "
+            "is like anybody else, and classes must span much to hold k. A table for each confidential attribute over "
+            "classes of the others (split) avoids it.",
+        )
+    ]
 
 
 def _homogeneous(models: Sequence[PrivacyModel], most_learnt: Mapping[str, float]) -> list[Limit]:
@@ -214,6 +238,11 @@ _ALWAYS = (
         "A guess may be better than random",
         "Average and highest risk suppose that all records of a class are equally likely to be the right one. "
         "Who knows how attributes go together may find some likelier.",
+    ),
+    Limit(
+        "What a law asks",
+        "No law names a k. HIPAA knows a list of what to remove (safe harbor) and the judgement of an expert; the GDPR "
+        "asks whether a person can be identified by means reasonably likely to be used, and leaves open how to tell.",
     ),
     Limit(
         "Being in the table at all",
