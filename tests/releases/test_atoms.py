@@ -1,0 +1,93 @@
+"""Atoms of pooled releases: the worked example, and against signatures as tuples."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shoal.errors import InputError
+from shoal.releases.atoms import Pool, may_stay
+from shoal.releases.audit import audit, overlapping
+from shoal.releases.published import Published, published
+from tests.oracles.releases import anonymity
+
+release = st.dictionaries(st.sampled_from("abcdefghij"), st.integers(0, 3), min_size=1)
+
+
+def members(classes: dict[str, int]) -> pl.DataFrame:
+    schema = {"subject": pl.String, "class": pl.Int32}
+    return pl.DataFrame({"subject": list(classes), "class": list(classes.values())}, schema=schema)
+
+
+def as_published(name: str, label: str) -> Published:
+    numbers = [int(digit) for digit in label]
+    frame = pl.DataFrame({"subject": [str(i) for i in range(len(label))], "class": numbers}).cast({"class": pl.Int32})
+    return Published(name, frame, pl.DataFrame({"box": [f"c{i}" for i in range(max(numbers) + 1)]}))
+
+
+def test_the_worked_example() -> None:
+    pair = [as_published("A", "0000011111"), as_published("B", "0001111122")]
+    pool = Pool.of([one.members for one in pair])
+    assert pool.anonymity.tolist() == [3, 3, 3, 2, 2, 3, 3, 3, 2, 2]
+    found = audit(pair, 3)
+    assert found.smallest_pooled_class == 2
+    assert found.subjects_below_k == 4
+    assert found.histogram == {2: 4, 3: 6}
+    assert not found.holds
+    (both,) = found.pairs
+    assert (both.common_subjects, both.overlaps, both.unequal) == (10, 4, 4)
+    assert (both.smallest_common, both.smallest_others) == (2, 2)
+
+
+def test_overlaps_list_what_is_common_and_what_is_not() -> None:
+    pool = Pool.of([as_published(name, label).members for name, label in (("A", "00011"), ("B", "00111"))])
+    assert overlapping(*pool.labels).rows() == [(0, 0, 2, 1, 0), (0, 1, 1, 2, 2), (1, 1, 2, 0, 1)]
+
+
+def test_equal_or_disjoint_classes_are_as_safe_as_each_release() -> None:
+    pair = [as_published("A", "000111"), as_published("B", "111000")]
+    found = audit(pair, 3)
+    assert found.holds
+    assert found.pairs[0].unequal == 0
+    assert found.pairs[0].smallest_common is None
+    assert found.worst == ()
+
+
+def test_the_worst_are_shown_with_what_each_release_shows_of_them() -> None:
+    a = published("A", pl.DataFrame({"id": [1, 2, 3], "age": ["[1;2]", "[1;2]", "[1;2]"]}), "id", ["age"])
+    b = published("B", pl.DataFrame({"id": ["1", "2"], "age": [None, None]}, schema_overrides={"age": pl.String}), "id", ["age"])  # fmt: skip  # noqa: E501
+    (alone, two) = audit([a, b], 3).worst
+    assert alone == {"subjects": 1, "shown": {"A": {"age": "[1;2]"}, "B": None}}
+    assert two == {"subjects": 2, "shown": {"A": {"age": "[1;2]"}, "B": {"age": None}}}
+
+
+@given(st.lists(release, min_size=1, max_size=4))
+def test_effective_anonymity_is_the_size_of_the_signature_group(releases: list[dict[str, int]]) -> None:
+    pool = Pool.of([members(one) for one in releases])
+    assert dict(zip(pool.subjects, pool.anonymity.tolist(), strict=True)) == anonymity(releases)
+
+
+@given(st.integers(0, 12), st.integers(0, 12), st.integers(2, 5))
+def test_those_who_stay_and_those_who_do_not_are_none_or_at_least_k(absent: int, present: int, k: int) -> None:
+    stay = int(may_stay(np.array([absent]), np.array([present]), k)[0])
+    assert stay == 0 or stay >= k
+    gone = absent + present - stay
+    assert gone == 0 or gone >= min(k, absent + present)
+    # No more could stay.
+    for more in range(stay + 1, present + 1):
+        rest = absent + present - more
+        assert more < k or 0 < rest < k
+
+
+def test_a_subject_has_one_record_and_a_name() -> None:
+    twice = pl.DataFrame({"id": [7, 8, 7], "age": ["a", "b", "c"]})
+    with pytest.raises(InputError, match="names '7' in 'id' again in record 3"):
+        published("A", twice, "id", ["age"])
+    unnamed = pl.DataFrame({"id": [7, None], "age": ["a", "b"]})
+    with pytest.raises(InputError, match="whom record 2 is about"):
+        published("A", unnamed, "id", ["age"])
+    with pytest.raises(InputError, match=r"no column 'ids'.*'id'"):
+        published("A", twice, "ids", ["age"])
