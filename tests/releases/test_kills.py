@@ -26,7 +26,7 @@ from shoal.releases.atoms import Pool
 from shoal.releases.ledger import entries
 from tests.releases.keep_releasing import K
 
-KILLS = int(os.environ.get("SHOAL_KILLS", "6"))
+KILLS = int(os.environ.get("SHOAL_KILLS", "4"))
 STOPS = 120
 SCRIPT = Path(__file__).with_name("keep_releasing.py")
 
@@ -95,3 +95,12 @@ def test_ledger_and_file_agree_at_every_moment(tmp_path: Path) -> None:
             child.send_signal(signal.SIGCONT)
     assert (True, True) in seen  # recorded, and the file without its name yet:
     assert (False, True) in seen  # not yet recorded
+
+
+def test_two_writers_side_by_side(tmp_path: Path) -> None:
+    with releasing(tmp_path) as one, releasing(tmp_path) as other:
+        time.sleep(0.5)
+        for child in (one, other):
+            child.kill()
+            child.wait()
+    agree(tmp_path)

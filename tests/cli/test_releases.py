@@ -1,0 +1,146 @@
+"""`shoal releases` and `shoal anonymize --ledger`, as typed."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tests.cli.conftest import Run, Shoal
+
+QUASI = ("--quasi", "age_yrs,sex,los")
+ROLES = (*QUASI, "--confidential", "charge", "--k", "4")
+
+
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """Two tables of discharges that share 60 % of their people."""
+    from shoal.data.sample import discharges
+
+    folder = tmp_path_factory.mktemp("people")
+    everyone = discharges(840, 5).with_row_index("id")
+    for name, table in (("a", everyone[:600]), ("b", everyone[240:])):
+        table.write_csv(folder / f"{name}.csv")
+    return folder / "a.csv", folder / "b.csv"
+
+
+def nightly(shoal: Shoal, source: Path, target: Path, *more: str) -> Run:
+    folder = target.parent
+    ledger = ("--ledger", folder / "ledger.db", "--ledger-key", folder / "key", "--subject", "id")
+    return shoal("anonymize", source, "-o", target, *ROLES, *ledger, *more)
+
+
+@pytest.fixture
+def keyed(shoal: Shoal, people: tuple[Path, Path], tmp_path: Path) -> tuple[Path, Path]:
+    """Each released by itself, with the subjects' key left in."""
+    targets = tmp_path / "A.csv", tmp_path / "B.csv"
+    for source, target in zip(people, targets, strict=True):
+        assert shoal("anonymize", source, "-o", target, *ROLES, "--insensitive", "id").code == 0
+    return targets
+
+
+def test_the_audit_finds_what_independent_releases_lose(shoal: Shoal, keyed: tuple[Path, Path]) -> None:
+    found = shoal("releases", "audit", *keyed, "--key", "id", *ROLES, "--json")
+    assert found.code == 1
+    facts = found.json
+    assert facts["view"] == "custodian"
+    assert [one["smallest_class"] >= 4 for one in facts["releases"]] == [True, True]
+    assert facts["subjects"] == 840
+    assert facts["smallest_pooled_class"] < 4
+    assert facts["subjects_below_k"] > 0
+    assert sum(facts["histogram"].values()) == 840
+    (pair,) = facts["pairs"]
+    assert pair["common_subjects"] == 360
+    assert {attack["published"] for attack in pair["differencing"]} == {"range", "mean", "median"}
+    table = shoal("releases", "audit", *keyed, "--key", "id", *ROLES)
+    assert table.code == 1
+    assert "subjects below k = 4" in table.out
+
+
+def test_the_intruder_links_by_what_is_shown(shoal: Shoal, keyed: tuple[Path, Path]) -> None:
+    found = shoal("releases", "audit", *keyed, *ROLES, "--json")
+    assert found.code == 1
+    facts = found.json
+    assert facts["view"] == "intruder"
+    assert facts["subjects"] == 1_200
+    assert len(facts["pairs"]) == 2  # there and back
+    assert facts["smallest_pooled_class"] == 1
+    there = facts["pairs"][0]
+    assert there["linked_uniquely"] > 0  # equal charges give them away
+    assert 0 < there["left_open"]["age_yrs"] < 1
+    assert {"releases", "smallest_pooled_class", "subjects_below_k", "histogram"} <= set(facts)
+    quasi_only = shoal("releases", "audit", *keyed, *QUASI, "--k", "4", "--json").json
+    assert quasi_only["pairs"][0]["linked_uniquely"] < there["linked_uniquely"]
+    assert "What remains of a range" in shoal("releases", "audit", *keyed, *ROLES).out
+
+
+def test_a_ledger_refuses_and_goes_on_incrementally(shoal: Shoal, people: tuple[Path, Path], tmp_path: Path) -> None:
+    a, b = people
+    assert nightly(shoal, a, tmp_path / "a.csv").code == 0
+    assert stat.S_IMODE((tmp_path / "key").stat().st_mode) == 0o600
+    refused = nightly(shoal, b, tmp_path / "b.csv")
+    assert refused.code == 1
+    assert "with fewer than 4" in refused.sentence
+    assert "The least change that would do" in refused.sentence
+    assert not (tmp_path / "b.csv").exists()
+    second = nightly(shoal, b, tmp_path / "b.csv", "--incremental", "--json")
+    assert second.code == 0
+    assert second.json["classes_new"] > 0
+    assert second.json["withheld"] == second.json["suppressed"]
+    assert "id" not in pl.read_csv(tmp_path / "b.csv").columns
+    audit = shoal("releases", "audit", "--ledger", tmp_path / "ledger.db", "--json")
+    assert audit.code == 0
+    assert audit.json["k"] == 4
+    assert audit.json["subjects_below_k"] == 0
+    assert audit.json["smallest_pooled_class"] >= 4
+    assert audit.json["subjects"] > 600
+    listed = shoal("releases", "list", "--ledger", tmp_path / "ledger.db", "--json").json["releases"]
+    assert [Path(one["file"]).name for one in listed] == ["a.csv", "b.csv"]
+    assert all(isinstance(one["seed"], int) for one in listed)
+    assert "2 b.csv" in shoal("releases", "list", "--ledger", tmp_path / "ledger.db").out
+
+
+def test_a_release_made_elsewhere_is_recorded(
+    shoal: Shoal, keyed: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SHOAL_LEDGER_KEY", "0123456789abcdef")
+    ledger = ("--ledger", tmp_path / "ledger.db", "--subject", "id")
+    first = shoal("releases", "add", keyed[0], *ledger, *QUASI, "--k", "4", "--json")
+    assert first.code == 0
+    assert first.json["subjects_pushed_below_k"] == 0
+    second = shoal("releases", "add", keyed[1], *ledger, *QUASI, "--k", "4")
+    assert second.code == 1
+    assert "with fewer than 4 over the pool" in second.err
+    audit = shoal("releases", "audit", "--ledger", tmp_path / "ledger.db", "--json")
+    assert audit.code == 1
+    assert len(audit.json["releases"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("releases", "audit"), "Say what to audit"),
+        (("releases", "audit", "A"), "name at least two files"),
+        (("releases", "audit", "A", "B", "--key", "id"), "No quasi-identifier is named"),
+        (("releases", "audit", "A", "B", "--key", "id", "--quasi", "agee"), "no column 'agee'"),
+        (("releases", "audit", "A", "B", "--quasi", "agee"), "no column 'agee'"),
+        (("releases", "audit", "A", "B", "--key", "nobody", *QUASI), "'nobody'"),
+        (("releases", "audit", "--ledger", "none.db"), "There is no ledger 'none.db'"),
+        (("releases", "add", "A", "--ledger", "l.db", "--subject", "id", *QUASI), "needs its key"),
+        (("anonymize", "A", "-o", "x.csv", *ROLES, "--subject", "id"), "give --ledger"),
+        (("anonymize", "A", "-o", "x.csv", *ROLES, "--ledger", "l.db"), "--subject COLUMN"),
+        (("anonymize", "A", "-o", "x.csv", *ROLES, "--incremental"), "--ledger"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_sentence(
+    shoal: Shoal, people: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+    words: tuple[str, ...], sentence: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("SHOAL_LEDGER_KEY", raising=False)
+    files = dict(zip("AB", people, strict=True))
+    ended = shoal(*(files.get(word, word) for word in words))
+    assert ended.code == 2
+    assert sentence in ended.sentence
