@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from benchmarks import linkage, microaggregation, perturbing, recoding, release, transactions
+from benchmarks import linkage, microaggregation, perturbing, recoding, release, releases, transactions
 from benchmarks.measure import Claim
 
 BENCHMARKS: dict[str, Callable[[int], list[Claim]]] = {
@@ -23,6 +23,7 @@ BENCHMARKS: dict[str, Callable[[int], list[Claim]]] = {
     "perturbing": perturbing.perturbing,
     "transactions": transactions.transactions,
     "microaggregation": microaggregation.microaggregation,
+    "releases": releases.releases,
 }
 
 
