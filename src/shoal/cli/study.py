@@ -124,3 +124,26 @@ def purchases(
     with bar("study", stages(seeds)) as step:
         result = run(output, data=data, seeds=seeds, seed=seed, progress=step)
     show(result, as_json)
+
+
+@_study.command(
+    name="big-data",
+    epilog="""Examples:
+
+shoal study big-data -o study
+
+shoal study big-data --rows 100000 -o study""",
+)
+def big_data(
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where figures and tables go.")],
+    rows: Annotated[int, typer.Option(help="Size of the generated table.")] = 20_000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the generated table; private noise has none.")] = 1,
+    as_json: opt.Json = False,
+) -> None:
+    """Paper 2 in numbers: many attributes, aggregates, several releases."""
+    from shoal.cli.console import show, stages
+    from shoal.studies.big_data import STAGES, run
+
+    with stages("study", STAGES) as step:
+        result = run(output, rows=rows, seed=seed, progress=step)
+    show(result, as_json)
