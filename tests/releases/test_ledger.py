@@ -15,7 +15,7 @@ from shoal.data import files
 from shoal.errors import InputError, PromiseError
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity
-from shoal.release import anonymize, draft
+from shoal.release import Draft, anonymize, draft
 from shoal.releases.ledger import Ledger, Promised, entries, ledger_key
 from shoal.releases.published import published
 
@@ -115,24 +115,28 @@ def test_what_does_not_get_its_name_is_not_recorded(
     assert len(entries(ledger.path)) == 1
 
 
-def test_what_got_its_name_is_recorded_even_if_what_follows_fails(ledger: Ledger, tmp_path: Path) -> None:
-    (tmp_path / "certificate.json").mkdir()
-    (tmp_path / "certificate.json" / "in the way").touch()
-    with pytest.raises(InputError):
-        anonymize(PEOPLE, POLICY).write(tmp_path / "r.csv", ledger=ledger, certificate=tmp_path / "certificate.json")
-    assert (tmp_path / "r.csv").exists() == bool(entries(ledger.path))
-
-
-def test_two_writers_are_judged_one_after_the_other(
+def test_what_got_its_name_is_recorded_even_if_what_follows_fails(
     ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    def fails_on_folders(path: Path) -> None:
+        if path.is_dir():  # after the file got its name
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(files, "flush", fails_on_folders)
+    with pytest.raises(InputError, match="cannot be written"):
+        anonymize(PEOPLE, POLICY).write(tmp_path / "r.csv", ledger=ledger)
+    assert (tmp_path / "r.csv").exists()
+    assert len(entries(ledger.path)) == 1
+
+
+def test_two_writers_are_judged_one_after_the_other(ledger: Ledger, tmp_path: Path) -> None:
     """Both are safe alone; whoever comes second is judged against the first."""
     by_age = draft(PEOPLE, POLICY)
     by_charge = draft(PEOPLE, Policy(identifiers=["id"], quasi_identifiers=["charge"], models=[KAnonymity(4)]))
 
-    def write(made: object, name: str) -> str:
+    def write(made: Draft, name: str) -> str:
         try:
-            made.write(tmp_path / name, ledger=ledger)  # type: ignore[attr-defined]
+            made.write(tmp_path / name, ledger=ledger)
         except PromiseError:
             return ""
         return name
