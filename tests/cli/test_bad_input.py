@@ -85,7 +85,7 @@ CASES = [
     Case("t no number", ("'t'", "nan"), f"{USUAL} --t nan"),
     Case("t out of reach", ("t-closeness of 'charge'", "0.001"), f"{FIXED} --t 0.001", code=1),
     Case("t of nothing", ("t-closeness", "confidential"), "--quasi age --t 0.1"),
-    Case("t of what is shown", ("'charge'", "quasi-identifier"), "--quasi charge --confidential charge --t 0.1"),
+    Case("nothing to group by", ("none is left",), "--quasi charge --confidential charge --show charge=mean"),
     Case("l below 1", ("'l'", "at least 1"), f"{USUAL} --l 0"),
     Case("l out of reach", ("l-diversity of 'charge'", "41", "40"), f"{USUAL} --l 41"),
     Case("unknown variant", ("'variant'", "distinct, entropy, recursive", "'x'"), f"{USUAL} --l 2 --l-variant x"),
