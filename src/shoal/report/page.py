@@ -27,7 +27,7 @@ from shoal.measure import About
 from shoal.privacy.model import PrivacyModel
 from shoal.report import words
 from shoal.report.distributions import Bars, Precision, distribution
-from shoal.report.findings import SAMPLE, Findings, measure
+from shoal.report.findings import MOST, SAMPLE, Findings, measure
 from shoal.report.plots import Series, bars, heat_map, histogram, number, percent, text
 from shoal.utility.correlations import Correlations, place_masked, place_original
 from shoal.utility.discernibility import average_class_size, discernibility
@@ -386,6 +386,7 @@ def _measured(title: str, findings: Findings, about: About) -> str:
         for name, value in found.values.items()
     ]
     drawn = f" Measured on {SAMPLE:,} records drawn at random." if findings.after.records > SAMPLE else ""
+    drawn += f" Only the first {MOST} attributes are compared." if len(findings.losses) > MOST else ""
     return (
         f"<h3>{title}</h3><p>The measures that <code>shoal compare</code> ranks methods by. A released range "
         f"counts by its midpoint.{drawn}</p>" + _table(("", AFTER, "what it means"), rows)
