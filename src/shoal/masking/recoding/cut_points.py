@@ -278,8 +278,10 @@ def _in_words(found: CutPointSearch) -> str:
 
 
 def _cuts_in_words(column: MaskedColumn) -> str:
-    shown = column.text.str.replace(r"(?s)^\[(.*);(.*)\]$", "$1 to $2").fill_null("missing")
-    shown = shown.replace(WILDCARD, "all other values and missing")
+    known = column.text.drop_nulls()  # what is missing or may be anything comes last
+    last = {WILDCARD: "all other values and missing", None: "missing"}
+    rest = [words for text, words in last.items() if text in column.text]
+    shown = [*known.filter(known != WILDCARD).str.replace(r"(?s)^\[(.*);(.*)\]$", "$1 to $2"), *rest]
     return f"{column.attribute.name}: {', '.join(shown)}."
 
 
