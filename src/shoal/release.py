@@ -167,7 +167,8 @@ class Release(Draft):
         from shoal.releases.published import from_classes
 
         promises = tuple(verdict.to_dict() for verdict in self.verdicts)
-        what = Promised(class_size(self.original, self.promises), promises, seed)
+        epsilon = sum(mean.epsilon for mean in self.policy.private_means().values())
+        what = Promised(class_size(self.original, self.promises), promises, seed, epsilon)
         return from_classes("The release", subjects, classes, table), what
 
     def to_dict(self) -> dict[str, Any]:

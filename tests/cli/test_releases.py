@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 from pathlib import Path
 
@@ -89,7 +90,7 @@ def test_a_ledger_refuses_and_goes_on_incrementally(shoal: Shoal, people: tuple[
     assert second.code == 0
     assert second.json["classes_new"] > 0
     assert second.json["withheld"] == second.json["suppressed"]
-    assert "id" not in pl.read_csv(tmp_path / "b.csv").columns
+    assert "id" not in pl.read_csv(tmp_path / "b.csv", infer_schema=False).columns
     audit = shoal("releases", "audit", "--ledger", tmp_path / "ledger.db", "--json")
     assert audit.code == 0
     assert audit.json["k"] == 4
@@ -144,3 +145,19 @@ def test_what_cannot_be_done_is_said_in_one_sentence(
     ended = shoal(*(files.get(word, word) for word in words))
     assert ended.code == 2
     assert sentence in ended.sentence
+
+
+def test_the_budget_of_private_means_adds_up_over_releases(shoal: Shoal, tmp_path: Path) -> None:
+    rows = "".join(f"{i},{20 + i % 40},{i * 37 % 1000}\n" for i in range(60))
+    (tmp_path / "d.csv").write_text("id,age,charge\n" + rows)
+    (tmp_path / "shoal.toml").write_text("[attributes.charge]\ndomain = [0, 1000]\n")
+    roles = ("--policy", tmp_path / "shoal.toml", "--quasi", "age", "--confidential", "charge", "--k", "5", "--subject",
+             "id", "--ledger", tmp_path / "l.db", "--ledger-key", tmp_path / "key",
+             "--show", "charge=private-mean")  # fmt: skip
+    for month, epsilon in (("may", "0.5"), ("june", "0.75")):
+        run = shoal("anonymize", tmp_path / "d.csv", "-o", tmp_path / f"{month}.csv", *roles, "--epsilon", epsilon)
+        assert run.code == 0, run.err
+    listed = json.loads(shoal("releases", "list", "--ledger", tmp_path / "l.db", "--json").out)
+    assert [release["epsilon"] for release in listed["releases"]] == [0.5, 0.75]
+    assert listed["epsilon_spent"] == 1.25
+    assert "epsilon 1.25 together" in shoal("releases", "list", "--ledger", tmp_path / "l.db").out

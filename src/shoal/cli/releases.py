@@ -48,12 +48,15 @@ def list_(ledger: LedgerFile, as_json: opt.Json = False) -> None:
             f"{entry['records']:,}",
             f"{entry['classes']:,}",
             f"{entry['k']}",
+            f"{entry['epsilon']:g}" if entry["epsilon"] else "",
             entry["made_at"],
         )
         for entry in found
     ]
-    sheet = Sheet("Releases", ("", "records", "classes", "k", "made at"), rows, numbers=3)
-    show({"releases": found} if as_json else for_terminal([sheet]), as_json)
+    spent = sum(entry["epsilon"] for entry in found)  # whoever is in all of them has paid all of it
+    title = "Releases" + (f", private means of epsilon {spent:g} together" if spent else "")
+    sheet = Sheet(title, ("", "records", "classes", "k", "epsilon", "made at"), rows, numbers=4)
+    show({"releases": found, "epsilon_spent": spent} if as_json else for_terminal([sheet]), as_json)
 
 
 @releases.command(

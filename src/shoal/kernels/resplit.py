@@ -98,9 +98,9 @@ def _nearest(line, members, sizes, changed):  # type: ignore[no-untyped-def]
                 step = centre[a, d] - here
                 distance[d] += step * step
         distance[c] = 3e38
-        d = np.argmin(distance)
-        if distance[d] <= (_APART * (wide[c] + wide[d])) ** 2:
-            nearest[c] = d
+        best = np.argmin(distance)
+        if distance[best] <= (_APART * (wide[c] + wide[best])) ** 2:
+            nearest[c] = best
     return nearest
 
 

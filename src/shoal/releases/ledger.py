@@ -45,6 +45,7 @@ CREATE TABLE release (
     sha256 TEXT NOT NULL,
     k INTEGER NOT NULL,
     promises TEXT NOT NULL,
+    epsilon REAL NOT NULL,
     seed TEXT,
     members BLOB NOT NULL,
     shown BLOB NOT NULL
@@ -63,6 +64,7 @@ class Entry:
     sha256: str
     k: int
     promises: tuple[dict[str, Any], ...]
+    epsilon: float  # what its private means cost; over releases of the same people it adds up
     seed: int | None = field(repr=False)
     published: Published = field(repr=False)
 
@@ -77,6 +79,7 @@ class Entry:
             "quasi_identifiers": self.published.shown.columns,
             "k": self.k,
             "promises": list(self.promises),
+            "epsilon": self.epsilon,
             "seed": self.seed,
         }
 
@@ -88,6 +91,7 @@ class Promised:
     k: int
     promises: tuple[dict[str, Any], ...] = ()
     seed: int | None = field(default=None, repr=False)
+    epsilon: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -168,14 +172,14 @@ def entries(path: str | Path) -> list[Entry]:
         raise InputError(f"There is no ledger {str(path)!r}.")
     with _opened(Path(path)) as connection:
         rows = connection.execute(
-            "SELECT id, made_at, file, sha256, k, promises, seed, members, shown FROM release ORDER BY id"
+            "SELECT id, made_at, file, sha256, k, promises, epsilon, seed, members, shown FROM release ORDER BY id"
         ).fetchall()
     return [
         Entry(
-            number, made_at, file, sha256, k, tuple(json.loads(promises)), None if seed is None else int(seed),
+            number, made_at, file, sha256, k, tuple(json.loads(promises)), epsilon, None if seed is None else int(seed),
             _published(number, file, members, shown),
         )
-        for number, made_at, file, sha256, k, promises, seed, members, shown in rows
+        for number, made_at, file, sha256, k, promises, epsilon, seed, members, shown in rows
     ]  # fmt: skip
 
 
@@ -251,13 +255,14 @@ def _insert(
         sha256,
         what.k,
         json.dumps(what.promises),
+        what.epsilon,
         None if what.seed is None else str(what.seed),
         *blobs,
     )
     with _transaction(connection):
         connection.execute(
-            "INSERT INTO release (state, made_at, file, sha256, k, promises, seed, members, shown) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO release (state, made_at, file, sha256, k, promises, epsilon, seed, members, shown) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             row,
         )
 
