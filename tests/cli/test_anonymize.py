@@ -367,3 +367,15 @@ def test_killed_at_random_it_leaves_the_whole_release_or_none(shoal: Shoal, disc
         if target.exists():
             assert len(rows_of(target)) == ROWS
             assert shoal("check", target, *ROLES).code == 0
+
+
+def test_a_database_as_source_leaves_the_messages_clean(tmp_path: Path) -> None:
+    """In a process of its own: what libraries say at its end would reach the user too."""
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(tmp_path / "d.db") as database:
+        database.execute("CREATE TABLE t AS SELECT range % 7 AS age, range AS charge FROM range(70)")
+    command = [sys.executable, "-m", "shoal", "anonymize", f"duckdb:///{tmp_path}/d.db#t", "-o", tmp_path / "r.csv"]
+    run = subprocess.run(
+        [*command, "--quasi", "age", "--confidential", "charge", "--json"], capture_output=True, text=True, check=True
+    )
+    assert run.stderr == ""

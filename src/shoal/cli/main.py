@@ -47,7 +47,7 @@ def run() -> None:
     """The entry point: whatever goes wrong ends in one sentence and an exit code."""
     from shoal.errors import ShoalError
 
-    atexit.register(gc.freeze)  # what is left at the end need not be searched for cycles: a quarter of a second
+    atexit.register(_end_quickly)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # unfinished files are cleared away
     try:
         sys.exit(app(prog_name="shoal", standalone_mode=False))
@@ -65,6 +65,12 @@ def run() -> None:
             "Set SHOAL_DEBUG=1 to see where, and please report it.",
             2,
         )
+
+
+def _end_quickly() -> None:
+    """What is left at the end need not be searched for cycles: a quarter of a second. DuckDB complains if it is not."""
+    if "duckdb" not in sys.modules:
+        gc.freeze()
 
 
 def _stop(sentence: str, code: int) -> None:
