@@ -259,7 +259,9 @@ def test_parameters_out_of_range_are_refused(method: Any, choices: dict[str, Any
         method(**choices)
 
 
-@pytest.mark.parametrize("method", list(dict.fromkeys(type(method) for method in METHODS)), ids=lambda method: method.name)
+@pytest.mark.parametrize(
+    "method", list(dict.fromkeys(type(method) for method in METHODS)), ids=lambda method: method.name
+)
 def test_a_method_works_at_both_ends_of_its_parameter(method: Any) -> None:
     frame = {"a": list("abcd") * 25} if method is Pram else normal(100)
     for value in (method.parameter.least, method.parameter.most):
