@@ -35,7 +35,7 @@ from shoal.release import anonymize, assemble, prepare
 from shoal.risk.measure import Risk, assess_risk
 from shoal.studies import figures
 from shoal.studies.figures import Panel, loss, percent
-from shoal.studies.result import Part, Statement, StudyResult, unwritable
+from shoal.studies.result import Part, Statement, StudyResult, check_folder
 from shoal.utility.correlations import Correlations, Placed, correlations, place_original
 from shoal.utility.information_loss import information_loss
 
@@ -117,7 +117,7 @@ def run(
     progress: Callable[[str], None] = lambda stage: None,
 ) -> StudyResult:
     """Repeats the paper's experiments on a file, or on `rows` generated records, and writes all into `output`."""
-    _check_folder(output)
+    check_folder(output)
     progress("the table")
     table = _generated(rows, seed) if data is None else _read(data)
     if table.height < max(LEVELS):
@@ -154,14 +154,6 @@ def run(
 
 
 # ---- the table
-
-
-def _check_folder(output: Path) -> None:
-    """Better said now than after minutes of work."""
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(output, error) from None
 
 
 def _generated(rows: int, seed: int) -> pl.DataFrame:

@@ -40,7 +40,7 @@ from shoal.studies.purchases_releases import (
     open_shop,
     padded,
 )
-from shoal.studies.result import Part, Statement, StudyResult, unwritable
+from shoal.studies.result import Part, Statement, StudyResult, check_folder
 from shoal.transactions.attack import jaccard_attack
 from shoal.transactions.balanced import balanced_clusters
 from shoal.transactions.balancing import balance
@@ -82,10 +82,7 @@ def run(
     """Repeats the paper's experiments from so many seeds, the first of them `seed`, and writes all into `output`."""
     require("study purchases", "seeds", seeds, "a whole number of at least 2, to show a spread", holds=seeds >= 2)
     require("study purchases", "seed", seed, "a whole number of at least 0", holds=seed >= 0)
-    try:
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(output, error) from None
+    check_folder(output)
     progress("the histories")
     shop = open_shop(data, seed)
     alone = unicity(shop.histories, seed=seed)

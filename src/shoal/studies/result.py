@@ -120,6 +120,14 @@ class StudyResult:
             raise unwritable(self.output, error) from None
 
 
+def check_folder(output: Path) -> None:
+    """Better said now than after minutes of work."""
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(output, error) from None
+
+
 def unwritable(output: Path, error: OSError) -> InputError:
     return InputError(f"The study cannot be written to {str(output)!r}: {error.strerror}. Name another folder with -o.")
 

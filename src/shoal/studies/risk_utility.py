@@ -39,7 +39,7 @@ from shoal.policy import AttributeChoice, Policy
 from shoal.release import prepare
 from shoal.studies import figures
 from shoal.studies.figures import Panel, percent
-from shoal.studies.result import Part, Statement, StudyResult, unwritable
+from shoal.studies.result import Part, Statement, StudyResult, check_folder
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -137,10 +137,7 @@ def run(
     """Averages random methods over `runs`, writes all into `output`; what was measured there is not measured again."""
     require("study risk-utility", "runs", runs, "a whole number of at least 1", holds=runs >= 1)
     require("study risk-utility", "seed", seed, "a whole number of at least 0", holds=seed >= 0)
-    try:  # better said now than after minutes of work
-        output.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(output, error) from None
+    check_folder(output)
     progress("the tables")
     studied = tables(data, seed)
     found = [measured(table, runs, seed, output, progress) for table in studied]
