@@ -41,7 +41,7 @@ from shoal.studies import figures
 from shoal.studies.curves import Stroke
 from shoal.studies.figures import Panel, bar_table, percent
 from shoal.studies.purchases_figures import Curve, Plot, curves
-from shoal.studies.result import Part, Statement, StudyResult
+from shoal.studies.result import Part, Statement, StudyResult, check_folder
 from shoal.utility.information_loss import attribute_loss
 
 TITLE = "Anonymization in the time of big data"
@@ -75,6 +75,7 @@ def run(output: Path, *, rows: int = 20_000, seed: int = 1, progress: Progress =
     """Measures everything on so many generated patients and writes it into `output`."""
     require("study big-data", "rows", rows, "a whole number of at least 1,000", holds=rows >= 1_000)
     require("study big-data", "seed", seed, "a whole number of at least 0", holds=seed >= 0)
+    check_folder(output)
     progress("generating patients")
     table = patients(rows, seed)
     progress("the curse of dimensionality")
