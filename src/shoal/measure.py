@@ -118,7 +118,7 @@ def _positions(original: Microdata, name: str) -> Matrix:
 
 
 def _midpoints(column: MaskedColumn) -> Matrix:
-    middle = (column.low + column.high) / 2
+    middle = column.low / 2 + column.high / 2  # a sum may have no number
     if column.attribute.kind is Kind.NOMINAL:
         middle = np.where(column.size == 1, column.low, np.nan)
     return middle[column.index]
@@ -137,7 +137,12 @@ class Measure:
     how: Callable[[Pair], str] | None = None  # says where a value is not the exact one of all records
 
     def __call__(self, pair: Pair, **options: Any) -> float:
-        value = float(self.function(pair, **options))
+        try:
+            value = float(self.function(pair, **options))
+        except InputError:
+            raise
+        except Exception as error:  # whatever one's own measure raises
+            raise InputError(f"The measure {self.name!r} fails: {type(error).__name__}: {error}") from None
         if not np.isfinite(value):
             raise InputError(f"The measure {self.name!r} has no finite value on these tables.")
         return value

@@ -281,14 +281,18 @@ def assemble(original: Microdata, masked: Masked) -> pl.DataFrame:
     shown = [attribute.name for attribute in original.schema if Role.IDENTIFIER not in attribute.roles]
 
     def column(name: str) -> pl.Series:
-        return masked.columns[name].values() if name in masked.columns else kept[name]
+        shown = masked.columns[name].values() if name in masked.columns else kept[name]
+        return shown + 0.0 if shown.dtype.is_float() else shown  # -0.0 equals 0.0, but its text would tell them apart
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return pl.DataFrame(list(pool.map(column, shown)))
 
 
-def check(frame: Any, policy: Policy, *, original: Any = None) -> tuple[Verdict, ...]:
-    """Judges a table, released by whomever, against a policy's models; a measured risk needs the original beside it."""
+def check(frame: Any, policy: Policy, *, original: Any = None, paired: bool = False) -> tuple[Verdict, ...]:
+    """Judges a table, released by whomever, against a policy's models; a measured risk needs the original beside it.
+
+    `paired` says that row i of both is the same person: a release is shuffled unless told otherwise.
+    """
     from shoal.data.frames import to_polars
 
     table, _ = to_polars(frame)
@@ -299,7 +303,10 @@ def check(frame: Any, policy: Policy, *, original: Any = None) -> tuple[Verdict,
         raise PromiseError(
             f"The table shows {name!r}, which the policy names as an identifier: it must not be released."
         )
-    source = None if original is None else Source(prepare(to_polars(original)[0], policy)[0], None)
+    source = None if original is None else Source(prepare(to_polars(original)[0], policy)[0], None, paired)
+    if paired and source is not None and len(source.original) != table.height:
+        counts = f"the original has {len(source.original):,} records, the release {table.height:,}"
+        raise InputError(f"The tables cannot be paired: {counts}.")
     return judge(released_classes(table, schema, source), policy.promises(schema))
 
 

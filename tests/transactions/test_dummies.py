@@ -29,7 +29,7 @@ def purchases(seed: int, customers: int = 12) -> Histories:
 
 def shown(original: Histories, label: np.ndarray, **limits: float) -> tuple[Histories, pl.DataFrame]:
     padded = pad(original, label, seed=1, **limits)
-    table = padded_table(original, padded, original.customers, seed=1)
+    table = padded_table(original, padded, original.customers)
     return histories_of(table, ROLES), table
 
 
@@ -45,7 +45,7 @@ def test_all_of_a_cluster_have_its_goods_and_nothing_else(seed: int, labels: lis
     original = purchases(seed)
     label = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     padded = pad(original, label, seed=seed)
-    released = padded_table(original, padded, original.customers, seed=seed)
+    released = padded_table(original, padded, original.customers)
     goods = [frozenset(original.table.filter(pl.col("who") == u)["good"]) for u in range(12)]
     assert padded.dummies == count_dummies(original.sets, label) == count(goods, label.tolist())
     assert padded.altered == padded.deleted == 0
@@ -63,7 +63,7 @@ def test_a_dummy_is_like_a_purchase_of_that_good_in_the_same_cluster() -> None:
     made_up = slice(padded.kept, None)
     assert padded.dummies > 0
     assert (label[original.customer[padded.like[made_up]]] == label[padded.customer[made_up]]).all()
-    table = padded_table(original, padded, original.customers, seed=1)
+    table = padded_table(original, padded, original.customers)
     alike = ["good", "day", "price", "pieces"]
     assert table.join(original.table.select(alike).unique(), on=alike, how="anti").is_empty()
 

@@ -178,6 +178,7 @@ def anonymize(
     if incremental and book is None:
         raise InputError("--incremental goes on from earlier releases: name their --ledger.")
     if book is not None:
+        chosen = opt_ledger.without_subject(chosen, book.subject)
         text = [*(text or []), book.subject]  # a subject is known by what stands there, not by a number it reads as
         seed = seed if seed is not None else randbits(63)  # the ledger keeps it
     said = opt_split.beforehand(chosen)
@@ -275,8 +276,11 @@ def check(
         Path | None, typer.Option(metavar="FILE", help="A certificate that the file must match.")
     ] = None,
     original: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The original, in the same order, for a measured risk.")
+        Path | None, typer.Option(metavar="FILE", help="The original, for what is measured beside it.")
     ] = None,
+    paired: Annotated[
+        bool, typer.Option("--paired", help="Row i of the file and of the original is the same person.")
+    ] = False,
     quasi: opt.Quasi = None,
     confidential: opt.Confidential = None,
     identifiers: opt.Identifiers = None,
@@ -307,6 +311,8 @@ def check(
     if policy is not None and certificate is not None:
         raise InputError("Give --policy or --certificate: a certificate says itself what was promised.")
     stated = read_certificate(certificate, source) if certificate is not None else None
+    if paired and stated is not None and stated.content.get("record_order") == "shuffled":
+        raise InputError("The certificate says that the release was shuffled: it cannot be paired with the original.")
     chosen = opt.make_policy(
         stated.policy if stated else policy, quasi, confidential, identifiers, None, kind, None, k, t, l, l_variant,
         {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,
@@ -316,7 +322,7 @@ def check(
         table = opt.read(source, delimiter, encoding, decimal, text)
         beside = opt.read(str(original), delimiter, encoding, decimal, text) if original else None
         step("judging")
-        verdicts = judge(table, chosen, original=beside)
+        verdicts = judge(table, chosen, original=beside, paired=paired)
         if stated is not None:
             stated.verify(table, verdicts)
         step("done")

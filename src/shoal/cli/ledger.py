@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
+    from shoal.policy import Policy
     from shoal.releases.ledger import Ledger as OpenLedger
 
 PANEL = "Several releases"
@@ -26,6 +27,17 @@ LedgerKey = Annotated[
         "--ledger-key", metavar="FILE", help="Its key; otherwise that in SHOAL_LEDGER_KEY.", rich_help_panel=PANEL
     ),
 ]
+
+
+def without_subject(policy: Policy, subject: str) -> Policy:
+    """The policy with the subject as an identifier; it is refused in any role that would release it."""
+    from shoal.errors import InputError
+
+    if subject in (*policy.quasi_identifiers, *policy.confidential, *policy.insensitive):
+        raise InputError(f"Column {subject!r} says whom a record is about and must not be released: give it no role.")
+    if subject in policy.identifiers or policy.rest == "drop":
+        return policy
+    return policy.model_copy(update={"identifiers": (*policy.identifiers, subject)})
 
 
 def open_ledger(ledger: Path | None, subject: str | None, key: Path | None) -> OpenLedger | None:

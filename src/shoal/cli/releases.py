@@ -123,7 +123,7 @@ def _audit_ledger(path: Path, k: int | None) -> Audit:
     found = entries(path)
     if not found:
         raise InputError(f"The ledger {str(path)!r} holds no release yet.")
-    return audit([entry.published for entry in found], k or min(entry.k for entry in found))
+    return audit([entry.published for entry in found], k or max(entry.k for entry in found))
 
 
 def _audit_keyed(tables: dict[str, pl.DataFrame], policy: Policy, key: str, k: int) -> Audit:

@@ -105,7 +105,8 @@ def anonymize_split(
     from shoal.split import beside, split_draft
 
     first, *others = [beside(output, name) for name in policy.confidential] or [Path(output)]
-    opt.check_paths(reads, str(first), [*others, report])
+    certificates = [beside(certificate, name) for name in policy.confidential] if certificate is not None else []
+    opt.check_paths(reads, str(first), [*others, report, *certificates])
     with stages("anonymize", 7) as step, ExitStack() as stack:
         step("reading")
         made = split_draft(read(), policy, independent=independent, seed=seed, progress=step)

@@ -50,6 +50,8 @@ class MeasuredRisk:
         if classes.source is None:
             raise InputError("A measured risk is judged beside the original table: give that too (--original FILE).")
         measure = find_measure(self.measure, "risk")
+        if measure.needs_pairs:
+            classes.source.need_pairs()
         achieved = measure(_pair(classes))
         holds = achieved >= self.level if measure.higher_is == "safer" else achieved <= self.level
         return Verdict(self.name, self.level, achieved, holds)
@@ -57,7 +59,7 @@ class MeasuredRisk:
 
 def _pair(classes: EquivalenceClasses) -> Pair:
     assert classes.source is not None
-    original, rows = classes.source
+    original, rows, _ = classes.source
     shown = classes.frame.lazy().select(classes.quasi).collect()
     cells = {name: read_cells(shown[name], original.schema[name], original[name].values) for name in classes.quasi}
     return Pair.of(original, cells, rows)

@@ -47,6 +47,14 @@ class Source(NamedTuple):
 
     original: Microdata
     rows: npt.NDArray[np.int64] | None  # released record -> original record; None: the same
+    paired: bool = True  # whether `rows` is known; otherwise nothing may compare a record with itself
+
+    def need_pairs(self) -> None:
+        if not self.paired:
+            raise InputError(
+                "This is judged by comparing each record with its original: give both files in the same order and say "
+                "so (--paired). A release is shuffled unless it was made with --keep-order."
+            )
 
 
 @dataclass(frozen=True)
@@ -105,6 +113,7 @@ class EquivalenceClasses:
                 f"Every class shows {name!r} alike: how its values differ within a class can only be judged beside the "
                 "original (--original)."
             )
+        self.source.need_pairs()
         values = self.source.original.frame.select(name)
         return (values if self.source.rows is None else values[self.source.rows]).lazy()
 

@@ -45,7 +45,10 @@ def certify(
         "attributes": {name: _described(table[name], schema[name]) for name in schema.confidential},
         "classes": len(sizes),
         "smallest_class": int(sizes.min()) if len(sizes) else 0,
-        "models": [_stated(*pair) for pair in zip(promises, verdicts, strict=True)],
+        "models": [
+            _stated(promise, verdict, beside=verdict.attribute in schema.quasi_identifiers)
+            for promise, verdict in zip(promises, verdicts, strict=True)
+        ],
     }
 
 
@@ -58,15 +61,15 @@ def _described(column: pl.Series, attribute: Attribute) -> dict[str, Any]:
     return {"kind": attribute.kind.value, "domain": [value for value in order.cast(pl.String) if value in shown]}
 
 
-def _stated(promise: PrivacyModel, verdict: Verdict) -> dict[str, Any]:
-    """A model as a policy names it, and how it was judged."""
+def _stated(promise: PrivacyModel, verdict: Verdict, *, beside: bool) -> dict[str, Any]:
+    """A model as a policy names it, and how it was judged; a figure found beside the original is nobody else's."""
     model: Any = promise
     names = [field.name for field in fields(model)] if is_dataclass(model) else []
     # A population is the custodian's: the release does not show it.
     named = {name: getattr(model, name) for name in names if name != "population"}
     parameters = {name: value for name, value in named.items() if value is not None}
     judged = {name: getattr(verdict, name) for name in _JUDGED}
-    if promise.name == "measured-risk":  # the figure was measured beside the original, which the release does not show
+    if promise.name == "measured-risk" or beside:  # the release does not show the original
         del judged["achieved"]
     return {"name": promise.name} | parameters | judged
 
@@ -94,6 +97,9 @@ class Certificate:
             if self.content.get(name) != shown[name]:
                 raise self._false(name, self.content.get(name), shown[name])
         for stated, verdict in zip(self.content["models"], verdicts, strict=True):
+            for name in ("asked", "holds"):
+                if stated.get(name) != getattr(verdict, name):
+                    raise self._false(f"the {verdict.model} {name}", stated.get(name), getattr(verdict, name))
             if "achieved" in stated and not isclose(stated["achieved"], verdict.achieved, rel_tol=1e-9, abs_tol=1e-12):
                 raise self._false(f"the {verdict.model} achieved", stated["achieved"], verdict.achieved)
 
@@ -128,5 +134,5 @@ def read_certificate(path: str | Path, source: str | Path) -> Certificate:
 
 def _promised(model: dict[str, Any]) -> dict[str, Any]:
     """The model as a policy names it."""
-    float(model["asked"])  # stated, or it is no certificate
+    float(model["asked"]), float(model.get("achieved", 0))  # stated, or it is no certificate
     return {name: value for name, value in model.items() if name not in _JUDGED}

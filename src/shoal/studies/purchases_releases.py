@@ -150,7 +150,7 @@ def _swept(shop: Shop, c: int, seed: int, with_shoal: bool) -> dict[str, Any]:
 def padded(histories: Histories, label: Labels, seed: int) -> Histories:
     """The histories with dummies, customers under their own names."""
     filled = pad(histories, label, seed=seed)
-    return histories_of(padded_table(histories, filled, histories.customers, seed), histories.roles)
+    return histories_of(padded_table(histories, filled, histories.customers), histories.roles)
 
 
 def _side_by_side(work: Callable[[int], list[dict[str, Any]]], over: Sequence[int]) -> Iterator[list[dict[str, Any]]]:

@@ -91,7 +91,7 @@ def pad(
     )
 
 
-def padded_table(histories: Histories, padded: Padded, names: pl.Series, seed: int | None = None) -> pl.DataFrame:
+def padded_table(histories: Histories, padded: Padded, names: pl.Series) -> pl.DataFrame:
     """The records in the columns that have a role, with `names` for customers and new numbers for baskets."""
     roles, table = histories.roles, histories.table
     source = {roles.item: padded.like, roles.price: padded.like, roles.time: padded.when, roles.quantity: padded.when}
@@ -100,7 +100,7 @@ def padded_table(histories: Histories, padded: Padded, names: pl.Series, seed: i
         if name == roles.customer:
             columns.append(names.gather(padded.customer).alias(name))
         elif name == roles.basket:
-            columns.append(_new_baskets(table[name], padded, seed).alias(name))
+            columns.append(_new_baskets(table[name], padded).alias(name))
         else:
             columns.append(table[name].gather(source[name]))
     return pl.DataFrame(columns)
@@ -202,9 +202,9 @@ def _alterations(
     return records, stands_for
 
 
-def _new_baskets(baskets: pl.Series, padded: Padded, seed: int | None) -> pl.Series:
+def _new_baskets(baskets: pl.Series, padded: Padded) -> pl.Series:
     """Numbers from 1 by lot: one for each basket of a customer, and for each that his dummies were copied from."""
     pairs = pl.DataFrame({"customer": padded.customer, "basket": baskets.gather(padded.when)})
     number = pairs.select(pl.struct("customer", "basket").rank("dense")).to_series().to_numpy() - 1
-    order = np.random.default_rng(seed).permutation(int(number.max()) + 1)
+    order = np.random.default_rng().permutation(int(number.max()) + 1)  # never by a seed: it could be guessed
     return pl.Series(order[number] + 1)

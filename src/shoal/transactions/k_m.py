@@ -80,7 +80,7 @@ class BasketRelease:
 def rare_set(baskets: Histories, k: int, m: int) -> RareSet | None:
     """A set of at most m goods that at least one basket holds, but fewer than k; small ones first."""
     _check_parameters(baskets, k, m)
-    for size in range(1, m + 1):
+    for size in range(1, min(m, int(baskets.sizes.max())) + 1):
         if found := _rare(baskets.sets, k, size):
             count, goods = found
             return RareSet(tuple(baskets.items.gather(goods).cast(pl.String)), count)

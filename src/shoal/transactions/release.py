@@ -198,8 +198,8 @@ def anonymize_transactions(
     say("adding dummies")
     padded = pad(histories, label, delete=delete, alter=alter, seed=seed)
     names = pseudonyms(histories.customers, key or fresh_key())
-    order = np.random.default_rng(seed).permutation(len(padded.customer))
-    table = padded_table(histories, padded, names, seed)[order]
+    order = np.random.default_rng().permutation(len(padded.customer))  # never by the seed: who guessed it could undo it
+    table = padded_table(histories, padded, names)[order]
     say("judging the result")
     refuse_distinct(histories_of(table, histories.roles), least)
     notes = (*_notes(histories, method, label), RESIDUAL)
@@ -217,7 +217,7 @@ def sizes_asked(
     if method == "method-1" and min_size is not None:
         raise InputError("Method 1 cannot promise a least size of clusters: leave it out, or take 'balanced'.")
     require("the release", "clusters", clusters, "1 or more", holds=clusters is None or clusters >= 1)
-    require("the release", "min_size", min_size, "1 or more", holds=min_size is None or min_size >= 1)
+    require("the release", "min_size", min_size, "2 or more", holds=min_size is None or min_size >= 2)
     if clusters is not None and clusters > n:
         raise InputError(f"{clusters:,} clusters are more than the {n:,} customers: ask for fewer.")
     if min_size is not None and min_size > n:

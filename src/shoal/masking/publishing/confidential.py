@@ -22,6 +22,7 @@ from shoal.errors import InputError, did_you_mean
 from shoal.masking.grouped import Grouped
 from shoal.masking.method import Masked
 from shoal.masking.partition import Partition
+from shoal.masking.perturbing.shuffling import Shuffling
 from shoal.masking.publishing.ancestor import publish_ancestor
 from shoal.masking.publishing.centroid import publish_centroid
 from shoal.masking.publishing.private_mean import PrivateMean, publish_private_mean, require_number
@@ -77,6 +78,8 @@ def check_promises(
     looked_at = [f"{model.name} of {model.attribute!r}" for model in promises if model.attribute is not None]
     if isinstance(method, Grouped) and method.grouping == "stratified":
         looked_at.append("the method 'stratified'")
+    if isinstance(method, Shuffling):
+        looked_at.append("the method 'shuffling'")
     if means and looked_at:
         raise InputError(
             "A private mean is private only where classes are made without looking at confidential values, as "
