@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.data.purchases import purchases as generated
 from shoal.transactions.dummies import count_dummies, pad, padded_table
 from shoal.transactions.histories import Histories, Roles, histories_of
 from tests.oracles.balancing import dummies as count
@@ -64,8 +65,24 @@ def test_a_dummy_is_like_a_purchase_of_that_good_in_the_same_cluster() -> None:
     assert padded.dummies > 0
     assert (label[original.customer[padded.like[made_up]]] == label[padded.customer[made_up]]).all()
     table = padded_table(original, padded, original.customers)
-    alike = ["good", "day", "price", "pieces"]
-    assert table.join(original.table.select(alike).unique(), on=alike, how="anti").is_empty()
+    for column in ("price", "pieces"):  # each seen with that good, though not together
+        alike = ["good", column]
+        assert table.join(original.table.select(alike).unique(), on=alike, how="anti").is_empty()
+    sold = original.table.group_by("good").agg(first=pl.col("day").min(), last=pl.col("day").max())
+    days = table.join(sold, on="good")
+    assert days.filter(~pl.col("day").is_between("first", "last")).is_empty()
+
+
+def test_dummies_stand_among_their_customer_s_own_visits() -> None:
+    """Neither a basket of dummies alone nor a copy of somebody's purchase tells what is real."""
+    roles = Roles(customer="customer", item="good", time="date", price="price", quantity="quantity", basket="invoice")
+    original = histories_of(generated(60, seed=3), roles)
+    padded = pad(original, np.arange(60, dtype=np.int32) // 5, seed=1)
+    table = padded_table(original, padded, original.customers)
+    real, made_up = table.head(padded.kept), table.tail(padded.dummies)
+    assert made_up.join(real, on=["customer", "invoice"], how="semi").height > 0.6 * made_up.height
+    copies = made_up.join(real, on=["good", "date", "price", "quantity"], how="semi")
+    assert copies.height < 0.3 * made_up.height
 
 
 def test_baskets_are_numbered_anew_and_never_shared() -> None:

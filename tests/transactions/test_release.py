@@ -111,7 +111,7 @@ def test_a_release_that_breaks_its_promise_is_neither_handed_out_nor_written(
 
     def without_dummies(histories: Histories, label: object, **options: object) -> Padded:
         records = np.arange(len(histories), dtype=np.int32)
-        return Padded(histories.customer, records, records, len(histories), 0, 0)
+        return Padded(histories.customer, records, records, records, records, len(histories), 0, 0)
 
     monkeypatch.setattr(module, "pad", without_dummies)
     with pytest.raises(PromiseError):

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 Codes = npt.NDArray[np.int32]
 
 
+_TRIES = 5  # to find a visit of the customer's own on which a dummy's good was sold
+
+
 @dataclass(frozen=True)
 class Padded:
     """Records as they will be shown: whose they are, and which real records they are like.
@@ -34,8 +37,10 @@ class Padded:
     """
 
     customer: Codes  # record -> customer
-    like: Codes  # record -> the real record from which good and price come
-    when: Codes  # record -> the real record from which time, quantity and basket come
+    like: Codes  # record -> the real record from which the good comes
+    when: Codes  # record -> the real record from which time and basket come
+    price: Codes  # record -> the real record from which the price comes
+    amount: Codes  # record -> the real record from which the quantity comes
     kept: int
     altered: int
     deleted: int
@@ -81,10 +86,16 @@ def pad(
     good[stands_for >= 0] = dummy[stands_for[stands_for >= 0]]
     needed = np.ones(len(dummy), np.bool_)
     needed[stands_for[stands_for >= 0]] = False
+    whose = np.concatenate([histories.customer[taken], customer[needed]])
+    made = np.concatenate([good, dummy[needed]])
+    market = _Market(histories, shown, rng)
+    bought = histories.item[made]
     return Padded(
-        customer=np.concatenate([histories.customer[shown], histories.customer[taken], customer[needed]]),
-        like=np.concatenate([shown, good, dummy[needed]]).astype(np.int32),
-        when=np.concatenate([shown, taken, dummy[needed]]).astype(np.int32),
+        customer=np.concatenate([histories.customer[shown], whose]),
+        like=np.concatenate([shown, made]).astype(np.int32),
+        when=np.concatenate([shown, market.visits(whose, bought)]).astype(np.int32),
+        price=np.concatenate([shown, market.purchases(bought)]).astype(np.int32),
+        amount=np.concatenate([shown, market.purchases(bought)]).astype(np.int32),
         kept=len(shown),
         altered=len(taken),
         deleted=n - len(shown) - len(taken),
@@ -94,7 +105,8 @@ def pad(
 def padded_table(histories: Histories, padded: Padded, names: pl.Series) -> pl.DataFrame:
     """The records in the columns that have a role, with `names` for customers and new numbers for baskets."""
     roles, table = histories.roles, histories.table
-    source = {roles.item: padded.like, roles.price: padded.like, roles.time: padded.when, roles.quantity: padded.when}
+    source = {roles.item: padded.like, roles.price: padded.price, roles.time: padded.when}
+    source |= {roles.quantity: padded.amount}
     columns = []
     for name in (name for name in table.columns if name in roles.named.values()):
         if name == roles.customer:
@@ -186,6 +198,53 @@ class _Donors:
 
     def _drawn(self, starts: npt.NDArray[np.int64], which: Codes) -> npt.NDArray[np.int64]:
         return self.records[self.rng.integers(starts[which], starts[which + 1])]
+
+
+@dataclass(frozen=True)
+class _Market:
+    """When and how goods were really bought, so that nothing invented stands out.
+
+    A dummy joins a visit of its own customer on a day when the good was on sale, as real purchases share their days and
+    baskets; its price and quantity are those of two purchases of the good, drawn apart, so that it is nobody's copy.
+    """
+
+    histories: Histories
+    shown: npt.NDArray[np.int64]  # the real records that are shown
+    rng: np.random.Generator
+
+    def purchases(self, goods: Codes) -> npt.NDArray[np.int64]:
+        """A shown purchase of each good, by lot."""
+        return self._drawn(self.histories.item, goods, len(self.histories.items))
+
+    def visits(self, customers: Codes, goods: Codes) -> npt.NDArray[np.int64]:
+        """A record of each customer's own on a day the good was sold; where that day was none, one of the good's."""
+        found = self.purchases(goods)
+        left = np.arange(len(goods))
+        for _ in range(_TRIES):
+            own = self._drawn(self.histories.customer, customers[left], len(self.histories.customers))
+            fits = self._on_sale(own, goods[left])
+            found[left[fits]] = own[fits]
+            left = left[~fits]
+        return found
+
+    def _on_sale(self, records: npt.NDArray[np.int64], goods: Codes) -> npt.NDArray[np.bool_]:
+        """Whether each record lies between the first and the last sale of the good; -1 is no record."""
+        if self.histories.times is None:
+            return records >= 0
+        days, item = self.histories.days, self.histories.item[self.shown]
+        first = np.full(len(self.histories.items), np.iinfo(np.int32).max)
+        last = np.full(len(self.histories.items), np.iinfo(np.int32).min)
+        np.minimum.at(first, item, days[self.shown])
+        np.maximum.at(last, item, days[self.shown])
+        return (records >= 0) & (first[goods] <= days[records]) & (days[records] <= last[goods])
+
+    def _drawn(self, of: Codes, which: Codes, kinds: int) -> npt.NDArray[np.int64]:
+        """A shown record of each of these, by lot; -1 where there is none."""
+        sorted_records = self.shown[np.argsort(of[self.shown], kind="stable")]
+        starts = np.append(0, np.cumsum(np.bincount(of[self.shown], minlength=kinds)))
+        count = starts[which + 1] - starts[which]
+        place = starts[which] + (self.rng.random(len(which)) * count).astype(np.int64)
+        return np.where(count > 0, sorted_records[np.minimum(place, len(sorted_records) - 1)], -1)
 
 
 def _alterations(

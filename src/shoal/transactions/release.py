@@ -41,8 +41,9 @@ CLUSTERINGS: tuple[Clustering, ...] = ("balanced", "method-2", "method-1")
 STARTS = 10  # of k-means
 ATTACKED, SAMPLED = 20_000, 2_000  # customers all of whom are attacked; of more than that so many, drawn at random
 RESIDUAL = (
-    "Sets of goods are hidden; times, prices, quantities and the number of records of a good are those of real "
-    "purchases. An intruder who knows them exactly may still find someone by them."
+    "Sets of goods are hidden, and dummies stand among real purchases. But each dummy is one record: a good that a "
+    "customer has several times he really bought, and who knows times, prices or quantities exactly may still find "
+    "someone by them. Release no column that is not needed."
 )
 
 
