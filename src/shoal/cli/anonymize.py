@@ -129,7 +129,7 @@ def anonymize(
         typer.Option(metavar="SHARE", help="Largest share of records to leave out.", rich_help_panel=PANEL),
     ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the records.")] = False,
-    seed: Annotated[int | None, typer.Option(min=0, help="Makes a run repeatable; never released.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Makes a run repeatable; keep it secret.")] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the custodian's report (HTML).")] = None,
     certificate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the public certificate (JSON).")

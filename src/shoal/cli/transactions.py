@@ -28,7 +28,7 @@ Quantity = Annotated[str | None, typer.Option(metavar="COLUMN", help="How many."
 NoHeader = Annotated[
     bool, typer.Option("--no-header", help="The first line is a record already.", rich_help_panel="Files")
 ]
-Seed = Annotated[int | None, typer.Option(min=0, help="Makes a run repeatable.")]
+Seed = Annotated[int | None, typer.Option(min=0, help="Makes a run repeatable; keep it secret.")]
 
 
 @transactions.command(
