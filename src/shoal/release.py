@@ -65,12 +65,14 @@ class Draft:
         seed: int | None = None,
         ledger: Ledger | None = None,
         together: Callable[[], None] = lambda: None,
+        epsilon: float | None = None,
     ) -> Release:
         """Writes the release, shuffled unless told otherwise, if every promise holds of the written file.
 
         `together` is called once it is judged and before it gets its name: by raising it withholds the name.
 
-        With a ledger it is recorded there, and refused where it would expose somebody beside earlier releases.
+        With a ledger it is recorded there, and refused where it would expose somebody beside earlier releases;
+        `epsilon` is what it costs together with the files that go with it, where that is more.
         """
         from shoal.data.files import atomic_write, is_sql, write_table
         from shoal.report.certificate import certify, digest
@@ -95,7 +97,7 @@ class Draft:
                 judged.append(release)
                 if ledger is not None:  # settled last, by whether the release got its name
                     subjects = ledger.digests(self.original.frame)[rows]
-                    entry = release.entry(subjects, classes, table, seed)
+                    entry = release.entry(subjects, classes, table, seed, epsilon)
                     beside.enter_context(ledger.entering(*entry, path, written))
                 if certificate is not None:  # it gets its name after the release, and only if that got its own
                     content = certify(table, self.schema, release.sizes, self.promises, release.verdicts)
@@ -160,14 +162,20 @@ class Release(Draft):
         return certify(self.table, self.schema, self.sizes, self.promises, self.verdicts)
 
     def entry(
-        self, subjects: pl.Series, classes: EquivalenceClasses, table: pl.DataFrame, seed: int | None
+        self,
+        subjects: pl.Series,
+        classes: EquivalenceClasses,
+        table: pl.DataFrame,
+        seed: int | None,
+        epsilon: float | None = None,
     ) -> tuple[Published, Promised]:
         """What a ledger records of the written table; `subjects` says whom each of its records is about."""
         from shoal.releases.ledger import Promised
         from shoal.releases.published import from_classes
 
         promises = tuple(verdict.to_dict() for verdict in self.verdicts)
-        epsilon = sum(mean.epsilon for mean in self.policy.private_means().values())
+        if epsilon is None:
+            epsilon = sum(mean.epsilon for mean in self.policy.private_means().values())
         what = Promised(class_size(self.original, self.promises), promises, seed, epsilon)
         return from_classes("The release", subjects, classes, table), what
 

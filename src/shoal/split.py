@@ -75,6 +75,9 @@ class SplitDraft:
             queue.insert(0, ("", self.merged, Path(path), None if certificate is None else Path(certificate)))
         written: dict[str, Release] = {}
 
+        means = [mean for made in self.tables.values() for mean in made.policy.private_means().values()]
+        spent = sum(mean.epsilon for mean in means)
+
         def write_from(i: int) -> None:
             """The i-th file, and within it all that follow: the innermost gets its name first."""
             if i == len(queue):
@@ -87,6 +90,7 @@ class SplitDraft:
                 seed=None if seed is None else seed + i,  # orders of their own: positions link nobody
                 ledger=ledger if i == 0 else None,
                 together=lambda: write_from(i + 1),
+                epsilon=spent,
             )
 
         write_from(0)

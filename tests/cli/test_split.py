@@ -89,3 +89,18 @@ def test_a_split_release_does_not_replace_what_it_reads(shoal: Shoal, discharges
     run = shoal("anonymize", source, "-o", tmp_path / "d.csv", *ROLES, "--split", "confidential")
     assert run.code == 2
     assert "would replace" in run.sentence
+
+
+def test_a_ledger_counts_what_all_files_cost(shoal: Shoal, tmp_path: Path) -> None:
+    rows = "".join(f"{i},{20 + i % 40},{i * 37 % 1000},{i * 11 % 50}\n" for i in range(60))
+    (tmp_path / "d.csv").write_text("id,age,charge,stay\n" + rows)
+    (tmp_path / "p.toml").write_text("[attributes.charge]\ndomain = [0, 1000]\n[attributes.stay]\ndomain = [0, 50]\n")
+    run = shoal(
+        "anonymize", tmp_path / "d.csv", "-o", tmp_path / "r.csv", "--policy", tmp_path / "p.toml", "--quasi", "age",
+        "--confidential", "charge,stay", "--k", "5", "--split", "confidential", "--show", "charge=private-mean",
+        "--show", "stay=private-mean", "--epsilon", "1", "--ledger", tmp_path / "l.db", "--ledger-key",
+        tmp_path / "key", "--subject", "id",
+    )  # fmt: skip
+    assert run.code == 0, run.err
+    listed = shoal("releases", "list", "--ledger", tmp_path / "l.db", "--json").json
+    assert listed["epsilon_spent"] == 1.0
