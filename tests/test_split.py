@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import math
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -203,3 +205,21 @@ def test_without_a_confidential_attribute_or_one_to_group_by_nothing_is_split() 
         shoal.split(people(), shoal.Policy(quasi_identifiers=["age"]))
     with pytest.raises(InputError, match="none is left"):
         shoal.split(people(), shoal.Policy(quasi_identifiers=["charge"], confidential=["charge"]))
+
+
+def test_where_one_file_cannot_get_its_name_none_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = pl.DataFrame({"age": [20 + i % 4 for i in range(24)], "charge": range(24), "stay": range(24)})
+    policy = shoal.Policy(quasi_identifiers=["age"], confidential=["charge", "stay"], models=[shoal.KAnonymity(3)])
+    replace, named = os.replace, []
+
+    def fail_late(source: Path, target: Path) -> None:
+        if len(named) == 2:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        named.append(target)
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", fail_late)
+    with pytest.raises(shoal.InputError, match="no space is left"):
+        split_draft(table, policy).write(tmp_path / "r.csv", certificate=tmp_path / "c.json")
+    assert len(named) == 2
+    assert list(tmp_path.iterdir()) == []

@@ -93,7 +93,12 @@ class SplitDraft:
                 epsilon=spent,
             )
 
-        write_from(0)
+        try:
+            write_from(0)
+        except BaseException:  # none is released where one could not get its name
+            for target in (file for name, _, *files in queue if name in written for file in files if file is not None):
+                Path(target).unlink(missing_ok=True)
+            raise
         merged = written.pop("", None) or (self.merged.judged() if self.merged is not None else None)
         tables = {name: written[name] for name in self.tables}
         return SplitRelease(tables, merged, self.dependence, self.notes)
