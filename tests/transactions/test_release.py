@@ -150,6 +150,12 @@ def test_the_same_seed_and_key_give_the_same_records_in_another_order() -> None:
     assert first.sort(first.columns).equals(second.sort(second.columns))
 
 
+def test_as_many_clusters_as_customers_hide_nobody() -> None:
+    original = histories(TOY)
+    with pytest.raises(InputError, match="leave some alone: ask for at most"):
+        anonymize_transactions(original, clusters=len(original.customers))
+
+
 def test_a_size_of_one_hides_nobody() -> None:
     with pytest.raises(InputError, match=r"min_size.*2 or more"):
         anonymize_transactions(histories(TOY), min_size=1)

@@ -186,7 +186,7 @@ def check(
 ) -> None:
     """Judge released histories: exit code 0 if nobody stands alone, 1 if somebody does."""
     from shoal.cli.console import out, show
-    from shoal.errors import InputError
+    from shoal.errors import InputError, require
     from shoal.transactions.k_m import rare_set
     from shoal.transactions.release import alike
 
@@ -196,6 +196,7 @@ def check(
     histories = _read(source, baskets, customer, item, header=not no_header, delimiter=delimiter, encoding=encoding)
     facts: dict[str, Any] = {"customers": len(histories.customers), "records": len(histories), "holds": True}
     if min_size is not None:
+        require("the check", "min_size", min_size, "2 or more", holds=min_size >= 2)
         facts["share_a_set"] = int(alike(histories).min())
         facts["holds"] = facts["share_a_set"] >= min_size
     if known is not None:

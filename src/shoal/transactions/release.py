@@ -233,7 +233,11 @@ def sizes_asked(
             f"{clusters:,} clusters of at least {min_size:,} need {clusters * min_size:,} customers, there are {n:,}: "
             f"ask for at most {n // min_size:,} clusters, or for a size of at most {n // clusters:,}."
         )
-    return clusters, 1 if method == "method-1" else min_size
+    if method == "method-1":
+        return clusters, 1
+    if min_size < 2:
+        raise InputError(f"{clusters:,} clusters of {n:,} customers leave some alone: ask for at most {n // 2:,}.")
+    return clusters, min_size
 
 
 def cluster_customers(
