@@ -150,14 +150,20 @@ def test_fewer_than_k_new_people_wait(ledger: Ledger) -> None:
 
 
 def test_people_who_leave_take_so_many_with_them_that_they_are_k(ledger: Ledger) -> None:
-    policy = POLICY.model_copy(update={"models": (KAnonymity(8),)})
     people = {i: person(i, age=30, city="a") for i in range(8)}
-    release(table(people), ledger, policy)
+    release(table(people), ledger)  # all alike: a class of eight
     del people[0]
-    second = release(table(people), ledger)  # k is 3 now
+    second = release(table(people), ledger)
     assert second.records == 5
     assert any("2 records are withheld" in note for note in second.notes)
     assert sorted(pooled(ledger).values()) == [3] * 3 + [5] * 5
+
+
+def test_a_smaller_k_than_was_promised_before_is_refused(ledger: Ledger) -> None:
+    people = {i: person(i) for i in range(30)}
+    release(table(people), ledger, POLICY.model_copy(update={"models": (KAnonymity(8),)}))
+    with pytest.raises(PromiseError, match=r"promised k = 8, this one only 3: ask for at least 8"):
+        release(table(people), ledger)
 
 
 def test_a_class_that_somebody_left_is_withheld_where_it_is_small(ledger: Ledger) -> None:

@@ -28,7 +28,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.errors import InputError
+from shoal.errors import InputError, PromiseError
 from shoal.releases.published import Published, subjects_of
 from shoal.releases.refusal import Exposure, exposure, refuse_exposed
 from shoal.transactions.pseudonyms import fresh_key, read_key
@@ -123,6 +123,7 @@ class Ledger:
         _create(self.path)
         with _opened(self.path) as connection:
             self._check_key(connection)
+            _refuse_less(connection, what.k)
             refuse_exposed(_releases(connection), release, what.k)
             _insert(connection, "pending", release, what, os.path.realpath(target), _sha256(written))
             try:
@@ -264,6 +265,16 @@ def _insert(
             "INSERT INTO release (state, made_at, file, sha256, k, promises, epsilon, seed, members, shown) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             row,
+        )
+
+
+def _refuse_less(connection: sqlite3.Connection, k: int) -> None:
+    """A later release at a smaller k would break what earlier ones promised to the same people."""
+    promised = int(connection.execute("SELECT coalesce(max(k), 1) FROM release").fetchone()[0])
+    if k < promised:
+        raise PromiseError(
+            f"Earlier releases of this ledger promised k = {promised}, this one only {k}: ask for at least {promised}. "
+            "Nothing was released."
         )
 
 
