@@ -5,7 +5,7 @@ PYTHON ?= python3
 SHOAL_DATA ?= $(wildcard $(abspath ../shared/data))
 export SHOAL_DATA
 
-.PHONY: setup demo test lint bench lock clean
+.PHONY: setup browser demo test lint bench lock clean
 .DEFAULT_GOAL := demo
 
 setup: .venv/ready
@@ -19,10 +19,18 @@ setup: .venv/ready
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
+# The pages' tests open them in a browser: fetch Debian's when there is none and we may; without it they are skipped.
+browser:
+	@for name in chromium chromium-browser google-chrome google-chrome-stable; do \
+	  command -v $$name >/dev/null && exit 0; done; \
+	[ "$$(id -u)" = 0 ] && apt-get update -qq >/dev/null 2>&1 && \
+	  apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 || \
+	  echo "No Chromium: the tests that open pages are skipped (Debian: apt-get install chromium)." >&2
+
 demo: setup
 	.venv/bin/shoal demo -o demo
 
-test: setup
+test: setup browser
 	.venv/bin/python -m pytest
 
 lint: setup
