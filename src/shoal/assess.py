@@ -13,7 +13,10 @@ from shoal.utility.measure import Utility, assess_utility, read_both, why_unpair
 
 
 def risk(frame: Any, policy: Policy, *, when: Sequence[str] = ()) -> Risk:
-    """Of an original or a released table; `when` are conditions on confidential attributes, as `charge > 100000`."""
+    """What an intruder could do with an original or a released table.
+
+    `when` are conditions on confidential attributes whose disclosure is measured, as `charge > 100000`.
+    """
     table, _ = to_polars(frame)
     return assess_risk(table, policy.schema(table, released=True), when=when, groups=policy.groups)
 

@@ -199,6 +199,7 @@ class Release(Draft):
         write_report(self, path)
 
     def risk(self, *, when: Sequence[str] = ()) -> Risk:
+        """What an intruder could still do; `when` are conditions on confidential attributes."""
         from shoal.risk.measure import assess_risk
 
         return assess_risk(self.table, self.schema, when=when, groups=self.policy.groups)

@@ -49,6 +49,13 @@ _MEANS = ("mdav", "mdav+")  # known for showing means
 
 @dataclass(frozen=True)
 class Grouped:
+    """Classes of at least k records, each shown alike: who stands together x how a class is shown.
+
+    `grouping` is `hilbert` (the default), `sorted`, `stratified`, `kd`, `kd-median`, `mdav` or `mdav+`. `publish` is
+    `range`, `mean` or `median`; unless told, the last two groupings show means and the others ranges. `remainder` says
+    what `stratified` does with left-over records: `last` is Algorithm S4 as printed.
+    """
+
     grouping: Grouping = "hilbert"
     publish: Publishing | None = None  # None: as the grouping is known for
     remainder: Literal["central", "last"] = "central"  # of `stratified`: `last` is Algorithm S4 as printed

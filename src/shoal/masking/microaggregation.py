@@ -32,6 +32,13 @@ from shoal.privacy.model import PrivacyModel
 
 @dataclass(frozen=True)
 class Microaggregated:
+    """Each value gives way to the centre of a group of at least `k` records that are alike.
+
+    `by` is `mdav`, `mdav+` (less squared error) or `individual` (each attribute by itself). The attributes of each of
+    `subsets` are grouped apart from the others. Distances are in standard deviations (`sigma`) or ranges. `whole`
+    keeps integers whole, `clamp` keeps values within stated domains.
+    """
+
     k: int = 5
     by: Literal["mdav", "mdav+", "individual"] = "mdav"
     subsets: tuple[tuple[str, ...], ...] = ()  # attributes that are grouped together, apart from the others

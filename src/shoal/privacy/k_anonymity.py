@@ -15,6 +15,8 @@ from shoal.privacy.model import EquivalenceClasses, Verdict
 
 @dataclass(frozen=True)
 class KAnonymity:
+    """Every record shows the same in all quasi-identifiers as at least `k` - 1 others."""
+
     k: int
 
     name: ClassVar[str] = "k-anonymity"

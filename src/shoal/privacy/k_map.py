@@ -128,7 +128,11 @@ def reached(size: int, fraction: float, test: Test = "truncated-poisson", alpha:
 
 @dataclass(frozen=True)
 class KMap:
-    """Give `population`, a file or a frame, to count exactly, or the sampling `fraction` to infer."""
+    """Every class fits at least `k` people of the population.
+
+    Give `population`, a file or a frame, to count exactly, or the sampling `fraction` to infer: by `test`
+    `truncated-poisson` (D4), `poisson` (D3) or `individual` (D2), at the significance `alpha`.
+    """
 
     k: int
     fraction: float | None = None

@@ -20,6 +20,12 @@ from shoal.privacy.model import EquivalenceClasses, Verdict
 
 @dataclass(frozen=True)
 class LDiversity:
+    """Every class holds `l` well-represented values of a confidential attribute; of all of them if none is named.
+
+    `variant` is `distinct` (so many different values), `entropy` (as mixed as so many equally frequent ones) or
+    `recursive`: the most frequent value occurs less than `c` times as often as the l-th to last together.
+    """
+
     l: float  # noqa: E741 (the field's own letter)
     attribute: str | None = None  # None: every confidential attribute
     variant: Literal["distinct", "entropy", "recursive"] = "distinct"

@@ -35,6 +35,12 @@ def k_of_t(n: int, k: int, t: float) -> int:
 
 @dataclass(frozen=True)
 class TCloseness:
+    """In every class an attribute is distributed within `t` of the whole table, by earth mover's distance.
+
+    Of every confidential attribute if none is named. `distance` is `ordered` (values on a line), `equal` (all equally
+    far) or `auto`, by the attribute's kind.
+    """
+
     t: float
     attribute: str | None = None  # None: every confidential attribute
     distance: Literal["auto", "ordered", "equal"] = "auto"  # auto: equal for nominal attributes, otherwise ordered

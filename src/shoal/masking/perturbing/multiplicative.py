@@ -45,6 +45,14 @@ Scale = Literal["range", "none"]
 
 @dataclass(frozen=True)
 class MultipliedNoise:
+    """Every value times a random factor near one, after which means and variances are restored.
+
+    `s` is the deviation of the factors and `f` how far from 1 they are centred; the `sign` is drawn for each `cell`,
+    once a `record`, or not at all. The `noise` is `truncated`, `normal` or `uniform`; `restore` is `marginal`,
+    `covariance` or `none`; values count from their least (`scale` is `range`) or from zero. `whole` keeps integers
+    whole, `clamp` keeps values within stated domains.
+    """
+
     s: float = 0.1  # standard deviation of the noise, and where it is truncated; half the width if uniform
     f: float = 0.0  # how far from 1 the factors are centred
     sign: Sign = "cell"

@@ -35,6 +35,12 @@ from shoal.privacy.model import PrivacyModel
 
 @dataclass(frozen=True)
 class AddedNoise:
+    """Normal noise of variance `gamma` times each attribute's own, added to every value.
+
+    `correlated` gives it the covariance of the data, so that correlations stay; `keep_moments` shrinks the result to
+    the original means and covariances. `whole` keeps integers whole, `clamp` keeps values within stated domains.
+    """
+
     gamma: float = 0.1  # variance of the noise, as a share of the attribute's
     correlated: bool = True
     keep_moments: bool = False

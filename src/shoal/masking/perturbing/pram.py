@@ -22,6 +22,8 @@ from shoal.privacy.model import PrivacyModel
 
 @dataclass(frozen=True)
 class Pram:
+    """Each category is drawn anew with probability `p` from the attribute's own distribution."""
+
     p: float = 0.2  # with which probability a category is drawn anew
 
     name: ClassVar[str] = "pram"

@@ -33,6 +33,11 @@ from shoal.privacy.model import PrivacyModel
 
 @dataclass(frozen=True)
 class Resampling:
+    """Each value gives way to the mean of values of its rank in samples drawn with replacement.
+
+    `weight` is what one sample counts in that mean: 0.2 are five samples. `whole` keeps integers whole.
+    """
+
     weight: float = 0.2  # of one sample in the mean: 1/t of t samples
     whole: bool = False
 

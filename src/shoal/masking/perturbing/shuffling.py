@@ -42,6 +42,11 @@ from shoal.privacy.model import PrivacyModel
 
 @dataclass(frozen=True)
 class Shuffling:
+    """Values are dealt out anew by the ranks of records drawn from a model of how attributes go together.
+
+    `p` is the share of what the other columns do not explain that is drawn anew; 1 is the method as published.
+    """
+
     p: float = 0.5  # share of the residual's variance that is drawn anew
 
     name: ClassVar[str] = "shuffling"

@@ -31,6 +31,12 @@ from shoal.privacy.model import PrivacyModel
 
 @dataclass(frozen=True)
 class RankSwapping:
+    """Values change places with others of near rank, attribute by attribute: every distribution stays.
+
+    Two swapped values are at most `p` times the number of records apart. Ranks are visited in `random` or, as first
+    published, in `ascending` order.
+    """
+
     p: float = 0.1  # how far apart two swapped values may stand, as a share of the records
     order: Literal["random", "ascending"] = "random"
 

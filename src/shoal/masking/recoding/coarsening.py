@@ -30,7 +30,11 @@ Mode = Literal["labels", "width"]
 
 @dataclass(frozen=True)
 class Coarsened:
-    """`resolution` is the number of intervals, one for all attributes or one for each that is named."""
+    """Each attribute by itself into a fixed number of intervals; it promises nothing.
+
+    `resolution` is the number of intervals, one for all attributes or one for each that is named. `mode` cuts the
+    distinct values into runs (`labels`) or the domain into equal lengths (`width`).
+    """
 
     resolution: int | dict[str, int] = 8
     mode: Mode = "labels"

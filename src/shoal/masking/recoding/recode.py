@@ -50,6 +50,13 @@ class Optimum:
 
 @dataclass(frozen=True)
 class GlobalRecoding:
+    """One level of each hierarchy, the same for all records: the cheapest that keeps the promise, proven.
+
+    `cost` is `loss`, `discernibility`, `average-class-size`, `precision` or `entropy`; `mean` of `loss` is `geometric`
+    or `arithmetic`. `seconds` stops the search early, with a note on what is not proven; `local` recodes each record
+    as finely as it has company; `levels` takes one node and searches nothing.
+    """
+
     cost: Cost = "loss"
     mean: Mean = "geometric"  # of the attributes' losses
     seconds: float | None = None  # give the best found so far after that time

@@ -81,7 +81,10 @@ TABLE_S3 = (
 
 @dataclass(frozen=True)
 class SafeHarbor:
-    """Masks by `ladder`, or by Table S3's; steps on attributes that the table lacks are skipped."""
+    """Unique records masked step by step, in a fixed order; it promises nothing.
+
+    By `ladder`, or by Table S3's; steps on attributes that the table lacks are skipped.
+    """
 
     ladder: Sequence[Step] | None = None
 
