@@ -8,6 +8,7 @@ own. Distances live on positions divided by sigma (paper 1, Eq. 2; SPEC 1.5).
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +27,18 @@ _TABLE = 1 << 22  # integers that span less are coded by a look-up table, others
 
 
 @dataclass(frozen=True)
+class Whole:
+    """What the whole table says of one attribute, where the records at hand are only a part of it."""
+
+    values: pl.Series | None  # all of them in order; None: too many to list
+    counts: npt.NDArray[np.int64]  # value -> records
+    missing: int  # records without a value
+    sigma: float = 0.0  # this and the ends only where the values are not listed
+    least: float = 0.0
+    greatest: float = 0.0
+
+
+@dataclass(frozen=True)
 class Coded:
     """One attribute as arrays."""
 
@@ -33,7 +46,9 @@ class Coded:
     codes: npt.NDArray[np.int32]  # record -> code, MISSING where there is no value
     values: pl.Series  # code -> value
     positions: npt.NDArray[np.float64]  # code -> place on a line: the number, the day, the rank
-    counts: npt.NDArray[np.int64]  # code -> records
+    counts: npt.NDArray[np.int64]  # code -> records of the whole table
+    missing: int  # records of the whole table that have no value
+    unlisted: Whole | None = None  # where the codes list only a part's values: what is known of the whole
 
     @property
     def name(self) -> str:
@@ -46,6 +61,8 @@ class Coded:
     @cached_property
     def sigma(self) -> float:
         """Sample standard deviation; for nominal values its analogue sqrt((1 - sum p^2) / 2) (SPEC 1.5)."""
+        if self.unlisted is not None:
+            return self.unlisted.sigma
         n = int(self.counts.sum())
         if n < 2:
             return 0.0
@@ -63,6 +80,8 @@ class Coded:
         if len(self.positions) == 0:
             return 0.0, 0.0
         low, high = float(self.positions[0]), float(self.positions[-1])
+        if self.unlisted is not None:
+            low, high = self.unlisted.least, self.unlisted.greatest
         domain = self.attribute.domain
         if domain and self.attribute.kind in (Kind.NUMERIC, Kind.DATE):
             line = pl.Float64 if self.values.dtype.is_numeric() else self.values.dtype
@@ -89,13 +108,26 @@ class Coded:
             return np.append(np.zeros(len(self.positions)), self.attribute.weight)
         return np.append(self.positions, high + (high - low)) * self.scale * self.attribute.weight
 
+    def from_least(self) -> npt.NDArray[np.float32]:
+        """code -> standardised place counted from the least, in single precision; missing is the last.
+
+        So single precision tells large numbers apart; and no weight or domain, however odd, leaves what can be squared.
+        """
+        places = self.places()
+        least = places.min()
+        if self.unlisted is not None:
+            least = self.unlisted.least * self.scale * self.attribute.weight
+        from_least: npt.NDArray[np.float64] = np.nan_to_num(places - least, posinf=_FAR)
+        return np.minimum(from_least, _FAR).astype(np.float32)
+
 
 @dataclass(frozen=True)
 class Microdata:
-    """A Polars frame, its schema, and the encoded attributes."""
+    """A Polars frame, its schema, and the encoded attributes; `whole` where it is only a part of a table."""
 
     frame: pl.DataFrame
     schema: Schema
+    whole: Mapping[str, Whole] | None = None
 
     @cached_property
     def coded(self) -> dict[str, Coded]:
@@ -106,11 +138,12 @@ class Microdata:
 
     def __getitem__(self, name: str) -> Coded:
         if name not in self.coded:
-            self.coded[name] = encode(self.frame[name], self.schema[name])
+            whole = self.whole[name] if self.whole and name in self.whole else None
+            self.coded[name] = encode(self.frame[name], self.schema[name], whole)
         return self.coded[name]
 
     def take(self, records: npt.NDArray[np.int64]) -> Microdata:
-        """The table of only these records."""
+        """The table of only these records, as a whole of its own."""
         return Microdata(self.frame[records], self.schema)
 
     @cached_property
@@ -119,38 +152,45 @@ class Microdata:
             return list(pool.map(self.__getitem__, self.schema.quasi_identifiers))
 
     def rows(self) -> npt.NDArray[np.float32]:
-        """The quasi-identifiers as one row-major matrix of standardised places, each counted from its least.
-
-        So single precision tells large numbers apart; and no weight or domain, however odd, leaves what can be squared.
-        """
+        """The quasi-identifiers as one row-major matrix of standardised places, each counted from its least."""
         matrix = np.empty((len(self), len(self.quasi)), np.float32)
 
         def fill(j: int) -> None:
-            places = self.quasi[j].places()
-            from_least = np.nan_to_num(places - places.min(), posinf=_FAR)
-            matrix[:, j] = np.minimum(from_least, _FAR).astype(np.float32)[self.quasi[j].codes]
+            matrix[:, j] = self.quasi[j].from_least()[self.quasi[j].codes]
 
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(fill, range(len(self.quasi))))
         return matrix
 
+    def least(self) -> npt.NDArray[np.float32]:
+        """The least place of each quasi-identifier that occurs in the whole table."""
 
-def encode(column: pl.Series, attribute: Attribute) -> Coded:
-    """The column's values as codes, ordered as its kind asks."""
+        def of(coded: Coded) -> float:
+            occurring = np.append(coded.counts > 0, coded.missing > 0)
+            return 0.0 if coded.unlisted is not None else float(coded.from_least()[occurring].min(initial=_FAR))
+
+        return np.array([of(coded) for coded in self.quasi], np.float32)
+
+
+def encode(column: pl.Series, attribute: Attribute, whole: Whole | None = None) -> Coded:
+    """The column's values as codes, ordered as its kind asks; the codes of the whole table where that is known."""
+    listed = None if whole is None else whole.values
     if attribute.kind in (Kind.NUMERIC, Kind.DATE):
-        codes, values, counts = _code_numbers(column, attribute)
+        column = _on_a_line(column, attribute)
+        codes, values, counts = _code_numbers(column) if listed is None else _code_listed(column, listed)
         positions = _physical(values).cast(pl.Float64).to_numpy()
     else:
-        codes, values = _code_categories(column, attribute)
-        positions = np.arange(len(values), dtype=np.float64)
+        codes, values = _code_categories(column, attribute, listed)
         counts = np.bincount(codes[codes >= 0], minlength=len(values))
-    return Coded(attribute, codes, values, positions, counts)
+        positions = np.arange(len(values), dtype=np.float64)
+    if whole is None:
+        return Coded(attribute, codes, values, positions, counts, int(np.count_nonzero(codes == MISSING)))
+    counts = whole.counts if listed is not None else counts
+    return Coded(attribute, codes, values, positions, counts, whole.missing, whole if listed is None else None)
 
 
-def _code_numbers(
-    column: pl.Series, attribute: Attribute
-) -> tuple[npt.NDArray[np.int32], pl.Series, npt.NDArray[np.int64]]:
-    """record -> code, code -> value, code -> records."""
+def _on_a_line(column: pl.Series, attribute: Attribute) -> pl.Series:
+    """Numbers of 64 bits or times, NaN as missing; refused where they are none."""
     if column.dtype in (pl.Duration, pl.Time) or not (column.dtype.is_numeric() or column.dtype.is_temporal()):
         raise InputError(
             f"Column {column.name!r} is declared {attribute.kind} but holds {column.dtype}: "
@@ -174,16 +214,36 @@ def _code_numbers(
                 f"Column {column.name!r} holds whole numbers of more than 64 bits: declare it nominal, or leave it out."
             )
         column = narrow
+    return column
+
+
+Codes = tuple[npt.NDArray[np.int32], pl.Series, npt.NDArray[np.int64]]  # record -> code, code -> value, code -> records
+
+
+def _code_numbers(column: pl.Series) -> Codes:
     physical = _physical(column)
     present = physical.drop_nulls() if physical.null_count() else physical
     if len(present) == 0:
         return np.full(len(column), MISSING, np.int32), column.clear(), np.zeros(0, np.int64)
     codes, distinct, counts = code_numbers(present.to_numpy(), column.dtype.is_integer() or column.dtype.is_temporal())
-    if len(present) < len(column):
-        found = codes
-        codes = np.full(len(column), MISSING, np.int32)
-        codes[physical.is_not_null().to_numpy()] = found
-    return codes, pl.Series(column.name, distinct, dtype=physical.dtype).cast(column.dtype), counts
+    values = pl.Series(column.name, distinct, dtype=physical.dtype).cast(column.dtype)
+    return _with_missing(codes, physical), values, counts
+
+
+def _code_listed(column: pl.Series, values: pl.Series) -> Codes:
+    """All values are known beforehand."""
+    physical = _physical(column)
+    found = np.searchsorted(_physical(values).to_numpy(), physical.drop_nulls().to_numpy()).astype(np.int32)
+    return _with_missing(found, physical), values, np.bincount(found, minlength=len(values))
+
+
+def _with_missing(found: npt.NDArray[np.int32], column: pl.Series) -> npt.NDArray[np.int32]:
+    """The codes of the values that are there, as codes of all records."""
+    if len(found) == len(column):
+        return found
+    codes = np.full(len(column), MISSING, np.int32)
+    codes[column.is_not_null().to_numpy()] = found
+    return codes
 
 
 def code_numbers(
@@ -204,10 +264,15 @@ def code_numbers(
     return codes, distinct, np.bincount(codes, minlength=len(distinct))
 
 
-def _code_categories(column: pl.Series, attribute: Attribute) -> tuple[npt.NDArray[np.int32], pl.Series]:
+def _code_categories(
+    column: pl.Series, attribute: Attribute, listed: pl.Series | None = None
+) -> tuple[npt.NDArray[np.int32], pl.Series]:
+    """`listed` are all categories where they are known beforehand, and no order of them is declared."""
     if (hierarchy := attribute.hierarchy) is not None:
         return hierarchy.encode(column, missing_to_top=hierarchy.open), hierarchy.leaf_values.alias(column.name)
     order = declared_order(column, attribute)
+    if order is None:
+        order = listed
     text = column.cast(pl.String) if column.dtype != pl.String else column
     if order is None:
         found = column.unique().drop_nulls().sort()

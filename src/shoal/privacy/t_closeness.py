@@ -69,7 +69,8 @@ class TCloseness:
         assert coded is not None
         occurring = np.append(coded.counts > 0, True)  # the last for missing, to which the code -1 leads
         codes = (np.cumsum(occurring) - 1).astype(np.int32)[coded.codes]
-        counts = np.bincount(codes)
+        counts = np.append(coded.counts, coded.missing)
+        counts = counts[counts > 0]
         distance = ordered_distances if self.ordered(coded.attribute.kind) else equal_distances
         return np.asarray(distance(codes, order, starts, counts / counts.sum()))
 

@@ -18,34 +18,47 @@ _SMALL = 16  # larger classes are cut by bounds of their loss and left as they a
 _PASSES = 1  # of dividing neighbours anew; a second gains 2 to 3 % for a tenth more time
 
 
-def hilbert_order(rows: npt.NDArray[np.float32]) -> npt.NDArray[np.int64]:
+def hilbert_order(rows: npt.NDArray[np.float32], low: npt.NDArray[np.float32] | None = None) -> npt.NDArray[np.int64]:
     """Records along a Hilbert curve through the standardised attributes; ties by position."""
-    from shoal.kernels.hilbert import hilbert_keys, least
     from shoal.kernels.sorting import argsort_keys
+
+    order: npt.NDArray[np.int64] | None = None
+    for word in hilbert_words(rows, low)[::-1]:
+        order = argsort_keys(word, order)
+    assert order is not None
+    return order
+
+
+def hilbert_words(rows: npt.NDArray[np.float32], low: npt.NDArray[np.float32] | None = None) -> npt.NDArray[np.uint64]:
+    """Each record's place on the curve, in 64-bit words, the most significant first; the grid begins at `low`."""
+    from shoal.kernels.hilbert import hilbert_keys, least
     from shoal.kernels.threads import in_blocks
 
     n, m = rows.shape
     bits = min(8, max(4, 64 // m))
     # Eight sigma keep full resolution, long tails share the last cell: they must not blur the bulk.
     steps = np.full(m, min(16.0, 2**bits / 8), np.float32)
-    low = least(rows)
+    low = least(rows) if low is None else low
     keys = np.empty((-(-m * bits // 64), n), np.uint64)
     in_blocks(n, 1 << 17, lambda a, b: hilbert_keys(rows[a:b], low, steps, bits, keys[:, a:b]))
-    order: npt.NDArray[np.int64] | None = None
-    for word in keys[::-1]:
-        order = argsort_keys(word, order)
-    assert order is not None
-    return order
+    return keys
 
 
 def zero_distance_order(microdata: Microdata) -> npt.NDArray[np.int64]:
     """Records by their distance (Eq. 2) to the record of zeros, ties by position (Algorithm S2, line 1)."""
-    from shoal.kernels.sorting import argsort_keys, float_keys
+    from shoal.kernels.sorting import argsort_keys
+
+    return argsort_keys(zero_distance_keys(microdata))
+
+
+def zero_distance_keys(microdata: Microdata) -> npt.NDArray[np.uint64]:
+    """The distances as numbers that sort alike."""
+    from shoal.kernels.sorting import float_keys
 
     squares = np.zeros(len(microdata))
     for coded in microdata.quasi:
         squares += (coded.places() ** 2)[coded.codes]
-    return argsort_keys(float_keys(np.sqrt(squares)))
+    return float_keys(np.sqrt(squares))
 
 
 def runs(order: npt.NDArray[np.int64], k: int) -> Partition:
@@ -74,7 +87,7 @@ def optimal(rows: npt.NDArray[np.float32], order: npt.NDArray[np.int64], k: int)
 def hilbert(microdata: Microdata, k: int) -> Partition:
     """Our default grouping."""
     rows = microdata.rows()
-    return optimal(rows, hilbert_order(rows), k)
+    return optimal(rows, hilbert_order(rows, microdata.least()), k)
 
 
 def zero_distance(microdata: Microdata, k: int) -> Partition:
