@@ -50,16 +50,23 @@ class Run:
 Shoal = Callable[..., Run]
 
 
-@pytest.fixture
-def shoal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Shoal:
-    def command(*words: str | Path) -> Run:
-        monkeypatch.setattr(sys, "argv", ["shoal", *map(str, words)])
-        capsys.readouterr()
+def run_command(*words: str | Path) -> int:
+    """A command's exit code, what it prints left where it goes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["shoal", *map(str, words)])
         with pytest.raises(SystemExit) as stop:
             run()
+    assert stop.value.code is None or isinstance(stop.value.code, int)
+    return stop.value.code or 0
+
+
+@pytest.fixture
+def shoal(capsys: pytest.CaptureFixture[str]) -> Shoal:
+    def command(*words: str | Path) -> Run:
+        capsys.readouterr()
+        code = run_command(*words)
         printed = capsys.readouterr()
-        assert stop.value.code is None or isinstance(stop.value.code, int)
-        return Run(stop.value.code or 0, printed.out, printed.err)
+        return Run(code, printed.out, printed.err)
 
     return command
 

@@ -179,7 +179,7 @@ def anonymize(
         raise InputError("--incremental goes on from earlier releases: name their --ledger.")
     if book is not None:
         chosen = opt_ledger.without_subject(chosen, book.subject)
-        text = [*(text or []), book.subject]  # a subject is known by what stands there, not by a number it reads as
+        text = [*(text or []), opt.quoted(book.subject)]  # known by what stands there, not by a number it reads as
         seed = seed if seed is not None else randbits(63)  # the ledger keeps it
     said = opt_split.beforehand(chosen)
     for sentence in said:

@@ -117,7 +117,7 @@ def compare(
             table = opt.read(source, delimiter, encoding, decimal, text)
             chosen = opt.make_policy(policy, attributes, kinds=kind)
             if not chosen.quasi_identifiers:
-                chosen = opt.make_policy(chosen, table.columns)
+                chosen = opt.make_policy(chosen, quasi_identifiers=tuple(table.columns))
             found = run(
                 table, chosen, named, at_risk=at_risk, at_utility=at_utility, risk=risk, utility=utility, also=others,
                 runs=runs, seed=seed, frontier=frontier, cache=kept, progress=step,
@@ -125,7 +125,9 @@ def compare(
             step("releasing the best" if best else "done")
             release = found.release(table).write(output) if output is not None else None
     except KeyboardInterrupt:
-        say("Interrupted. " + (f"What was measured is kept in {kept}: ask again to go on." if kept else ""))
+        if kept is None:
+            raise
+        say(f"Interrupted. What was measured is kept in {kept}: ask again to go on.")
         raise typer.Exit(130) from None
     if plot is not None:
         write_plot(found.plot(), plot)

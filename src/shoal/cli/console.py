@@ -12,13 +12,16 @@ from rich.console import Console
 
 out = Console()
 err = Console(stderr=True)
+_LONGEST = 86_400.0  # seconds: the slowest stages count, too
 
 
 def show(result: Any, as_json: bool) -> None:
     """A result as JSON on standard output, or as a table."""
     if as_json:
         content = result if isinstance(result, dict) else result.to_dict()
-        print(json.dumps(content, ensure_ascii=False, default=float))
+        print(
+            json.dumps(content, ensure_ascii=False, default=lambda value: value.item())
+        )  # NumPy's own, as what they are
     else:
         out.print(result)
 
@@ -30,19 +33,24 @@ def say(sentence: str) -> None:
 
 @contextmanager
 def stages(title: str, total: int) -> Iterator[Callable[[str], None]]:
-    """A bar that moves with each named stage of long work; silent when not on a terminal."""
+    """A bar that moves as each named stage of long work begins, with the time left; silent when not on a terminal.
+
+    The last stage named is the end. What is left is foretold from all stages so far, however long they took.
+    """
     if not sys.stderr.isatty():
         yield lambda stage: None
         return
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("{task.fields[title]}"),
         BarColumn(30),
         TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
         TextColumn("{task.description}"),
     )
-    with Progress(*columns, console=err, transient=True) as progress:
+    with Progress(*columns, console=err, transient=True, speed_estimate_period=_LONGEST) as progress:
         task = progress.add_task("starting", total=total, title=title)
 
         def step(stage: str) -> None:

@@ -98,7 +98,7 @@ def build(
     as_json: opt.Json = False,
 ) -> None:
     """Build the hierarchy of a column and write it."""
-    from shoal.cli.console import say
+    from shoal.cli.console import say, stages
     from shoal.cli.console import show as put
     from shoal.data.build_hierarchy import build as make
     from shoal.data.files import same_file
@@ -122,9 +122,14 @@ def build(
         raise InputError(f"Choose one of {', '.join(ways)}. Got {' and '.join(chosen) or 'none'} instead.")
     if same_file(source, output):
         raise InputError(f"The output {str(output)!r} is the input: choose another name, the input is never changed.")
-    values = _column(opt.read(source, delimiter, encoding, decimal, text), column)
-    hierarchy = make(next(iter(chosen.values())), values, column)
-    write_hierarchy(hierarchy, output)
+    with stages("hierarchy", 4) as step:
+        step("reading")
+        values = _column(opt.read(source, delimiter, encoding, decimal, text), column)
+        step("building")
+        hierarchy = make(next(iter(chosen.values())), values, column)
+        step("writing")
+        write_hierarchy(hierarchy, output)
+        step("done")
     say(f"Written to {output}.")
     put(_facts(hierarchy) if as_json else _levels(hierarchy), as_json)
 
@@ -149,16 +154,21 @@ def check(
     as_json: opt.Json = False,
 ) -> None:
     """Judge a hierarchy: exit code 0 if it is a tree that lists every value, 2 if not."""
-    from shoal.cli.console import out
+    from shoal.cli.console import out, stages
     from shoal.cli.console import show as put
     from shoal.data.hierarchy import read_hierarchy
 
-    hierarchy = read_hierarchy(file, column or file.stem)
-    facts = _facts(hierarchy)
-    if data is not None:
-        values = _column(opt.read(data, delimiter, encoding, decimal, text), column or file.stem)
-        hierarchy.encode(values)
-        facts |= {"records": len(values), "missing": values.null_count()}
+    with stages("check", 4) as step:
+        step("reading the hierarchy")
+        hierarchy = read_hierarchy(file, column or file.stem)
+        facts = _facts(hierarchy)
+        if data is not None:
+            step("reading the table")
+            values = _column(opt.read(data, delimiter, encoding, decimal, text), column or file.stem)
+            step("looking up its values")
+            hierarchy.encode(values)
+            facts |= {"records": len(values), "missing": values.null_count()}
+        step("done")
     if as_json:
         put(facts, as_json)
         return

@@ -10,7 +10,19 @@ import sys
 
 import typer
 
-from shoal.cli import anonymize, compare, hierarchy, measure, profile, releases, sample, scenario, study, transactions
+from shoal.cli import (
+    anonymize,
+    compare,
+    hierarchy,
+    measure,
+    profile,
+    releases,
+    sample,
+    scenario,
+    schema,
+    study,
+    transactions,
+)
 
 app = typer.Typer(
     name="shoal",
@@ -39,7 +51,9 @@ def _root(
     pass
 
 
-for group in (sample, profile, scenario, hierarchy, anonymize, measure, compare, transactions, releases, study):
+for group in (
+    sample, profile, scenario, hierarchy, anonymize, measure, compare, transactions, releases, study, schema,
+):  # fmt: skip
     group.register(app)
 
 
@@ -55,6 +69,8 @@ def run() -> None:
         _stop(str(error), error.exit_code)
     except MemoryError:
         _stop("There is not enough memory for this table: use a machine with more, or fewer columns.", 2)
+    except (KeyboardInterrupt, typer.Abort):
+        _stop("Interrupted before it was done: no unfinished file was left.", 128 + signal.SIGINT)
     except Exception as error:
         if hasattr(error, "format_message"):  # a wrong option, as Click words it
             _stop(error.format_message(), 2)

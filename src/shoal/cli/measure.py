@@ -70,15 +70,17 @@ def risk(
         raise InputError("--measures compare a released table with its original: give both --original and --measures.")
     groups = _groups(group)
     chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, groups=groups or None)
-    with stages("risk", 3) as step:
+    with stages("risk", 4 + (original is not None)) as step:
         step("reading")
         table = opt.read(source, delimiter, encoding, decimal, text)
-        step("measuring")
+        step("counting who is unique")
         result = assess(table, chosen, when=when or ())
         schema = chosen.schema(table, released=True)
+        step("thinking as an intruder")
         intruders = scenarios(table, schema, population=population, fraction=fraction, threshold=threshold)
         asked = None
         if original is not None:
+            step("measuring beside the original")
             before = opt.read(original, delimiter, encoding, decimal, text)
             asked = measured(before, table, chosen, "risk", opt.split(measures), paired=paired or None)
         step("done")
@@ -134,7 +136,7 @@ def utility(
     from shoal.cli.console import show, stages
 
     chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, hierarchies=hierarchies)
-    with stages("utility", 3) as step:
+    with stages("utility", 3 + (measures is not None)) as step:
         step("reading")
         before = opt.read(original, delimiter, encoding, decimal, text)
         after = opt.read(masked, delimiter, encoding, decimal, text)
@@ -142,6 +144,7 @@ def utility(
         result = assess(before, after, chosen, paired=paired or None)
         asked = None
         if measures is not None:
+            step("taking the measures named")
             asked = measured(before, after, chosen, "utility", opt.split(measures), paired=paired or None)
         step("done")
     if as_json and asked:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -100,8 +101,20 @@ Text = Annotated[
 
 
 def split(values: list[str] | None) -> list[str]:
-    """`--quasi a,b --quasi c` gives a, b and c."""
-    return [name.strip() for value in values or [] for name in value.split(",") if name.strip()]
+    """`--quasi a,b --quasi c` gives a, b and c; a name with a comma is quoted as in CSV: `'"age, years",sex'`."""
+    from shoal.errors import InputError
+
+    try:
+        rows = [row for value in values or [] for row in csv.reader([value], skipinitialspace=True, strict=True)]
+    except csv.Error:
+        listed = " ".join(values or [])
+        raise InputError(f"{listed!r} is not a list of names: quote them as in CSV, '\"age, years\",sex'.") from None
+    return [name.strip() for row in rows for name in row if name.strip()]
+
+
+def quoted(name: str) -> str:
+    """The name as a list of one."""
+    return '"' + name.replace('"', '""') + '"'
 
 
 def read(

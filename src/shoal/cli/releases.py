@@ -33,7 +33,9 @@ def register(app: typer.Typer) -> None:
     "list",
     epilog="""Examples:
 
-shoal releases list --ledger ledger.db""",
+shoal releases list --ledger ledger.db
+
+shoal releases list --ledger ledger.db --json""",
 )
 def list_(ledger: LedgerFile, as_json: opt.Json = False) -> None:
     """What the ledger holds, the first release first."""
@@ -105,7 +107,7 @@ def audit(
         else:
             if len(files or []) < 2:
                 raise InputError("One release alone is judged by shoal check: name at least two files.")
-            named = [*(text or []), *([key] if key else [])]
+            named = [*(text or []), *([opt.quoted(key)] if key else [])]
             tables = {path: opt.read(path, delimiter, encoding, decimal, named) for path in files or []}
             step("judging")
             chosen = opt.make_policy(policy, quasi, confidential, None, None, kind)
@@ -166,7 +168,9 @@ def _need_quasi(names: Sequence[str]) -> None:
 @releases.command(
     epilog="""Examples:
 
-shoal releases add keyed.csv --ledger ledger.db --ledger-key key --subject id --quasi age,sex,zip --k 5"""
+shoal releases add keyed.csv --ledger ledger.db --ledger-key key --subject id --quasi age,sex,zip --k 5
+
+shoal releases add old.parquet --ledger ledger.db --ledger-key key --subject id --quasi age,sex --json"""
 )
 def add(
     source: Annotated[
@@ -182,7 +186,7 @@ def add(
     as_json: opt.Json = False,
 ) -> None:
     """Record a release that was made elsewhere: exit code 1 if it left somebody below k, recorded all the same."""
-    from shoal.cli.console import say, show
+    from shoal.cli.console import say, show, stages
     from shoal.privacy.check import classes_of
     from shoal.releases.ledger import Promised
     from shoal.releases.published import from_classes, need_columns
@@ -191,10 +195,15 @@ def add(
     _need_quasi(names)
     book = opt_ledger.open_ledger(ledger, subject, ledger_key)
     assert book is not None
-    table = opt.read(source, delimiter, encoding, None, [subject])
-    need_columns(source, table, names)
-    release = from_classes(source, book.digests(table), classes_of(table, names, {}), table)
-    found = book.add(release, Promised(k or 5), source)
+    with stages("add", 4) as step:
+        step("reading")
+        table = opt.read(source, delimiter, encoding, None, [opt.quoted(subject)])
+        need_columns(source, table, names)
+        step("finding its classes")
+        release = from_classes(source, book.digests(table), classes_of(table, names, {}), table)
+        step("judging it beside the others")
+        found = book.add(release, Promised(k or 5), source)
+        step("done")
     facts = {
         "records": table.height,
         "classes": release.shown.height,

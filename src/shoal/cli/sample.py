@@ -93,14 +93,20 @@ def regenerate(
     text: opt.Text = None,
 ) -> None:
     """Put plausible values in the place of masked ones, from published counts (Algorithm S1)."""
-    from shoal.cli.console import say
+    from shoal.cli.console import say, stages
     from shoal.data.files import write_table
     from shoal.masking.regenerate import read_counts
     from shoal.masking.regenerate import regenerate as fill
 
     opt.check_paths([source, counts], output)
-    table = opt.read(source, delimiter, encoding, decimal, text)
-    write_table(fill(table, read_counts(counts), seed=seed, rescale=rescale), output)
+    with stages("regenerate", 4) as step:
+        step("reading")
+        table = opt.read(source, delimiter, encoding, decimal, text)
+        step("drawing values")
+        filled = fill(table, read_counts(counts), seed=seed, rescale=rescale)
+        step("writing")
+        write_table(filled, output)
+        step("done")
     say(f"Written to {output}.")
 
 

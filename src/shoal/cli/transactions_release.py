@@ -185,7 +185,7 @@ def check(
     as_json: opt.Json = False,
 ) -> None:
     """Judge released histories: exit code 0 if nobody stands alone, 1 if somebody does."""
-    from shoal.cli.console import out, show
+    from shoal.cli.console import out, show, stages
     from shoal.errors import InputError, require
     from shoal.transactions.k_m import rare_set
     from shoal.transactions.release import alike
@@ -193,17 +193,23 @@ def check(
     known = _known_goods(k, m)
     if known is None and min_size is None:
         raise InputError("Say what was promised: --min-size, or --k and --m.")
-    histories = _read(source, baskets, customer, item, header=not no_header, delimiter=delimiter, encoding=encoding)
-    facts: dict[str, Any] = {"customers": len(histories.customers), "records": len(histories), "holds": True}
     if min_size is not None:
         require("the check", "min_size", min_size, "2 or more", holds=min_size >= 2)
-        facts["share_a_set"] = int(alike(histories).min())
-        facts["holds"] = facts["share_a_set"] >= min_size
-    if known is not None:
-        rare = rare_set(histories, *known)
-        facts["rare_goods"] = list(rare.goods) if rare else []
-        facts["baskets_with_them"] = rare.baskets if rare else None
-        facts["holds"] &= rare is None
+    with stages("check", 4) as step:
+        step("reading")
+        histories = _read(source, baskets, customer, item, header=not no_header, delimiter=delimiter, encoding=encoding)
+        facts: dict[str, Any] = {"customers": len(histories.customers), "records": len(histories), "holds": True}
+        if min_size is not None:
+            step("comparing customers")
+            facts["share_a_set"] = int(alike(histories).min())
+            facts["holds"] = facts["share_a_set"] >= min_size
+        if known is not None:
+            step("counting goods known")
+            rare = rare_set(histories, *known)
+            facts["rare_goods"] = list(rare.goods) if rare else []
+            facts["baskets_with_them"] = rare.baskets if rare else None
+            facts["holds"] &= rare is None
+        step("done")
     if as_json:
         show(facts, as_json)
     else:
