@@ -148,6 +148,7 @@ class Policy(BaseModel):
         return cls(**choices)
 
     def to_toml(self) -> str:
+        """What differs from the defaults, as the text of a policy file."""
         import tomli_w
 
         return tomli_w.dumps(self.model_dump(exclude_defaults=True, exclude_none=True))

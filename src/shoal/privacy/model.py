@@ -23,7 +23,7 @@ from shoal.errors import InputError
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a model says of a finished release."""
+    """What a `model` says of a finished release: the level `asked` for, the one `achieved`, and whether it `holds`."""
 
     model: str
     asked: float
