@@ -9,7 +9,6 @@ never lowers the number singled out, which bounds the search. Missing is a value
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -24,9 +23,11 @@ import polars as pl
 from shoal.data.inference import infer_kind, suggest_role
 from shoal.data.schema import Kind, Role
 from shoal.errors import InputError
+from shoal.sheet import Chart, Sheet, as_figure, for_notebook, for_terminal
 
 if TYPE_CHECKING:
-    from rich.console import Group, JustifyMethod
+    from matplotlib.figure import Figure
+    from rich.console import Group
 
 VALUES_SEEN = 2_000  # distinct values an attribute's role is judged by
 SEARCH_ROWS = 100_000  # records the search for identifying sets looks at; the winners are counted on all
@@ -99,24 +100,23 @@ class Profile:
         return f"{_PREAMBLE}\n{lists}\n{_PROMISE}"
 
     def __rich__(self) -> Group:
-        from rich.box import SIMPLE_HEAD
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
-
-        def table(part: _Part) -> Table:
-            shown = Table(box=SIMPLE_HEAD, collapse_padding=True, pad_edge=False)
-            for header in part.headers:
-                justify: JustifyMethod = "right" if header in _NUMBERS else "left"
-                shown.add_column(header, justify=justify, overflow="fold", no_wrap=header in _SHORT)
-            for row in part.rows:
-                shown.add_row(*map(Text, row))
-            return shown
-
-        return Group(*(line for part in _parts(self) for line in (Text(part.title, style="bold"), table(part))))
+        return for_terminal(_sheets(self))
 
     def _repr_html_(self) -> str:
-        return "".join(f"<p><b>{html.escape(p.title)}</b></p>{_html_table(p)}" for p in _parts(self))
+        return for_notebook(_sheets(self))
+
+    def plot(self) -> Figure:
+        """How identifying each attribute is, and the best set of each size."""
+        first = sorted(self.attributes, key=lambda a: (-a.unique_share, -a.separation))
+        alone = {"singled out": [a.unique_share for a in first], "pairs told apart": [a.separation for a in first]}
+        sets = {", ".join(s.attributes): s.unique_share for s in self.identifying_sets}
+        sets["all but identifiers"] = self.uniques / self.records
+        return as_figure(
+            [
+                Chart("One attribute alone", [a.name for a in first], alone),
+                Chart("Records singled out by a few together", [*sets], {"singled out": [*sets.values()]}),
+            ]
+        )
 
 
 def profile(frame: object, *, sets: int = 5) -> Profile:
@@ -354,39 +354,27 @@ name = "grouped"
 """
 
 
-@dataclass(frozen=True)
-class _Part:
-    """One table of the profile as people see it."""
-
-    title: str
-    headers: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-_NUMBERS = ("Missing", "Distinct", "Unique", "Apart", "Singled out")
-_SHORT = (*_NUMBERS, "Kind", "Role")
-
-
-def _parts(found: Profile) -> tuple[_Part, _Part, _Part]:
+def _sheets(found: Profile) -> list[Sheet]:
     all_together = f"{found.uniques:,} of {found.records:,} records"
-    return (
-        _Part(
+    return [
+        Sheet(
             f"{found.records:,} records, {len(found.attributes)} attributes",
-            ("Attribute", "Kind", "Missing", "Distinct", "Unique", "Apart", "Role"),
+            ("Attribute", "Missing", "Distinct", "Unique", "Apart", "Kind", "Role"),
             tuple(map(_measures, found.attributes)),
+            numbers=4,
         ),
-        _Part("Why these roles", ("Role", "Reason", "Attributes"), tuple(_reasons(found.attributes))),
-        _Part(
+        Sheet("Why these roles", ("Role", "Reason", "Attributes"), tuple(_reasons(found.attributes)), numbers=0),
+        Sheet(
             f"What singles people out: all attributes together {all_together}. {found.search}",
             ("Attributes", "Singled out"),
             tuple((", ".join(s.attributes), _of(s.uniques, s.unique_share)) for s in found.identifying_sets),
         ),
-    )
+    ]
 
 
 def _measures(a: AttributeProfile) -> tuple[str, ...]:
     shares = (f"{a.unique_share:.1%}", f"{a.separation:.1%}")
-    return (a.name, a.kind, f"{a.missing:,}", f"{a.distinct:,}", *shares, _spoken(a.role))
+    return (a.name, f"{a.missing:,}", f"{a.distinct:,}", *shares, a.kind, _spoken(a.role))
 
 
 def _reasons(attributes: Iterable[AttributeProfile]) -> Iterator[tuple[str, str, str]]:
@@ -414,10 +402,3 @@ def _toml_list(key: str, attributes: Sequence[AttributeProfile]) -> str:
 def _toml_string(text: str) -> str:
     """JSON's strings are TOML's basic strings, but for the control character 7F."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _html_table(part: _Part) -> str:
-    head = "".join(f"<th>{html.escape(h)}</th>" for h in part.headers)
-    rows = ("".join(f"<td>{html.escape(cell)}</td>" for cell in row) for row in part.rows)
-    body = "".join(f"<tr>{row}</tr>" for row in rows)
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -30,8 +30,12 @@ from shoal.masking.publishing.private_mean import budget
 from shoal.policy import Policy
 from shoal.privacy.check import judge, refuse_broken, released_classes
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict
+from shoal.sheet import Chart, Sheet, as_figure, for_notebook, for_terminal
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from rich.console import Group
+
     from shoal.releases.ledger import Ledger, Promised
     from shoal.releases.published import Published
     from shoal.risk.measure import Risk
@@ -154,6 +158,15 @@ class Release(Draft):
 
         return information_loss(self.original, self.masked.columns, self.masked.kept)
 
+    @cached_property
+    def attribute_losses(self) -> dict[str, float]:
+        """What each quasi-identifier lost, in its own standard deviations."""
+        from shoal.utility.information_loss import attribute_loss
+
+        columns, kept = self.masked.columns, self.masked.kept
+        quasi = self.schema.quasi_identifiers
+        return {name: attribute_loss(self.original[name], columns[name], kept) for name in quasi}
+
     @property
     def certificate(self) -> dict[str, Any]:
         """What the public may know: nothing that the release does not show by itself."""
@@ -191,6 +204,45 @@ class Release(Draft):
             **self.masked.facts,
             "notes": list(self.notes),
         }
+
+    def __rich__(self) -> Group:
+        return for_terminal(self.sheets("Released"))
+
+    def _repr_html_(self) -> str:
+        return for_notebook(self.sheets("Released"), self.notes)
+
+    def sheets(self, title: str) -> list[Sheet]:
+        """As tables: what was released, and how it was judged."""
+        facts = [
+            ("records", f"{self.records:,}"),
+            ("suppressed", f"{self.suppressed:,}"),
+            ("classes", f"{len(self.sizes):,}"),
+            ("smallest class", f"{self.sizes.min():,}"),
+            ("information loss", f"{self.information_loss:.4f}"),
+            *((name.replace("_", " "), str(fact)) for name, fact in self.masked.facts.items() if name != "levels"),
+        ]
+        return [Sheet(title, ("", "value"), facts), judgement(self.verdicts)]
+
+    def plot(self) -> Figure:
+        """How large the classes are before and after, and what each attribute lost."""
+        from shoal.risk.classes import by_class_size
+        from shoal.risk.disclosure import expose
+
+        original = expose(self.original.frame, self.schema.quasi_identifiers)
+        labels, (after, before) = by_class_size(self.sizes, original.sizes)
+        losses = self.attribute_losses
+        worst = sorted(losses, key=lambda name: -losses[name])
+        return as_figure(
+            [
+                Chart("Records by the size of their class", labels, {"released": after, "original": before}),
+                Chart(
+                    "Loss by attribute, in standard deviations",
+                    worst,
+                    {"loss": [losses[name] for name in worst]},
+                    shares=False,
+                ),
+            ]
+        )
 
     def report(self, path: str | Path) -> None:
         """Writes the custodian's report, one self-contained page."""
@@ -317,6 +369,20 @@ def check(frame: Any, policy: Policy, *, original: Any = None, paired: bool = Fa
         counts = f"the original has {len(source.original):,} records, the release {table.height:,}"
         raise InputError(f"The tables cannot be paired: {counts}.")
     return judge(released_classes(table, schema, source), policy.promises(schema))
+
+
+def judgement(verdicts: Sequence[Verdict]) -> Sheet:
+    """Promise by promise, as a table."""
+    rows = [
+        (
+            verdict.model + (f" of {verdict.attribute}" if verdict.attribute else ""),
+            f"{verdict.asked:g}",
+            f"{verdict.achieved:.4g}",
+            "holds" if verdict.holds else "does not hold",
+        )
+        for verdict in verdicts
+    ]
+    return Sheet("Judged on what is shown", ("promise", "asked", "reached", ""), rows, numbers=2)
 
 
 def _read_back(path: Path, table: pl.DataFrame) -> pl.DataFrame | pl.LazyFrame:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.errors import InputError
-from shoal.risk.classes import class_risk, class_size_histogram, records_at_risk
+from shoal.risk.classes import by_class_size, class_risk, records_at_risk
 from tests.oracles import measures as oracle
 
 quickly = settings(max_examples=40, deadline=None)  # the first example may compile
@@ -50,9 +49,12 @@ def test_a_threshold_beyond_one_is_refused() -> None:
         records_at_risk(np.array([1]), 20)
 
 
-def test_histogram_counts_classes_and_records_of_each_size() -> None:
-    found = class_size_histogram(np.array([3, 1, 3, 1, 1, 8]))
-    assert found.equals(pl.DataFrame({"size": [1, 3, 8], "classes": [3, 2, 1], "records": [3, 6, 8]}))
+def test_records_are_counted_by_the_size_of_their_class() -> None:
+    labels, (before, after) = by_class_size(np.array([3, 1, 4, 1, 1]), np.array([10]))
+    assert labels == ["1 (unique)", "2", "3 to 4", "5 to 9", "10 to 19"]
+    assert before == [0.3, 0, 0.7, 0, 0]
+    assert after == [0, 0, 0, 0, 1]
+    assert by_class_size(np.array([10**6]))[0][-2:] == ["100 to 999", "1,000 and more"]
 
 
 def test_an_empty_table_has_no_risk() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -166,8 +165,7 @@ class Comparison:
         return Group(for_terminal(self._sheets()), *said)
 
     def _repr_html_(self) -> str:
-        said = "".join(f"<p>{html.escape(note)}</p>" for note in (*self._legend(), *self.notes))
-        return for_notebook(self._sheets()) + said
+        return for_notebook(self._sheets(), (*self._legend(), *self.notes))
 
     def _legend(self) -> list[str]:
         """What the columns are."""

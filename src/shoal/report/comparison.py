@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from shoal.data.files import atomic_write
 from shoal.errors import InputError
+from shoal.sheet import blank_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,9 +36,7 @@ class Line:
 
 def draw(lines: Sequence[Line], across: str, upwards: str, fixed: Mapping[str, float]) -> Figure:
     """`fixed` is the risk or the utility that all were brought to."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7.5, 5.0), layout="constrained")
+    figure = blank_figure(7.5, 5.0)
     axes = figure.add_subplot()
     for j, line in enumerate(lines):
         colour, mark = _COLOURS[j % len(_COLOURS)], _MARKS[j % len(_MARKS)]

@@ -18,7 +18,6 @@ from shoal.risk.classes import class_risk, records_at_risk
 from shoal.risk.disclosure import Exposure, Family, expose, value_family
 from shoal.risk.measure import Risk, assess_risk
 from shoal.utility.correlations import Correlations, correlations, place_masked, place_original
-from shoal.utility.information_loss import attribute_loss
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -56,7 +55,7 @@ def measure(release: Release) -> Findings:
         after=_risk_after(release, risk, after.sizes),
         sizes=(before.sizes, after.sizes),
         disclosed={name: _side_by_side(one, other) for name, one, other in values},
-        losses={name: attribute_loss(original[name], columns[name], kept) for name in quasi},
+        losses=release.attribute_losses,
         precisions={name: precision(columns[name]) for name in quasi},
         correlations=correlations(
             [place_original(original[name]) for name in quasi], [place_masked(columns[name]) for name in quasi]
@@ -85,6 +84,7 @@ def _risk_after(release: Release, before: Risk, sizes: npt.NDArray[np.int64]) ->
         records=records,
         uniques=0,
         classes=class_risk(sizes),
+        sizes=sizes,
         records_at_risk={limit: records_at_risk(sizes, limit) for limit in before.records_at_risk},
         attributes_known=tuple(replace(known, uniques=0, records=records) for known in before.attributes_known),
     )

@@ -7,15 +7,14 @@ from pathlib import Path
 import polars as pl
 
 from shoal.data.files import atomic_write, write_table
+from shoal.sheet import blank_figure
 
 
 def write_frontier(folder: Path, table: pl.DataFrame, cost: str, chosen: int) -> None:
     """`frontier.csv` and `frontier.png`; the node with so many suppressed records is marked."""
-    from matplotlib.figure import Figure
-
     folder.mkdir(parents=True, exist_ok=True)
     write_table(table, folder / "frontier.csv")
-    figure = Figure(figsize=(7.5, 4.5), layout="constrained")
+    figure = blank_figure(7.5, 4.5)
     axes = figure.add_subplot()
     share = table["share"].to_numpy() * 100
     axes.step(share, table["cost"].to_numpy(), where="post", color="#0b6e63", linewidth=2)

@@ -29,6 +29,7 @@ from shoal.report import words
 from shoal.report.distributions import Bars, Precision, distribution
 from shoal.report.findings import MOST, SAMPLE, Findings, measure
 from shoal.report.plots import Series, bars, heat_map, histogram, number, percent, text
+from shoal.risk.classes import by_class_size
 from shoal.utility.correlations import Correlations, place_masked, place_original
 from shoal.utility.discernibility import average_class_size, discernibility
 
@@ -221,30 +222,14 @@ def _least(risk: float) -> int:
     return int(np.ceil(1 / risk - 1e-9))
 
 
-_SIZES = (1, 2, 3, 5, 10, 20, 50, 100, 1000)
-
-
 def _class_sizes(findings: Findings) -> str:
-    before, after = (_shares_by_size(sizes) for sizes in findings.sizes)
-    last = int(np.flatnonzero(before + after).max(initial=0)) + 1
-    labels = [_size_label(least, below) for least, below in zip(_SIZES, [*_SIZES[1:], 0], strict=True)]
+    labels, (before, after) = by_class_size(*findings.sizes)
     return bars(
         "Records by the size of their class",
-        labels[:last],
-        _pair(before[:last], after[:last]),
+        labels,
+        _pair(before, after),
         caption="The larger the class, the more records an intruder cannot tell apart.",
     )
-
-
-def _shares_by_size(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    band = np.searchsorted(_SIZES, sizes, "right") - 1
-    return np.bincount(band, sizes, len(_SIZES)) / max(int(sizes.sum()), 1)
-
-
-def _size_label(least: int, below: int) -> str:
-    if below == least + 1:
-        return f"{least} (unique)" if least == 1 else str(least)
-    return f"{least} to {below - 1}" if below else f"{least:,} and more"
 
 
 def _known(findings: Findings) -> str:

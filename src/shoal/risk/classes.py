@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from shoal.errors import require
 
@@ -41,7 +40,21 @@ def records_at_risk(sizes: npt.NDArray[np.int64], threshold: float) -> int:
     return int(sizes[1 / sizes > threshold].sum())
 
 
-def class_size_histogram(sizes: npt.NDArray[np.int64]) -> pl.DataFrame:
-    """How many classes and records there are of each class size, the smallest first."""
-    size, classes = np.unique(sizes, return_counts=True)
-    return pl.DataFrame({"size": size, "classes": classes, "records": size * classes})
+_BANDS = (1, 2, 3, 5, 10, 20, 50, 100, 1_000)  # the least size of each
+
+
+def by_class_size(*tables: npt.NDArray[np.int64]) -> tuple[list[str], list[list[float]]]:
+    """Bands of class sizes up to the largest class; for each table the share of its records in classes of each band."""
+    shares = [
+        np.bincount(np.searchsorted(_BANDS, sizes, "right") - 1, sizes, len(_BANDS)) / max(int(sizes.sum()), 1)
+        for sizes in tables
+    ]
+    last = int(np.flatnonzero(np.sum(shares, axis=0)).max(initial=0)) + 1
+    labels = [_band(least, below) for least, below in zip(_BANDS, [*_BANDS[1:], 0], strict=True)]
+    return labels[:last], [share[:last].tolist() for share in shares]
+
+
+def _band(least: int, below: int) -> str:
+    if below == least + 1:
+        return f"{least} (unique)" if least == 1 else str(least)
+    return f"{least:,} to {below - 1:,}" if below else f"{least:,} and more"

@@ -13,12 +13,14 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from shoal.data.masked import MaskedColumn, read_cells
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError, did_you_mean
-from shoal.risk.classes import ClassRisk, class_risk, records_at_risk
+from shoal.risk.classes import ClassRisk, by_class_size, class_risk, records_at_risk
 from shoal.risk.disclosure import (
     Disclosure,
     DisclosureByValue,
@@ -29,9 +31,10 @@ from shoal.risk.disclosure import (
     single,
     value_family,
 )
-from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.sheet import Chart, Sheet, as_figure, for_notebook, for_terminal
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.console import Group
 
 THRESHOLDS = (0.33, 0.2, 0.09, 0.05)  # highest risks that custodians commonly accept: classes of 3, 5, 11, 20
@@ -74,6 +77,7 @@ class Risk:
     uniques_rule: str
     uniques_proven: bool  # otherwise some records count as unique because the search was cut short
     classes: ClassRisk
+    sizes: npt.NDArray[np.int64] = field(repr=False, compare=False)  # of the classes
     records_at_risk: Mapping[float, int]  # threshold -> records whose class gives a guess a better chance
     attribute_disclosure: tuple[Disclosure, ...] = ()
     disclosure_by_value: tuple[DisclosureByValue, ...] = field(default=(), compare=False)
@@ -121,6 +125,21 @@ class Risk:
     def _repr_html_(self) -> str:
         return for_notebook(_sheets(self))
 
+    def plot(self) -> Figure:
+        """How large the classes are, how often a guess is right, who is unique if only some attributes are known."""
+        labels, (shares,) = by_class_size(self.sizes)
+        chances = [f"{limit:.0%}" for limit in self.records_at_risk]
+        above = [records / max(self.records, 1) for records in self.records_at_risk.values()]
+        groups = [" + ".join(known.groups) for known in self.attributes_known]
+        uniques = [known.reidentification_risk for known in self.attributes_known]
+        return as_figure(
+            [
+                Chart("Records by the size of their class", labels, {"records": shares}),
+                Chart("Records that a guess finds more often than", chances, {"records": above}),
+                Chart("Unique records, if the intruder knows", groups, {"unique": uniques}),
+            ]
+        )
+
 
 def assess_risk(
     frame: pl.DataFrame,
@@ -155,6 +174,7 @@ def assess_risk(
         uniques_rule=FITTING if cells else EQUALITY,
         uniques_proven=all(uniques.proven for uniques in found.values()),
         classes=class_risk(exposure.sizes),
+        sizes=exposure.sizes,
         records_at_risk={threshold: records_at_risk(exposure.sizes, threshold) for threshold in THRESHOLDS},
         attribute_disclosure=tuple(map(single, exposure.families[: len(asked)])),
         disclosure_by_value=tuple(DisclosureByValue(name, family) for name, family in families),

@@ -1,0 +1,97 @@
+"""Results show themselves in a notebook: tables that escape what they show, and figures without pyplot."""
+
+from __future__ import annotations
+
+import sys
+from html.parser import HTMLParser
+
+import polars as pl
+import pytest
+
+from shoal import KAnonymity, Policy, Release, anonymize, profile
+from shoal.data.sample import discharges
+from shoal.sheet import MOST, Chart, Sheet, as_figure, for_notebook
+
+
+@pytest.fixture(scope="module")
+def release() -> Release:
+    policy = Policy(
+        quasi_identifiers=["age_yrs", "sex", "los"],
+        confidential=["charge"],
+        models=[KAnonymity(5)],
+        groups={"census": ("age_yrs", "sex")},
+        rest="insensitive",
+    )
+    return anonymize(discharges(300, seed=1), policy, seed=1)
+
+
+class Cells(HTMLParser):
+    """What the tables show, cell by cell, and which cells hold numbers."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.shown: list[str] = []
+        self.numbers: list[str] = []
+        self.tags: list[str] = []
+        self.css: str | None = None
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.css = dict(attributes).get("class")
+
+    def handle_data(self, data: str) -> None:
+        (self.numbers if self.css == "number" else self.shown).append(data)
+
+
+def test_a_sheet_is_escaped_and_its_numbers_stand_to_the_right() -> None:
+    page = for_notebook([Sheet("<t>", ("a", "b"), [("<script>", "1 & 2")]), Sheet("empty", ("a",), [])], ["so < so"])
+    cells = Cells(page)
+    assert "script" not in cells.tags
+    assert {"<t>", "<script>", "so < so"} <= set(cells.shown)
+    assert cells.numbers == ["b", "1 & 2"]
+    assert "empty" not in page
+
+
+def test_a_release_shows_what_was_released_and_how_it_was_judged(release: Release) -> None:
+    cells = Cells(release._repr_html_())
+    assert "holds" in cells.shown
+    assert {"300", f"{release.information_loss:.4f}", "5"} <= set(cells.numbers)
+
+
+def test_a_releases_figure_tells_class_sizes_and_losses(release: Release) -> None:
+    sizes, losses = release.plot().axes
+    assert [text.get_text() for text in sizes.get_legend().get_texts()] == ["released", "original"]
+    assert sum(bar.get_width() for bar in sizes.containers[0]) == pytest.approx(1)
+    assert {text.get_text() for text in losses.get_yticklabels()} == {"age_yrs", "sex", "los"}
+    assert losses.containers[0][0].get_width() == max(release.attribute_losses.values())
+
+
+def test_a_risks_figure_tells_class_sizes_and_who_is_unique(release: Release) -> None:
+    found = release.risk()
+    sizes, guesses, known = found.plot().axes
+    assert sizes.containers[0][0].get_width() == 0  # nobody is alone
+    assert guesses.containers[0][-1].get_width() == found.records_at_risk[0.05] / 300
+    assert [text.get_text() for text in known.get_yticklabels()] == ["census"]
+
+
+def test_a_profiles_figure_names_the_most_identifying_first() -> None:
+    found = profile(pl.DataFrame({"same": [1, 1, 1, 2], "own": [1.5, 2.5, 3.5, 4.5]}))
+    alone, together = found.plot().axes
+    assert [text.get_text() for text in alone.get_yticklabels()] == ["own", "same"]
+    assert together.containers[0][-1].get_width() == found.uniques / 4
+
+
+def test_a_figure_shows_itself_and_leaves_pyplot_alone(release: Release) -> None:
+    before = "matplotlib.pyplot" in sys.modules
+    assert release.plot()._repr_png_().startswith(b"\x89PNG")
+    assert ("matplotlib.pyplot" in sys.modules) is before
+
+
+def test_labels_are_no_formulas_and_long_charts_are_cut() -> None:
+    labels = ["price in $ and $x^{$", *map(str, range(MOST))]
+    figure = as_figure([Chart("many", labels, {"share": [0.5] * len(labels)}), Chart("none", [], {"share": []})])
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    assert len(axes.containers[0]) == MOST
+    assert axes.get_title("left") == f"many (first {MOST} of {MOST + 1})"
