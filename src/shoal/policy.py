@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import reprlib
 import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -183,17 +184,19 @@ class Policy(BaseModel):
         return {name: private_mean(name, domains[name], self.epsilon / len(names)) for name in names}
 
     def schema(  # type: ignore[override]  # pydantic's own of that name is deprecated
-        self, frame: pl.DataFrame, *, released: bool = False
+        self, frame: pl.DataFrame | Mapping[str, pl.Series], *, released: bool = False
     ) -> Schema:
         """Roles as chosen and kinds as chosen or inferred, for the columns of this table that have a role.
 
-        A released table shows no identifiers, nor what was left out.
+        A released table shows no identifiers, nor what was left out. A column may list each of its values once.
         """
-        roles = self._roles(frame, released)
-        named = [name for name in frame.columns if name in roles]
-        return Schema(tuple(self._attribute(frame[name], roles[name], released) for name in named))
+        columns = frame.to_dict() if isinstance(frame, pl.DataFrame) else frame
+        roles = self.roles(list(columns), released=released)
+        named = [name for name in columns if name in roles]
+        return Schema(tuple(self._attribute(columns[name], roles[name], released) for name in named))
 
-    def _roles(self, frame: pl.DataFrame, released: bool) -> dict[str, frozenset[Role]]:
+    def roles(self, columns: Sequence[str], *, released: bool = False) -> dict[str, frozenset[Role]]:
+        """column -> its roles, for those of a table that have one."""
         lists = {
             Role.IDENTIFIER: self.identifiers,
             Role.QUASI_IDENTIFIER: self.quasi_identifiers,
@@ -203,10 +206,10 @@ class Policy(BaseModel):
         roles: dict[str, frozenset[Role]] = {}
         for role, names in lists.items():
             for name in names:
-                if name not in frame.columns:
+                if name not in columns:
                     if released and role is Role.IDENTIFIER:
                         continue
-                    hint = did_you_mean(name, frame.columns) or f" It has {', '.join(map(repr, frame.columns[:20]))}."
+                    hint = did_you_mean(name, columns) or f" It has {', '.join(map(repr, columns[:20]))}."
                     raise InputError(f"The table has no column {name!r}, named as {role.replace('_', '-')}.{hint}")
                 if role in roles.get(name, frozenset()):
                     raise InputError(f"Column {name!r} is named twice as {role.replace('_', '-')}: name it once.")
@@ -216,11 +219,11 @@ class Policy(BaseModel):
             if len(found) > 1 and found not in allowed:
                 raise InputError(f"Column {name!r} is named as {' and '.join(sorted(found))}: choose one role.")
         for name in self.attributes:
-            if name not in frame.columns and not released:
-                hint = did_you_mean(name, frame.columns)
+            if name not in columns and not released:
+                hint = did_you_mean(name, columns)
                 raise InputError(f"The policy describes {name!r}, but the table has no such column.{hint}")
         if self.rest == "insensitive":
-            roles |= {name: frozenset({Role.INSENSITIVE}) for name in frame.columns if name not in roles}
+            roles |= {name: frozenset({Role.INSENSITIVE}) for name in columns if name not in roles}
         return roles
 
     def _attribute(self, column: pl.Series, roles: frozenset[Role], released: bool) -> Attribute:

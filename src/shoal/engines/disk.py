@@ -1,0 +1,232 @@
+"""The engine of one machine whose memory is too small: batches by Polars' streaming engine, parts in files.
+
+What is between is kept in a scratch folder that goes with the engine: `with Disk() as disk: ...`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.engines.table import FACTS, Batch, Table, pack, unpacked
+from shoal.errors import InputError
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+BATCH = 1 << 19  # records
+
+
+class Disk(AbstractContextManager["Disk"]):
+    """A scratch folder, and tables that use it."""
+
+    def __init__(self, scratch: str | Path | None = None) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="shoal-", dir=scratch, ignore_cleanup_errors=True)
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._folder.cleanup()
+
+    def folder(self) -> Path:
+        """A new one."""
+        return Path(tempfile.mkdtemp(dir=self._folder.name))
+
+    def table(self, source: pl.LazyFrame) -> DiskTable:
+        return DiskTable(self, source.collect_schema(), partial(_read, source))
+
+    def relation(self, relation: Any) -> DiskTable:
+        """Of DuckDB."""
+        schema = pl.DataFrame(relation.limit(0).to_arrow_table()).schema
+        return DiskTable(self, schema, partial(_read_relation, relation))
+
+
+def _read(source: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    yield from source.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming")
+
+
+def _read_relation(relation: Any) -> Iterator[pl.DataFrame]:
+    for batch in relation.to_arrow_reader(BATCH):
+        yield pl.DataFrame(batch)
+
+
+@dataclass(frozen=True)
+class DiskTable:
+    disk: Disk = field(repr=False)
+    schema: pl.Schema
+    read: Callable[[], Iterable[pl.DataFrame]] = field(repr=False)
+    files: tuple[Path, ...] = ()  # where it has been kept
+
+    engine = "disk"
+
+    def batches(self) -> Iterator[Batch]:
+        position = 0
+        for frame in self.read():
+            if frame.height:
+                yield Batch(frame, position)
+            position += frame.height
+
+    def map(self, work: Callable[[Batch], pl.DataFrame], schema: pl.Schema) -> DiskTable:
+        return DiskTable(self.disk, schema, lambda: side_by_side(work, self.batches()))
+
+    def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
+        """Merged like the carries of a binary counter: each result takes part in few merges, and few wait."""
+        waiting: list[tuple[int, T]] = []
+        for result in side_by_side(work, self.batches()):
+            rank = 0
+            while waiting and waiting[-1][0] == rank:
+                result, rank = merge(waiting.pop()[1], result), rank + 1
+            waiting.append((rank, result))
+        while len(waiting) > 1:
+            (_, last), (rank, before) = waiting.pop(), waiting.pop()
+            waiting.append((rank, merge(before, last)))
+        return waiting[0][1] if waiting else None
+
+    def counts(self, by: Sequence[str]) -> pl.DataFrame:
+        def count(batch: Batch) -> pl.DataFrame:
+            return batch.frame.group_by(by).agg(pl.len().cast(pl.Int64).alias("@records"))
+
+        def merge(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+            return pl.concat([one, other]).group_by(by).agg(pl.col("@records").sum())
+
+        found = self.fold(count, merge)
+        empty = pl.Schema({**{name: self.schema[name] for name in by}, "@records": pl.Int64()})
+        return pl.DataFrame(schema=empty) if found is None else found
+
+    def exchange(self, part_of: Callable[[Batch], npt.NDArray[np.int64]], parts: int) -> DiskParts:
+        folder = self.disk.folder()
+        held: list[list[tuple[int, int]]] = [[] for _ in range(parts)]  # part -> (bytes, records) of its blocks
+        targets = [(folder / f"{part:06d}").open("ab") for part in range(parts)]
+        try:
+            for blocks in side_by_side(lambda batch: list(pack(batch, part_of(batch))), self.batches()):
+                for block in blocks:
+                    targets[block.part].write(block.packed)
+                    held[block.part].append((len(block.packed), block.records))
+        finally:
+            for target in targets:
+                target.close()
+        return DiskParts(self.disk, self.schema, folder, held)
+
+    def kept(self) -> tuple[DiskTable, list[str]]:
+        return self._to_files(self.disk.folder(), "parquet")
+
+    def _to_files(self, folder: Path, kind: str) -> tuple[DiskTable, list[str]]:
+        """One file a batch, and what the works have told."""
+
+        def write(numbered: tuple[int, pl.DataFrame]) -> tuple[Path, list[str]]:
+            number, frame = numbered
+            path = folder / f"part-{number:05d}.{kind}"
+            told = frame[FACTS].drop_nulls().to_list() if FACTS in frame.columns else []
+            shown = frame.drop(FACTS, strict=False)
+            shown.write_parquet(path) if kind == "parquet" else shown.write_csv(path)
+            return path, told
+
+        written = list(side_by_side(write, enumerate(frame for frame in self.read() if frame.height)))
+        schema = pl.Schema({name: dtype for name, dtype in self.schema.items() if name != FACTS})
+        files = tuple(path for path, _ in written)
+        return _of_files(self.disk, files, schema, kind), [fact for _, told in written for fact in told]
+
+    def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> None:
+        target = Path(folder)
+        if target.exists() and (not target.is_dir() or any(target.iterdir())):
+            raise InputError(f"{folder!r} is there already: name a new folder, or remove it first.")
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True)
+            partial_folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        except OSError as error:
+            raise InputError(f"The release cannot be written to {folder!r}: {error.strerror}.") from None
+        try:
+            for name, content in {**check(*self._to_files(partial_folder, kind)), "_SUCCESS": b""}.items():
+                (partial_folder / name).write_bytes(content)
+            partial_folder.chmod(0o777 & ~_umask())
+            os.replace(partial_folder, target)
+        except OSError as error:
+            raise InputError(f"The release cannot be written to {folder!r}: {error.strerror}.") from None
+        finally:
+            shutil.rmtree(partial_folder, ignore_errors=True)
+
+    def native(self) -> pl.LazyFrame:
+        assert self.files, "only what has been kept can be scanned"
+        return pl.scan_parquet(list(self.files))
+
+
+def _of_files(disk: Disk, files: tuple[Path, ...], schema: pl.Schema, kind: str) -> DiskTable:
+    def read_csv(path: Path) -> pl.DataFrame:
+        return pl.read_csv(path, schema=schema, null_values="")
+
+    read = pl.read_parquet if kind == "parquet" else read_csv
+    return DiskTable(disk, schema, lambda: side_by_side(read, files), files)
+
+
+@dataclass(frozen=True)
+class DiskParts:
+    disk: Disk = field(repr=False)
+    schema: pl.Schema
+    folder: Path
+    held: list[list[tuple[int, int]]] = field(repr=False)
+    joined: dict[int, list[pl.DataFrame]] = field(default_factory=dict, repr=False)  # part -> records moved there
+    gone: dict[int, npt.NDArray[np.int64]] = field(default_factory=dict, repr=False)  # part -> places left there
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        return np.array([sum(records for _, records in blocks) for blocks in self.held])
+
+    def moved(self, heads: npt.NDArray[np.int64], order: Callable[[pl.DataFrame], npt.NDArray[np.int64]]) -> DiskParts:
+        joined: dict[int, list[pl.DataFrame]] = {}
+        gone: dict[int, npt.NDArray[np.int64]] = {}
+        keeper = 0
+        for part, size in enumerate(self.sizes()):
+            if heads[part]:
+                frame = self._part(part)
+                first = order(frame)[: heads[part]]
+                joined.setdefault(keeper, []).append(frame[first])
+                gone[part] = np.setdiff1d(np.arange(size), first)
+            if size > heads[part]:
+                keeper = part
+        return DiskParts(self.disk, self.schema, self.folder, self.held, joined, gone)
+
+    def map(self, work: Callable[[pl.DataFrame, int], pl.DataFrame], schema: pl.Schema) -> DiskTable:
+        def do(part: int) -> pl.DataFrame:
+            return work(self._part(part), part)
+
+        left = [part for part, size in enumerate(self.sizes()) if size and len(self.gone.get(part, (0,)))]
+        return DiskTable(self.disk, schema, lambda: side_by_side(do, left))
+
+    def _part(self, part: int) -> pl.DataFrame:
+        with (self.folder / f"{part:06d}").open("rb") as source:
+            frame = unpacked([source.read(size) for size, _ in self.held[part]])
+        if part in self.gone:
+            frame = frame[self.gone[part]]
+        return pl.concat([frame, *self.joined[part]]) if part in self.joined else frame
+
+
+def side_by_side(work: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    """The results in order, as many worked on at once as there are cores."""
+    threads = os.cpu_count() or 1
+    with ThreadPoolExecutor(threads) as pool:
+        running: deque[Future[T]] = deque()
+        for item in items:
+            if len(running) >= threads:
+                yield running.popleft().result()
+            running.append(pool.submit(work, item))
+        while running:
+            yield running.popleft().result()
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,174 @@
+"""What an engine must be able to do with a table that is never in memory as a whole. All else is written above this.
+
+A table is read in batches; a batch knows the position of its first record, so that ties are broken by position
+whatever the engine. `exchange` brings the records of one part together: blocks of records, packed column by column,
+travel instead of single rows. A part is worked on by the very code that works on a table in memory.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+T = TypeVar("T")
+
+FACTS = "@facts"  # a column of its own: what a part's work has to tell, as text in the part's first record
+
+
+class Batch(NamedTuple):
+    """Some records that follow each other, and the position of the first of them."""
+
+    frame: pl.DataFrame
+    position: int
+
+    def positions(self) -> npt.NDArray[np.int64]:
+        return np.arange(self.position, self.position + self.frame.height)
+
+
+class Block(NamedTuple):
+    """Records on their way to a part; blocks of a part are put together in order of position."""
+
+    part: int
+    position: int
+    records: int
+    packed: bytes
+
+
+class Table(Protocol):
+    """A table of any size."""
+
+    engine: str
+
+    @property
+    def schema(self) -> pl.Schema: ...
+
+    def map(self, work: Callable[[Batch], pl.DataFrame], schema: pl.Schema) -> Table:
+        """Batch by batch, as many records out as in or fewer; nothing is done before it is asked for."""
+        ...
+
+    def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
+        """The small results of all batches, merged; the order of merging is the engine's. None: no records."""
+        ...
+
+    def counts(self, by: Sequence[str]) -> pl.DataFrame:
+        """How many records (`@records`) have each combination of these columns' values."""
+        ...
+
+    def exchange(self, part_of: Callable[[Batch], npt.NDArray[np.int64]], parts: int) -> Parts:
+        """The records of each part together."""
+        ...
+
+    def kept(self) -> tuple[Table, list[str]]:
+        """The same, worked out and put where reading it again is cheap; and what the works have told (`FACTS`)."""
+        ...
+
+    def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> None:
+        """As a folder of files: written under another name, checked there as it stands, then renamed.
+
+        `check` gets what was written and what the works have told; it raises to withhold the name, and gives the files
+        that go beside. `_SUCCESS` comes last.
+        """
+        ...
+
+    def native(self) -> Any:
+        """The frame as the engine's own users know it."""
+        ...
+
+
+class Parts(Protocol):
+    """Records divided into parts, each small enough to be held in memory, in order of position."""
+
+    def sizes(self) -> npt.NDArray[np.int64]: ...
+
+    def moved(self, heads: npt.NDArray[np.int64], order: Callable[[pl.DataFrame], npt.NDArray[np.int64]]) -> Parts:
+        """So many records of each part, the first in the order given, join the last part before that keeps some."""
+        ...
+
+    def map(self, work: Callable[[pl.DataFrame, int], pl.DataFrame], schema: pl.Schema) -> Table:
+        """Each part, with its number; parts without records are left out."""
+        ...
+
+
+# ---- blocks
+
+
+def pack(batch: Batch, part: npt.NDArray[np.int64]) -> Iterator[Block]:
+    """The batch's records, one block a part."""
+    order = np.argsort(part, kind="stable")
+    sorted_part = part[order]
+    starts = np.flatnonzero(np.append(True, sorted_part[1:] != sorted_part[:-1])[: len(part)])
+    frame = batch.frame[order]
+    for start, end in zip(starts, np.append(starts[1:], len(part)), strict=True):
+        yield Block(int(sorted_part[start]), batch.position, int(end - start), packed(frame[start:end]))
+
+
+def packed(frame: pl.DataFrame) -> bytes:
+    target = io.BytesIO()
+    frame.write_ipc_stream(target, compression="zstd")
+    return target.getvalue()
+
+
+def unpacked(blocks: Sequence[bytes]) -> pl.DataFrame:
+    """The blocks' records, one block after the other."""
+    frames = [pl.read_ipc_stream(block) for block in blocks]
+    return pl.concat(frames, rechunk=True) if len(frames) > 1 else frames[0]
+
+
+# ---- parts of a line
+
+
+class Line(NamedTuple):
+    """Where a line of records is cut: part p begins at key[p - 1], and there at that position."""
+
+    key: npt.NDArray[np.uint64]
+    position: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, key: npt.NDArray[np.uint64], position: npt.NDArray[np.int64], parts: int) -> Line:
+        """Cut into parts of about the same size, as a sample of records shows it."""
+        order = np.lexsort((position, key))
+        cuts = order[np.arange(1, parts) * len(order) // parts] if len(order) else order
+        return cls(key[cuts], position[cuts])
+
+    def part_of(self, key: npt.NDArray[np.uint64], position: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        part: npt.NDArray[np.int64] = np.searchsorted(self.key, key, side="left")
+        last = np.searchsorted(self.key, key, side="right")
+        tied = np.flatnonzero(part < last)  # the key is that of a cut, or of several: the position decides
+        for cut in np.unique(part[tied]):
+            here = tied[part[tied] == cut]
+            part[here] += np.searchsorted(self.position[cut : last[here[0]]], position[here], side="right")
+        return part
+
+
+def heads(sizes: npt.NDArray[np.int64], k: int, *, exactly: bool) -> npt.NDArray[np.int64]:
+    """How many records of each part join the part before it, so that every part left has at least k.
+
+    `exactly`: so that each but the last has a multiple of k, and cutting each into runs of k is cutting all of them.
+    """
+    if not exactly:
+        return _joined(sizes, k)
+    begin = np.append(0, np.cumsum(sizes))
+    n = int(begin[-1])
+    own = np.minimum(-(-begin[:-1] // k) * k, begin[1:])  # from the next multiple of k on
+    own[(n - own < k) & (own > 0)] = n  # what is left over at the end makes no part of its own
+    taken: npt.NDArray[np.int64] = np.minimum(own, begin[1:]) - begin[:-1]
+    return taken
+
+
+def _joined(sizes: npt.NDArray[np.int64], k: int) -> npt.NDArray[np.int64]:
+    """A part of fewer than k goes as a whole; the first, with none before it, takes in what it lacks."""
+    taken = np.zeros_like(sizes)
+    held = 0  # records of the part that is open
+    for p, size in enumerate(sizes.tolist()):
+        lacking = max(0, k - held) if held else 0
+        rest = size - min(size, lacking)
+        if held and rest < k:
+            taken[p], held = size, held + size
+        elif size:
+            taken[p], held = size - rest, rest
+    return taken

@@ -1,0 +1,122 @@
+"""Statistics of a whole table in one pass: each attribute's values and how often they occur, and a sample of records.
+
+What some batches show can be added to what others show, in any order. An attribute of more than `LISTED` values keeps
+only its moments (Chan, Golub & LeVeque's pairwise update): enough for distances and ranges, where no algorithm asks for
+the values themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import polars as pl
+
+from shoal.data.microdata import Whole, encode
+from shoal.data.schema import Attribute, Kind
+from shoal.engines.table import Batch, Table
+from shoal.errors import InputError
+
+LISTED = 1 << 20  # values of an attribute
+SAMPLE = 1 << 17  # records
+
+
+@dataclass(frozen=True)
+class Marginal:
+    """What some records show of one attribute."""
+
+    counts: pl.DataFrame | None  # value, records; None: more values than are listed
+    missing: int
+    present: int = 0  # this and what follows of numbers and times only
+    mean: float = 0.0
+    squares: float = 0.0  # of the distances to the mean
+    least: float = np.inf
+    greatest: float = -np.inf
+
+    @classmethod
+    def of(cls, column: pl.Series) -> Marginal:
+        column = column.fill_nan(None) if column.dtype.is_float() else column
+        counts = column.drop_nulls().alias("value").value_counts(name="records")
+        missing = column.null_count()
+        if not (column.dtype.is_numeric() or column.dtype.is_temporal()) or len(column) == missing:
+            return cls(_listed(counts), missing)
+        number = column.drop_nulls().to_physical().cast(pl.Float64).to_numpy()
+        mean = float(number.mean())
+        squares = float(((number - mean) ** 2).sum())
+        return cls(_listed(counts), missing, len(number), mean, squares, float(number.min()), float(number.max()))
+
+    def plus(self, other: Marginal) -> Marginal:
+        counts = None
+        if self.counts is not None and other.counts is not None:
+            both = pl.concat([self.counts, other.counts])
+            counts = _listed(both.group_by("value").agg(pl.col("records").sum()))
+        n = self.present + other.present
+        apart = other.mean - self.mean
+        share = other.present / n if n else 0.0
+        return Marginal(
+            counts,
+            self.missing + other.missing,
+            n,
+            self.mean + apart * share,
+            self.squares + other.squares + apart**2 * self.present * share,
+            min(self.least, other.least),
+            max(self.greatest, other.greatest),
+        )
+
+    def values(self, name: str) -> pl.Series | None:
+        """All values, in order, a missing one last."""
+        if self.counts is None:
+            return None
+        found = self.counts["value"].sort().alias(name)
+        return found.extend_constant(None, 1) if self.missing else found
+
+    def whole(self, attribute: Attribute) -> Whole:
+        """As the attribute's kind asks."""
+        if self.counts is None:
+            if attribute.kind not in (Kind.NUMERIC, Kind.DATE):
+                raise InputError(
+                    f"Column {attribute.name!r} has more than {LISTED:,} categories: too many to be listed. "
+                    "Leave it out of the quasi-identifiers and confidential columns."
+                )
+            sigma = float(np.sqrt(self.squares / (self.present - 1))) if self.present > 1 else 0.0
+            return Whole(None, np.zeros(0, np.int64), self.missing, sigma, self.least, self.greatest)
+        coded = encode(self.counts["value"].alias(attribute.name), attribute)
+        found = coded.codes >= 0  # each value stands there once: its code says where its count goes
+        records = np.zeros(len(coded.values), np.int64)
+        np.add.at(records, coded.codes[found], self.counts["records"].to_numpy()[found])
+        return Whole(coded.values, records, self.missing)
+
+
+def _listed(counts: pl.DataFrame) -> pl.DataFrame | None:
+    return counts.with_columns(pl.col("records").cast(pl.Int64)) if counts.height <= LISTED else None
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Of all records seen: how many, what each attribute shows, and some of them, drawn evenly."""
+
+    records: int
+    marginals: dict[str, Marginal]
+    sample: pl.DataFrame  # with @position
+
+    @classmethod
+    def of(cls, names: Sequence[str], batch: Batch) -> Summary:
+        frame = batch.frame.select(names)
+        position = pl.Series("@position", batch.positions())
+        drawn = frame.with_columns(position, position.hash(seed=1).alias("@draw")).bottom_k(SAMPLE, by="@draw")
+        return cls(frame.height, {name: Marginal.of(frame[name]) for name in names}, drawn)
+
+    def plus(self, other: Summary) -> Summary:
+        marginals = {name: one.plus(other.marginals[name]) for name, one in self.marginals.items()}
+        sample = pl.concat([self.sample, other.sample]).bottom_k(SAMPLE, by="@draw")
+        return Summary(self.records + other.records, marginals, sample)
+
+
+def summarise(table: Table, names: Sequence[str]) -> Summary:
+    """One pass over the table."""
+    found = table.fold(partial(Summary.of, list(names)), Summary.plus)
+    if found is None or found.records == 0:
+        raise InputError("The table has no records: nothing can be released.")
+    return found
