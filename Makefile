@@ -5,7 +5,7 @@ PYTHON ?= python3
 SHOAL_DATA ?= $(wildcard $(abspath ../shared/data))
 export SHOAL_DATA
 
-.PHONY: setup browser demo test lint bench lock clean
+.PHONY: setup browser demo test lint bench docs lock clean
 .DEFAULT_GOAL := demo
 
 setup: .venv/ready
@@ -40,6 +40,10 @@ lint: setup
 
 bench: setup
 	.venv/bin/python -m benchmarks
+
+docs: setup
+	.venv/bin/python -m sphinx -W --keep-going -q docs docs/_build/html
+	@echo "Open docs/_build/html/index.html"
 
 lock:  # needs uv on the path
 	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \

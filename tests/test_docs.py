@@ -1,38 +1,202 @@
-"""Every code block in the README and the guides runs, and every link leads somewhere."""
+"""Every code block in the README and the guides runs, every link leads somewhere, every place that is named exists."""
 
 from __future__ import annotations
 
+import ast
+import configparser
 import os
 import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 import shoal
+from shoal.data.sample import discharges
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    language: str
+    code: str
+    skip: str | None  # why it is not run
+
+
+def blocks(page: str) -> list[Block]:
+    """The page's blocks of code: what a fence says first is the language, `skip="..."` the reason not to run it."""
+    found = []
+    for info, code in BLOCK.findall(page):
+        language, _, rest = info.partition(" ")
+        reason = re.fullmatch(r'skip="(.+)"', rest)
+        assert not rest or reason, f"A fence can say a language and a reason to skip it. Got {info!r} instead."
+        found.append(Block(language, code, reason[1] if reason else None))
+    return found
+
+
+def shell(code: str, folder: Path) -> None:
+    run(["bash", "-ec", code], folder)
+
+
+def python(code: str, folder: Path) -> None:
+    run([sys.executable, "-c", code], folder)
+
+
+def run(command: list[str], folder: Path) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(command, cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True)
+    assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
+
+
+def policy(code: str, folder: Path) -> None:
+    shoal.Policy(**tomllib.loads(code))
+
+
+def unit(code: str, folder: Path) -> None:
+    read = configparser.ConfigParser()
+    read.read_string(code)
+    assert read.sections()
+
+
+RUNNERS: dict[str, Callable[[str, Path], None]] = {
+    "bash": shell,
+    "sh": shell,
+    "python": python,
+    "toml": policy,
+    "ini": unit,
+    "text": lambda code, folder: None,  # what a command prints
+}
+
+
+def run_blocks(page: str, folder: Path) -> None:
+    for block in blocks(page):
+        if block.skip is None and not block.language.startswith("{"):  # those are the site's own directives
+            assert block.language in RUNNERS, f"Nobody knows how to run a block of {block.language!r}."
+            RUNNERS[block.language](block.code, folder)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_code_blocks_run(page: Path, tmp_path: Path) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    for language, code in BLOCK.findall(page.read_text(encoding="utf-8")):
-        if language == "toml":
-            shoal.Policy(**tomllib.loads(code))
-        elif language in ("bash", "python"):
-            command = ["bash", "-ec", code] if language == "bash" else [sys.executable, "-c", code]
-            done = subprocess.run(
-                command, cwd=tmp_path, env=os.environ | {"PATH": path}, capture_output=True, text=True
-            )
-            assert done.returncode == 0, f"{code}\n{done.stdout}\n{done.stderr}"
+    run_blocks(page.read_text(encoding="utf-8"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        "```bash\nfalse\ntrue\n```",
+        "```python\nassert False\n```",
+        "```toml\nno = 'such choice'\n```",
+        "```ini\nno section\n```",
+        "```\nmake test\n```",
+        "```ruby\nputs 1\n```",
+        "```bash skip\nfalse\n```",
+    ],
+)
+def test_a_block_that_fails_or_is_skipped_without_a_reason_is_found(wrong: str, tmp_path: Path) -> None:
+    with pytest.raises((AssertionError, shoal.InputError, configparser.Error)):
+        run_blocks(wrong, tmp_path)
+
+
+def test_a_block_is_skipped_for_a_reason(tmp_path: Path) -> None:
+    run_blocks('```bash skip="there is no such machine"\nfalse\n```', tmp_path)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_within_the_project_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\((?!http)([^)#]+)", page.read_text(encoding="utf-8")):
         assert (page.parent / target).exists(), target
+
+
+def test_examples_of_ones_own_are_short() -> None:
+    examples = [ast.parse(block.code) for block in blocks((ROOT / "docs/extend.md").read_text(encoding="utf-8"))]
+    own = [part for code in examples for part in code.body if isinstance(part, ast.ClassDef | ast.FunctionDef)]
+    assert [part.name for part in own] == ["InOrder", "median_shift", "LargestShare"]
+    for part in own:
+        assert len([line for line in ast.unparse(part).splitlines() if line.strip()]) < 20, part.name
+
+
+def test_the_first_page_shows_what_comes_out() -> None:
+    page = (ROOT / "docs/index.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (before|released) \| (.+) \|$", page, re.MULTILINE)
+    names = ["age_yrs", "sex", "patzip", "charge"]
+    table = discharges(2_000, seed=7)
+    release = shoal.anonymize(table, shoal.Policy(quasi_identifiers=names[:3], confidential=names[3:]))
+    lines = [_lines(frame.select(names)) for frame in (table, release.table)]
+    assert len(rows) == 6
+    for (_, before), (_, after) in zip(rows[::2], rows[1::2], strict=True):
+        assert (before, after) in list(zip(*lines, strict=True))
+
+
+def _lines(frame: pl.DataFrame) -> list[str]:
+    return [" | ".join(map(str, row)) for row in frame.rows()]
+
+
+# ---- the map of where each algorithm lives
+
+MAPPED = re.compile(r"`([\w/]+\.py|[\w/]+/)`(?: \(([^)]*)\))?")
+
+
+def test_every_place_that_the_map_names_exists() -> None:
+    found = MAPPED.findall((ROOT / "docs/how-it-works.md").read_text(encoding="utf-8"))
+    assert len(found) > 90
+    for path, listed in found:
+        place = ROOT / "src/shoal" / path
+        assert place.exists(), path
+        if place.suffix == ".py":
+            known = defined(place.read_text(encoding="utf-8"))
+            for symbol in re.findall(r"`([\w.]+)`", listed):
+                assert symbol in known, f"{path} has no {symbol}."
+
+
+def test_every_algorithm_is_on_the_map() -> None:
+    """Each file of an idea; not those that read, write, print or lead through the papers."""
+    text = (ROOT / "docs/how-it-works.md").read_text(encoding="utf-8")
+    homes = (
+        "masking/grouping",
+        "masking/recoding",
+        "privacy",
+        "risk",
+        "utility",
+        "releases",
+        "transactions",
+        "kernels",
+    )
+    shared = {
+        *("privacy/model.py", "privacy/check.py", "privacy/measured_risk.py", "risk/measure.py", "utility/measure.py"),
+        *(
+            "releases/published.py",
+            "transactions/release.py",
+            "transactions/pseudonyms.py",
+            "transactions/similarity.py",
+        ),
+        *("kernels/threads.py", "kernels/sorting.py", "kernels/segments.py"),
+    }
+    files = {f"{home}/{file.name}" for home in homes for file in (ROOT / "src/shoal" / home).glob("*.py")}
+    lacking = {file for file in files - shared if not file.endswith("__init__.py") and f"`{file}`" not in text}
+    assert not lacking
+
+
+def defined(source: str) -> set[str]:
+    """Names that a module defines, and those of its classes as `Class.name`."""
+    found: set[str] = set()
+    for part in ast.parse(source).body:
+        if isinstance(part, ast.FunctionDef | ast.ClassDef):
+            found.add(part.name)
+        if isinstance(part, ast.ClassDef):
+            found |= {f"{part.name}.{inner.name}" for inner in part.body if isinstance(inner, ast.FunctionDef)}
+        targets = part.targets if isinstance(part, ast.Assign) else [getattr(part, "target", None)]
+        found |= {target.id for target in targets if isinstance(target, ast.Name)}
+    return found
+
+
+def test_the_map_knows_what_a_file_defines() -> None:
+    source = "A = 1\nB: int = 2\nclass C:\n    def d(self): ...\ndef e(): ..."
+    assert defined(source) == {"A", "B", "C", "C.d", "e"}
