@@ -7,7 +7,7 @@ encoded arrays; on the finished output, `verdict` judges the classes found by co
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, ClassVar, NamedTuple, Protocol
@@ -69,6 +69,7 @@ class EquivalenceClasses:
     kinds: dict[str, Kind]
     schema: Schema | None = None  # what else is known of the attributes
     source: Source | None = None  # for what is judged beside the original
+    whole: Mapping[str, pl.DataFrame] | None = None  # of a part of a table: each column's values (@value, @records)
 
     @cached_property
     def key(self) -> pl.Series:
@@ -106,6 +107,12 @@ class EquivalenceClasses:
         if self.schema is None or self.schema[name].kind not in (Kind.ORDINAL, Kind.NOMINAL):
             return released
         return _in_order(released, self.schema[name])
+
+    def distribution(self, name: str) -> pl.DataFrame:
+        """How many records of the whole table (`@records`) release each value (`@value`) of an attribute."""
+        if self.whole is not None:
+            return self.whole[name]
+        return self.column(name).alias("@value").value_counts(name="@records")
 
     def _original(self, name: str) -> pl.LazyFrame:
         if self.source is None:

@@ -79,28 +79,30 @@ class TCloseness:
 
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
         assert self.attribute is not None
-        column = classes.column(self.attribute)
+        column, whole = classes.column(self.attribute), classes.distribution(self.attribute)
         ordered = self.ordered(classes.kinds[self.attribute])
-        achieved = _farthest_ordered(column, *classes.members) if ordered else _farthest_equal(column, classes)
+        achieved = (
+            _farthest_ordered(column, whole, *classes.members) if ordered else _farthest_equal(column, whole, classes)
+        )
         return Verdict(self.name, self.t, achieved, achieved <= self.t + 1e-9, self.attribute)
 
 
-def _farthest_ordered(column: pl.Series, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]) -> float:
+def _farthest_ordered(
+    column: pl.Series, whole: pl.DataFrame, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
+) -> float:
     """Largest ordered EMD of any class.
 
     Between two of its members, F_class is constant; there the sum of |F_class - F| splits where F crosses it, and
     sums of F over a stretch are differences of its running sum. One pass over all members, no loop over classes.
     """
-    rank = (
-        column.rank("dense").cast(pl.Int64).to_numpy(writable=False)
-        if not column.null_count()
-        else _rank_with_null(column)
-    )
-    rank = rank - 1
-    v = int(rank.max(initial=0)) + 1
+    line = whole.sort("@value", nulls_last=True)
+    place = pl.DataFrame({"@value": line["@value"], "@rank": np.arange(line.height)})
+    shown = column.alias("@value").to_frame()
+    rank = shown.join(place, on="@value", how="left", nulls_equal=True, maintain_order="left")["@rank"].to_numpy()
+    v = line.height
     if v < 2:
         return 0.0
-    F = np.cumsum(np.bincount(rank, minlength=v)) / len(rank)
+    F = np.cumsum(line["@records"].to_numpy()) / line["@records"].sum()
     running = np.append(0.0, np.cumsum(F))
     sizes = np.diff(starts)
     label = np.repeat(np.arange(len(sizes)), sizes)
@@ -119,19 +121,13 @@ def _farthest_ordered(column: pl.Series, order: npt.NDArray[np.int64], starts: n
     return float(distance.max(initial=0.0))
 
 
-def _rank_with_null(column: pl.Series) -> npt.NDArray[np.int64]:
-    rank = column.rank("dense").cast(pl.Int64)
-    beyond = int(rank.max() or 0) + 1  # type: ignore[arg-type]
-    return rank.fill_null(beyond).to_numpy()
-
-
-def _farthest_equal(column: pl.Series, classes: EquivalenceClasses) -> float:
+def _farthest_equal(column: pl.Series, whole: pl.DataFrame, classes: EquivalenceClasses) -> float:
     """Largest total variation distance of any class: sum over its values of max(0, p_class - p)."""
-    whole = column.alias("@value").to_frame().lazy().group_by("@value").agg((pl.len() / len(column)).alias("@p"))
+    shares = whole.lazy().select("@value", (pl.col("@records") / pl.col("@records").sum()).alias("@p"))
     records = pl.LazyFrame({"@class": classes.key, "@value": column})
     counts = records.group_by("@class", "@value").agg(pl.len().alias("@n"))
     excess = (
-        counts.join(whole, on="@value", nulls_equal=True)
+        counts.join(shares, on="@value", nulls_equal=True)
         .with_columns((pl.col("@n") / pl.col("@n").sum().over("@class")).alias("@share"))
         .group_by("@class")
         .agg((pl.col("@share") - pl.col("@p")).clip(0).sum().alias("@d"))
