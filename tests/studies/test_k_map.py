@@ -288,7 +288,9 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
     assert len(quick) == 3
     with (tmp_path / POINTS).open("a") as points:
         points.write('{"point": {"population": "cut sho')
-    assert run(tmp_path, data=file, samples=2, seed=1).to_dict() == study.results
+    again = run(tmp_path, data=file, samples=2, seed=1).to_dict()
+    assert again["statements"] == study.results["statements"]
+    assert again["run"] == study.results["run"]
     assert len(quick) == len(set(quick)) == 2 * len(FRACTIONS)
     run(tmp_path, data=file, samples=2, seed=1)
     assert len(quick) == 2 * len(FRACTIONS)

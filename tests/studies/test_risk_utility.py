@@ -34,7 +34,6 @@ from shoal.studies.risk_utility import (
     MICRO,
     MULTIPLIED,
     NOISE,
-    SAME_EMD,
     SAME_RISK,
     SWAP,
     UTILITIES,
@@ -254,7 +253,7 @@ def test_figure_1_on_census(census: Measured) -> None:
 def test_table_1_on_census(census: Measured) -> None:
     for row in census.matched.iter_rows(named=True):
         assert row[R] == pytest.approx(CENSUS.risk, abs=SAME_RISK)
-        assert row[EMD] == pytest.approx(CENSUS.emd[row["method"]], rel=SAME_EMD[row["method"]] + 0.03)  # of one draw
+        assert row[EMD] == pytest.approx(CENSUS.emd[row["method"]], abs=0.02)  # of one draw
     assert census.equal["method"].to_list() == CENSUS.ranking
     assert census.equal.filter(method=MICRO)["parameter"].item() == 5
 

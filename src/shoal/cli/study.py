@@ -1,19 +1,94 @@
-"""`shoal study`: each paper's experiments, the paper's statement beside ours."""
+"""`shoal study`: each paper's experiments, the paper's statement beside ours; all five as one tour."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from shoal.cli import options as opt
+from shoal.errors import InputError
 
-_study = typer.Typer(no_args_is_help=True, help="Repeat the papers' experiments.")
+_study = typer.Typer(no_args_is_help=True, invoke_without_command=True)
 
 
 def register(app: typer.Typer) -> None:
     app.add_typer(_study, name="study")
+
+
+@_study.callback(
+    epilog="""Examples:
+
+shoal study --all -o studies
+
+shoal study big-data -o study""",
+)
+def tour(
+    context: typer.Context,
+    every: Annotated[bool, typer.Option("--all", help="All five, with an index page; about 10 minutes.")] = False,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="DIR", help="Of --all: where the studies' folders go.")
+    ] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Repeat the papers' experiments: one of them by its name, or all as one tour.
+
+    An interrupted tour goes on where it stopped: studies that finished with the same settings are not run again.
+    """
+    if context.invoked_subcommand is not None:
+        if every or output is not None or as_json:
+            raise InputError(
+                f"Options before {context.invoked_subcommand!r} are those of the tour: give them after the study's "
+                "name, or --all without one."
+            )
+        return
+    if not every or output is None:
+        raise InputError("A tour takes --all and -o DIR: `shoal study --all -o studies`; or name one study.")
+    from shoal.cli.console import say, show
+    from shoal.studies.tour import STUDIES, finished, take_tour
+
+    try:
+        with _bar(sum(study.seconds for study in STUDIES)) as step:
+            result = take_tour(output, progress=step)
+    except KeyboardInterrupt:
+        done = sum(finished(study, output / study.name) is not None for study in STUDIES)
+        say(f"Interrupted. {done} of {len(STUDIES)} studies are finished and kept in {output}: ask again to go on.")
+        raise typer.Exit(130) from None
+    show(result, as_json)
+
+
+@contextmanager
+def _bar(seconds: float) -> Iterator[Callable[[str, float], None]]:
+    """A bar over so many seconds of work, with the time left; silent when not on a terminal."""
+    if not sys.stderr.isatty():
+        yield lambda stage, seconds: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+    from shoal.cli.console import err
+
+    columns = (
+        TextColumn("tour"),
+        BarColumn(24),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        TextColumn("{task.description}"),
+    )
+    with Progress(*columns, console=err, transient=True, speed_estimate_period=120) as progress:
+        task = progress.add_task("starting", total=seconds)
+        behind = 0.0
+
+        def step(stage: str, share: float) -> None:
+            nonlocal behind
+            progress.update(task, advance=behind, description=stage)  # what was begun before is done now
+            behind = share
+
+        yield step
 
 
 @_study.command(
@@ -53,7 +128,7 @@ def k_map(
     data: Annotated[
         str | None, typer.Option(metavar="FILE", help="A population; all its columns are quasi-identifiers.")
     ] = None,
-    samples: Annotated[int, typer.Option(min=1, help="At each sampling fraction.")] = 50,
+    samples: Annotated[int, typer.Option(min=1, help="At each sampling fraction.")] = 200,
     seed: Annotated[int, typer.Option(min=0, help="Of the samples and of generated populations.")] = 1,
     as_json: opt.Json = False,
 ) -> None:

@@ -2,11 +2,11 @@
 
 The paper has no experiments and leaves "a more quantitative analysis" to later work. Here it is, on generated patients:
 
-- Figure 1: the curse of dimensionality, and how Algorithm 1 gets round it, as confidential attributes are added
-- Table 1: which confidential attributes depend on each other, and so must share their classes
-- Figure 2: what is learnt of one person from a class shown by range, mean, median or private mean (Section 3.2)
-- Figure 3: what the same classes still tell an analyst
-- Figure 4: effective anonymity over ten releases about some of the same people, made apart or together
+- Dimensions: their curse, and how Algorithm 1 gets round it, as confidential attributes are added
+- Dependence: which confidential attributes depend on each other, and so must share their classes
+- One person: what is learnt of her from a class shown by range, mean, median or private mean (Section 3.2)
+- Analysts: what the same classes still tell them
+- Ten releases: effective anonymity where they are about some of the same people, made apart or together
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ STROKES = {
     MEANS: Stroke(figures.GREEN, figures.GREEN, 2.2, (4, 3)),
     APART: Stroke(figures.ORANGE, figures.ORANGE, 2.2),
     LEDGER: Stroke(figures.LIGHT_BLUE, figures.LIGHT_BLUE, 2.2),
-    WHOLE: Stroke("#00466e", "#00466e", 2.2, (5, 2)),
+    WHOLE: Stroke(figures.NAVY, figures.NAVY, 2.2, (5, 2)),
 }
 
 Floats = npt.NDArray[np.float64]
@@ -90,7 +90,8 @@ def run(output: Path, *, rows: int = 20_000, seed: int = 1, progress: Progress =
     progress("ten releases")
     parts.append(_figure_4(pool(table, seed)))
     progress("drawing")
-    result = StudyResult(TITLE, f"{rows:,} generated patients, k = {K}", rows, tuple(parts), output)
+    table_studied = f"{rows:,} generated patients, k = {K}"
+    result = StudyResult(TITLE, table_studied, rows, tuple(parts), output, {"rows": rows, "seed": seed})
     result.write()
     return result
 
@@ -156,7 +157,7 @@ def _figure_1(data: pl.DataFrame) -> Part:
 
     top = 1.1 * float(data.select(pl.max_horizontal("loss_known", "loss_confidential").max()).item())
     figure = curves(
-        "Figure 1: what is lost as confidential attributes are added",
+        "What is lost as confidential attributes are added",
         [plot("of A1..A4", "loss_known"), plot("of C1..Cs", "loss_confidential")],
         "confidential attributes s",
         "mean loss of an attribute, in standard deviations",
@@ -183,7 +184,7 @@ def _figure_1(data: pl.DataFrame) -> Part:
         f"({last[ALGORITHM][1]:.2f} standard deviations at s = {len(SECRET)}, {last[TOGETHER][1]:.2f} where all are "
         f"grouped by), though not wider the more of them there are; means are off by {last[MEANS][1]:.2f}."
     )
-    return Part("Figure 1", "What is lost as confidential attributes are added", data, statements, figure, note)
+    return Part("Dimensions", "What is lost as confidential attributes are added", data, statements, figure, note)
 
 
 def _losses(data: pl.DataFrame, s: int) -> dict[str, tuple[float, float]]:
@@ -212,7 +213,7 @@ def _table_1(table: pl.DataFrame) -> Part:
         f"{groups}.",
         1 < len(found.components) < len(SECRET),
     )
-    return Part("Table 1", "Which confidential attributes depend on each other", pl.DataFrame(rows), (statement,))
+    return Part("Dependence", "Which confidential attributes depend on each other", pl.DataFrame(rows), (statement,))
 
 
 # ---- one class, one person
@@ -325,7 +326,7 @@ def _figure_2(data: pl.DataFrame) -> Part:
         Panel("a guess is off by,\nof the domain", "known_off", percent),
     ]
     colours = {f"Classes of {size}": colour for size, colour in zip(SIZES, (figures.ORANGE, figures.BLUE), strict=True)}
-    figure = bar_table("Figure 2: what is learnt of one person's charge", data, panels, colours)
+    figure = bar_table("What is learnt of one person's charge", data, panels, colours)
     small = {row["setting"]: row for row in data.filter(pl.col("family") == f"Classes of {SIZES[0]}").to_dicts()}
     private = small[f"private mean, ε = {EPSILONS[1]:g}"]
     statements = (
@@ -342,9 +343,16 @@ def _figure_2(data: pl.DataFrame) -> Part:
         ),
         Statement(
             "With the median, in some cases (Section 3.2).",
-            f"{percent(small['median']['known_exactly'])} are known exactly by who knows all others, "
-            f"{percent(small['median']['seen_exactly'])} by who sees the class with and without them.",
+            f"{percent(small['median']['known_exactly'])} are known exactly.",
             0 < small["median"]["known_exactly"] < 0.5,
+        ),
+        Statement(
+            "A change in the median, from a class with one person to that without, may reveal that person's value "
+            "(Section 3.2).",
+            f"{percent(small['median']['seen_exactly'])} are known for certain by who sees only the two medians.",
+            small["median"]["seen_exactly"] > 0,
+            "The median with her in it is often her own value, but two medians alone do not prove whose it is: they "
+            "bound it on one side. Who knows the others' values too is certain in some cases, see above.",
         ),
         Statement(
             "Differential privacy prevents such disclosure for the mean (Section 3.2).",
@@ -357,7 +365,7 @@ def _figure_2(data: pl.DataFrame) -> Part:
         "One victim in each class. Seen with and without her: two releases whose classes differ in her alone. A guess "
         "is the middle of what is possible, within the domain of 0 to 200,000."
     )
-    return Part("Figure 2", "What is learnt of one person's charge", data, statements, figure, note)
+    return Part("One person", "What is learnt of one person's charge", data, statements, figure, note)
 
 
 # ---- what analysts learn
@@ -392,25 +400,26 @@ def _figure_3(data: pl.DataFrame) -> Part:
         Panel("the mean of all off by", "mean_off", lambda share: f"{share:.1%}"),
     ]
     colours = {f"Classes of {size}": colour for size, colour in zip(SIZES, (figures.ORANGE, figures.BLUE), strict=True)}
-    figure = bar_table("Figure 3: what the classes still tell an analyst", data, panels, colours)
+    figure = bar_table("What the classes still tell an analyst", data, panels, colours)
     small, large = (
         {row["setting"]: row for row in data.filter(pl.col("family") == f"Classes of {size}").to_dicts()}
         for size in SIZES
     )
-    one = f"private mean, ε = {EPSILONS[1]:g}"
-    ratio = small[one]["class_off"] / large[one]["class_off"]
+    one = f"private mean, ε = {EPSILONS[-1]:g}"  # least noise: hardly any is clamped
+    ratio, asked = small[one]["class_off"] / large[one]["class_off"], SIZES[1] / SIZES[0]
     statement = Statement(
         "The noise is that of a sensitivity of the domain's size divided by k (Section 3.2).",
-        f"At ε = {EPSILONS[1]:g} a class's mean is off by {small[one]['class_off']:.2f} standard deviations with "
-        f"classes of {SIZES[0]}, by {large[one]['class_off']:.2f} with classes of {SIZES[1]}: {ratio:.1f} times less.",
-        ratio > 3,
+        f"At ε = {EPSILONS[-1]:g} a class's mean is off by {small[one]['class_off']:.3f} standard deviations with "
+        f"classes of {SIZES[0]}, by {large[one]['class_off']:.3f} with classes of {SIZES[1]}: {ratio:.1f} times less, "
+        f"where {asked:g} are expected.",
+        abs(ratio / asked - 1) <= 0.15,
         "Clamping to the domain cuts the wide noise of small classes off.",
     )
     note = (
         "A range stands at its middle. Noisy means are clamped to the domain: where the noise is as wide as the "
         "domain, that moves them towards its middle, and the mean of all with them."
     )
-    return Part("Figure 3", "What the classes still tell an analyst", data, (statement,), figure, note)
+    return Part("Analysts", "What the classes still tell an analyst", data, (statement,), figure, note)
 
 
 # ---- ten releases
@@ -485,7 +494,7 @@ def _figure_4(data: pl.DataFrame) -> Part:
         return Plot(title, lines, 1.0)
 
     figure = curves(
-        f"Figure 4: several releases, each about {SHARE:.0%} of the same people",
+        f"Several releases, each about {SHARE:.0%} of the same people",
         [plot(f"people with fewer than {K} alike over all releases", "below_k"), plot("records shown", "shown")],
         "releases",
         "share",
@@ -514,4 +523,4 @@ def _figure_4(data: pl.DataFrame) -> Part:
         f"gone must be withheld, so that the last release shows only {percent(last[LEDGER]['shown'])} of its records. "
         "Classes made once of everybody, and shown whole or not at all, keep all."
     )
-    return Part("Figure 4", "Effective anonymity over several releases", data, statements, figure, note)
+    return Part("Ten releases", "Effective anonymity over several releases", data, statements, figure, note)

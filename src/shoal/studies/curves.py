@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from shoal.studies.figures import INK, LINE, SOFT, WIDTH
+from shoal.studies.figures import INK, LINE, PAPER, SOFT, WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -76,7 +76,7 @@ def small_multiples(
     from matplotlib.figure import Figure
 
     columns = len(shows)
-    figure = Figure(figsize=(WIDTH, 0.9 + 2.5 * len(rows)), facecolor="white")
+    figure = Figure(figsize=(WIDTH, 0.9 + 2.5 * len(rows)), facecolor=PAPER)
     figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
     figure.suptitle(title, x=0.01, ha="left", weight="bold", fontsize=13, color=INK)
     all_axes = figure.subplots(len(rows), columns, squeeze=False, sharex=True)
@@ -108,7 +108,7 @@ def _draw(axes: Axes, chart: Chart, strokes: Mapping[str, Stroke], show: Callabl
 
 def _frame(axes: Axes, chart: Chart, show: Callable[[float], str]) -> None:
     axes.set_title(chart.title, loc="left", fontsize=10.5, color=INK)
-    axes.set_facecolor("white")
+    axes.set_facecolor(PAPER)
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(LINE)
     axes.tick_params(length=0, colors=SOFT, labelsize=9, labelbottom=True)

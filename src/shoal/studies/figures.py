@@ -20,7 +20,18 @@ if TYPE_CHECKING:
 
 GREY, ORANGE = "#6d7f95", "#D55E00"
 BLUE, LIGHT_BLUE, GREEN, LIGHT_GREEN = "#0072B2", "#56B4E9", "#009E73", "#7FCFB4"
-INK, SOFT, LINE = "#17232e", "#52616f", "#dfe5ea"
+INK, SOFT, LINE, PAPER = "#17232e", "#52616f", "#dfe5ea", "#ffffff"
+ON_LIGHT, ON_DARK = "#17232f", "#fefefe"  # text in coloured cells, which are the same in the dark
+NAVY, RUST, SEA = "#00466e", "#b34e00", "#1b7db8"  # names of curves: darker than the curves
+IN_THE_DARK = {  # what a page in the dark shows for each of these
+    INK: "#e4ebf1",
+    SOFT: "#9fb0bf",
+    LINE: "#2a3743",
+    PAPER: "#161f28",
+    NAVY: "#8ccbf0",
+    RUST: "#ff9a4d",
+    SEA: "#56b4e9",
+}
 WIDTH = 10.0  # inches
 
 Show = Callable[[float], str]
@@ -113,9 +124,9 @@ def heat_map(
     figure, (axes,) = _sheet(title, 1, 5.8)
     top = float(values.max()) or 1.0
     edges = np.arange(len(ticks) + 1) - 0.5
-    axes.pcolormesh(edges, edges, values, cmap=colours, vmin=0, vmax=1.15 * top, edgecolors="white", linewidth=2)
+    axes.pcolormesh(edges, edges, values, cmap=colours, vmin=0, vmax=1.15 * top, edgecolors=PAPER, linewidth=2)
     for (i, j), value in np.ndenumerate(values):
-        ink = "white" if value > 0.75 * top else INK
+        ink = ON_DARK if value > 0.75 * top else ON_LIGHT
         axes.text(j, i, labels[i][j], ha="center", va="center", color=ink, fontsize=11)
     axes.set_xticks(range(len(ticks)), ticks)
     axes.set_yticks(range(len(ticks)), ticks)
@@ -133,12 +144,12 @@ def _sheet(title: str, columns: int, height: float) -> tuple[Figure, list[Axes]]
     """An empty figure with a title and axes side by side, without frames and gridlines."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTH, height), facecolor="white")
+    figure = Figure(figsize=(WIDTH, height), facecolor=PAPER)
     figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
     figure.suptitle(title, x=0.01, ha="left", weight="bold", fontsize=13, color=INK)
     found = list(figure.subplots(1, columns, squeeze=False, sharey=True)[0])
     for axes in found:
-        axes.set_facecolor("white")
+        axes.set_facecolor(PAPER)
         axes.grid(visible=False)
         axes.tick_params(length=0, labelbottom=False, colors=INK, labelsize=10.5)
         axes.spines[["top", "right", "bottom"]].set_visible(False)
@@ -148,7 +159,7 @@ def _sheet(title: str, columns: int, height: float) -> tuple[Figure, list[Axes]]
 
 def _numbers(axes: Axes, at: npt.NDArray[np.float64], values: Sequence[float], show: Show, longest: float) -> None:
     """Each bar's number at its end."""
-    behind = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+    behind = {"facecolor": PAPER, "edgecolor": "none", "pad": 0.8}
     for y, value in zip(at, values, strict=True):
         axes.text(value + 0.015 * longest, y, show(value), va="center", fontsize=9, color=INK, bbox=behind)
 

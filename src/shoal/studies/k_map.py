@@ -35,7 +35,8 @@ from shoal.privacy.k_map import Test, k_prime
 from shoal.studies import figures
 from shoal.studies.curves import Chart, Stroke, lowess, small_multiples
 from shoal.studies.figures import percent
-from shoal.studies.k_map_populations import populations, sources
+from shoal.studies.k_map_examples import figures_1_and_2
+from shoal.studies.k_map_populations import PATIENTS, populations, sources
 from shoal.studies.result import Part, Statement, StudyResult, unwritable
 from shoal.studies.sampled_recoding import Outcome, Population
 
@@ -54,9 +55,9 @@ POINTS = "results.jsonl"
 
 STROKES = {
     "D1": Stroke("#b9c3ce", figures.SOFT, 6.0),
-    "D2": Stroke(figures.ORANGE, "#b34e00", 1.6, (5, 2)),
-    "D3": Stroke(figures.LIGHT_BLUE, "#1b7db8", 4.0),
-    "D4": Stroke("#00466e", "#00466e", 1.5),
+    "D2": Stroke(figures.ORANGE, figures.RUST, 1.6, (5, 2)),
+    "D3": Stroke(figures.LIGHT_BLUE, figures.SEA, 4.0),
+    "D4": Stroke(figures.NAVY, figures.NAVY, 1.5),
 }
 
 
@@ -64,7 +65,7 @@ def run(
     output: Path,
     *,
     data: str | None = None,
-    samples: int = 50,
+    samples: int = 200,
     seed: int = 1,
     progress: Callable[[str], None] = lambda stage: None,
 ) -> StudyResult:
@@ -84,6 +85,7 @@ def run(
     measured = Measured(_smoothed(pl.DataFrame(rows, infer_schema_length=None)), [p.name for p in studied])
     sizes = ", ".join(f"{len(p):,} {p.name}" for p in studied)
     parts = (
+        figures_1_and_2(),
         _figure_3(measured.of(OPTIMAL), measured.of(FIXED)),
         _figure_4(measured.of(OPTIMAL)),
         _figure_5(measured.of(OPTIMAL)),
@@ -91,7 +93,8 @@ def run(
         _thresholds(),
     )
     table = f"{sizes}; {samples:,} samples a point"
-    result = StudyResult(TITLE, table, sum(map(len, studied)), parts, output)
+    settings = {"data": data, "samples": samples, "seed": seed}
+    result = StudyResult(TITLE, table, sum(map(len, studied)), parts, output, settings)
     result.write()
     return result
 
@@ -359,6 +362,7 @@ def _risks(measured: Measured, fixed: Measured, reason: str) -> tuple[Statement,
         return reason.format(fixed.listed("risk", criterion, number, **fractions))
 
     d4, d1 = measured.values("risk", "D4", last=0.1), measured.values("risk", "D1", last=0.1)
+    d3 = measured.values("risk", "D3", last=0.3)
     return (
         Statement(
             "The actual risk of k-anonymity (D1) is far below the threshold of 0.2 at small fractions.",
@@ -381,7 +385,7 @@ def _risks(measured: Measured, fixed: Measured, reason: str) -> tuple[Statement,
         Statement(
             "D3's risk is above the threshold by a wide gap at fractions of 0.3 and less.",
             f"At 0.1 to 0.3: {listed('D3', last=0.3)}.",
-            min(measured.values("risk", "D3", last=0.3)) > 0.2,
+            min(d3) > 0.2 and max(d3) >= 0.3,
             if_not("D3", last=0.3),
         ),
         Statement(
@@ -435,6 +439,7 @@ def _figure_4(measured: Measured) -> Part:
             f"At 0.1: D4 {_shares(measured, 'D4')}; D3 {_shares(measured, 'D3')}; D2 {_shares(measured, 'D2')}.",
             all(a <= b <= c for a, b, c in zip(d2, d3, d4, strict=True)),
         ),
+        _little_more(measured),
         Statement(
             "D4 is a significant improvement on D1 for low fractions.",
             f"At 0.1 its loss is {_shares(measured, 'D4')} of D1's.",
@@ -450,14 +455,27 @@ def _figure_4(measured: Measured) -> Part:
     return Part("Figure 4", title, _columns(measured, "discernibility"), statements, figure, _MADE_4)
 
 
+def _little_more(measured: Measured) -> Statement:
+    d3, d4 = ([loss for k in LEVELS for loss in measured.values("discernibility", c, k=k)] for c in ("D3", "D4"))
+    near = sum(more <= 1.05 * less for less, more in zip(d3, d4, strict=True))
+    return Statement(
+        "In many cases the difference between D3 and D4 is not very pronounced.",
+        f"At {near} of {len(d3)} points, k = 5 to 15, D4 loses at most 5% more than D3.",
+        near >= len(d3) / 3,
+        "The tests ask for different class sizes, and here these lead to different recodings.",
+    )
+
+
 _MADE_4 = "The average, over the samples, of a criterion's discernibility divided by D1's on the same sample."
 
 
 def _loses_45(measured: Measured, reason: str) -> Statement:
+    """Asked of those who stand for the physicians; the others are shown beside them."""
+    share = measured.curve(PATIENTS, LEVELS[0], "D4", "discernibility")[FRACTIONS[0]]
     return Statement(
         "For the physicians D4's loss is 45% of D1's at a fraction of 0.1.",
-        f"{_shares(measured, 'D4')}.",
-        min(abs(share - 0.45) for share in measured.values("discernibility", "D4", last=0.1)) <= 0.05,
+        f"{_shares(measured, 'D4')}; {PATIENTS} stand for the physicians.",
+        abs(share - 0.45) <= 0.05,
         reason,
     )
 
@@ -478,7 +496,7 @@ def _figure_5(measured: Measured) -> Part:
         Statement(
             "D1 suppresses much of small samples, in some cases as much as 50%.",
             f"At 0.1: {_shares(measured, 'D1', 'suppressed')}.",
-            max(d1) >= 0.3,
+            max(d1) >= 0.4,
             "A suppressed record costs n, as if it could be any of the sample's. Half of them suppressed cost n * n/2, "
             "as much as showing nothing but the sex does, and there are far better recodings than that.",
         ),
@@ -538,11 +556,13 @@ def _thresholds() -> Part:
             for c in CRITERIA
         ]
     )
+    never = all(sizes["D2"] <= sizes["D3"] <= sizes["D4"] <= sizes["D1"] for sizes in asked.values())
     same = sum(sizes["D3"] == sizes["D4"] for sizes in asked.values())
     statement = Statement(
-        "D4 loses more than D3, but in many cases the difference is not very pronounced.",
-        f"They ask for the same class size in {same} of {len(asked)} cases.",
-        same > len(asked) / 2,
+        "D1 asks for the most, D4 for no less than D3, and D2 for the least (Proposed Improvements, Results).",
+        f"In {'all' if never else 'not all'} of {len(asked)} cases; D3 and D4 ask for the same size in {same}.",
+        never,
+        "The tests were read otherwise.",
     )
     title = "The smallest class that each criterion releases, by sampling fraction"
     return Part("Class size", title, data, (statement,))

@@ -20,6 +20,7 @@ from shoal.errors import InputError
 from shoal.studies.sampled_recoding import Population
 
 PHYSICIANS, CRASHES = 23_590, 101_034  # records of the paper's populations
+PATIENTS = "generated patients"
 LEAST = 150  # records of a population, so that a tenth of it can have a class of 15
 
 Made = tuple[pl.DataFrame, dict[str, Hierarchy]]
@@ -35,7 +36,7 @@ def sources(data: str | None) -> dict[str, Callable[[int], Made]]:
         given: dict[str, Callable[[int], Made]] = {f"records of {Path(data).name}": lambda seed: _file(data)}
     else:
         given = {name: _from(path, make) for name, (path, make) in _real().items() if path.is_file()}
-    return (given or {"generated admissions": _admissions}) | {"generated patients": _patients}
+    return (given or {"generated admissions": _admissions}) | {PATIENTS: _patients}
 
 
 def _real() -> dict[str, tuple[Path, Callable[[Path], Made]]]:

@@ -1,4 +1,4 @@
-"""Paper 1's experiments (the supplement to the Science comment of 2016): Figures S3 to S7, Tables S4, S5, S9.
+"""Paper 1's experiments (the supplement to the Science comment of 2016): Figures S1 to S7, Tables S4 to S9.
 
 The paper's patients cannot be had any more, so the table is a generated one with the same attributes, or a file
 of them. The table itself stands for the paper's original data (SPD); masked by safe-harbor rules it stands for
@@ -35,6 +35,7 @@ from shoal.release import anonymize, assemble, prepare
 from shoal.risk.measure import Risk, assess_risk
 from shoal.studies import figures
 from shoal.studies.figures import Panel, loss, percent
+from shoal.studies.proper_anonymization_examples import Shown, figure_s1, figure_s2, table_of_intervals, table_s6
 from shoal.studies.result import Part, Statement, StudyResult, check_folder
 from shoal.utility.correlations import Correlations, Placed, correlations, place_original
 from shoal.utility.information_loss import information_loss
@@ -139,6 +140,8 @@ def run(
     printed, nine = (regeneration(original, ladder, seed) for ladder in (TABLE_S3, ALL_NINE))
     progress("drawing")
     parts = (
+        figure_s1(original, printed.shown, nine.shown),
+        figure_s2(original, printed.shown),
         _figure_s3(table, spd, {m.trial.setting: m.risk for m in measured if m.trial.family == HARBOR}, seed),
         _figure_s4(table, releases),
         _figure_s5(grid),
@@ -146,9 +149,13 @@ def run(
         _figure_s7(table, releases),
         _table_s4(printed, nine),
         _table_s5(printed, nine),
+        table_s6(),
+        table_of_intervals(16),
+        table_of_intervals(8),
         _table_s9(table.height),
     )
-    result = StudyResult(TITLE, source, table.height, parts, output)
+    settings = {"data": data, "rows": rows, "seed": seed}
+    result = StudyResult(TITLE, source, table.height, parts, output, settings)
     result.write()
     return result
 
@@ -273,10 +280,15 @@ def least_closeness(charge: pl.Series) -> float:
 
 @dataclass(frozen=True)
 class Regeneration:
-    """Correlations before and after Algorithm S1, and the share of cells that masking had left as they were."""
+    """Correlations before and after Algorithm S1, and which cells masking had left as they were."""
 
     correlations: Correlations
-    left: float
+    shown: Shown
+
+    @property
+    def left(self) -> float:
+        """The share of cells that were not masked."""
+        return float(np.mean([shown.mean() for shown in self.shown.values()]))
 
 
 def regeneration(original: Microdata, ladder: Sequence[Step], seed: int) -> Regeneration:
@@ -292,7 +304,7 @@ def regeneration(original: Microdata, ladder: Sequence[Step], seed: int) -> Rege
     spd = regenerate(released, counts, seed=seed, rescale=True).cast(pl.Float64)
     again = Microdata(spd, Schema(tuple(original.schema[name] for name in QUASI)))
     after = [place_original(coded) for coded in again.quasi]
-    return Regeneration(correlations(before, after), float(np.mean([shown.mean() for shown in left.values()])))
+    return Regeneration(correlations(before, after), left)
 
 
 def _plain(column: MaskedColumn) -> npt.NDArray[np.bool_]:

@@ -115,7 +115,8 @@ def _dummies_of(measured: Measured, c: int) -> tuple[Statement, Statement]:
         ),
         Statement(
             f"c = {c}, s_min = {FULLEST[c]}: {paper:,} dummies.",
-            f"{fullest}, {fullest.mean / paper - 1:+.1%}.",
+            f"{fullest}: {fullest.mean / paper - 1:+.1%}, or {abs(fullest.mean - paper) / fullest.deviation:.1f} "
+            "deviations.",
             abs(fullest.mean / paper - 1) <= 0.05,
             measured.otherwise("Algorithm 3 leaves open whom it moves; the reading here fits Table 2 best."),
         ),

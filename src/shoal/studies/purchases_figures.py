@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shoal.studies.curves import Stroke
-from shoal.studies.figures import INK, LINE, SOFT, WIDTH
+from shoal.studies.figures import INK, LINE, PAPER, SOFT, WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -79,12 +79,12 @@ def size_bars(title: str, panels: Mapping[str, Mapping[int, float]], colours: Se
 def _sheet(title: str, columns: int, height: float) -> tuple[Figure, list[Axes]]:
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(WIDTH, height), facecolor="white")
+    figure = Figure(figsize=(WIDTH, height), facecolor=PAPER)
     figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
     figure.suptitle(title, x=0.01, ha="left", weight="bold", fontsize=13, color=INK)
     found = list(figure.subplots(1, columns, squeeze=False, sharey=True)[0])
     for axes in found:
-        axes.set_facecolor("white")
+        axes.set_facecolor(PAPER)
         axes.spines[["top", "right"]].set_visible(False)
         axes.spines[["left", "bottom"]].set_color(LINE)
         axes.tick_params(length=0, colors=SOFT, labelsize=9)

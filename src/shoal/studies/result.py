@@ -1,29 +1,32 @@
 """What a study found: each statement of the paper beside ours, with its figures and tables.
 
 On a terminal it is one table of 80 columns; in a folder a page (`index.html`) that works offline, every figure
-as PNG and SVG, every table and every figure's numbers as CSV, and all of it for machines in `results.json`.
+as PNG and SVG, every table and every figure's numbers as CSV, and all of it for machines in `results.json`. That file
+is written last and says what the study was run with: a folder that has it is finished.
 """
 
 from __future__ import annotations
 
-import base64
-import html
-import io
 import json
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from shoal.compare.cache import key
 from shoal.errors import InputError
+from shoal.studies.drawing import Drawing, drawn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Group
 
 WIDTH = 80
+RESULTS, PAGE = "results.json", "index.html"
 
 
 @dataclass(frozen=True)
@@ -67,22 +70,36 @@ class StudyResult:
     records: int
     parts: tuple[Part, ...]
     output: Path
+    settings: Mapping[str, object]  # what the study was asked for, by its parameters' names
 
     @property
     def statements(self) -> list[tuple[str, Statement]]:
         return [(part.name, statement) for part in self.parts for statement in part.statements]
+
+    @cached_property
+    def drawings(self) -> dict[str, Drawing]:
+        return {part.slug: drawn(part.slug, part.figure) for part in self.parts if part.figure}
 
     def to_dict(self) -> dict[str, object]:
         return {
             "study": self.title,
             "table": self.table,
             "records": self.records,
+            "settings": self.settings,
+            "run": run_key(self.title, self.settings),
             "statements": [
                 {"where": where, "paper": s.paper, "ours": s.ours, "agrees": s.agrees, "reason": s.reason}
                 for where, s in self.statements
             ],
             "parts": {
-                part.name: {"title": part.title, "note": part.note, "data": part.data.to_dicts()} for part in self.parts
+                part.name: {
+                    "title": part.title,
+                    "note": part.note,
+                    "anchor": part.slug,
+                    "figure": f"{part.slug}.svg" if part.figure else None,
+                    "data": part.data.to_dicts(),
+                }
+                for part in self.parts
             },
         }
 
@@ -101,23 +118,50 @@ class StudyResult:
             table.add_row(Text(where), Text(s.paper), Text(s.ours), Text(s.verdict), end_section=True)
         reasons = [Text(f"{where} differs: {s.reason}") for where, s in self.statements if not s.agrees]
         head = Text(f"{self.title}: {self.table}", style="bold")
-        tail = Text(f"Figures, tables and all numbers: {self.output / 'index.html'}")
+        tail = Text(f"Figures, tables and all numbers: {self.output / PAGE}")
         return Group(*(_narrow(part) for part in (head, table, *reasons, tail)))
 
     def write(self) -> None:
-        """Everything into the output folder, the page last."""
+        """Everything into the output folder, each file whole or not at all; what says that all is there comes last."""
+        from shoal.studies.page import study_page
+
+        files: dict[str, bytes] = {}
+        for part in self.parts:
+            files[f"{part.slug}.csv"] = part.data.write_csv().encode()
+            files |= {f"{part.slug}.{kind}": drawing for kind, drawing in self.drawings.get(part.slug, {}).items()}
+        files[PAGE] = study_page(self).encode()
         try:
             self.output.mkdir(parents=True, exist_ok=True)
-            drawings = {part.slug: _drawn(part, part.figure) for part in self.parts if part.figure}
-            for part in self.parts:
-                part.data.write_csv(self.output / f"{part.slug}.csv")
-                for kind, drawing in drawings.get(part.slug, {}).items():
-                    (self.output / f"{part.slug}.{kind}").write_bytes(drawing)
-            results = json.dumps(self.to_dict(), ensure_ascii=False, indent=1, allow_nan=False)
-            (self.output / "results.json").write_text(results + "\n", encoding="utf-8")
-            (self.output / "index.html").write_text(_page(self, drawings), encoding="utf-8")
+            (self.output / RESULTS).unlink(missing_ok=True)
+            for name, content in files.items():
+                write_whole(self.output / name, content)
+            write_json(self.output / RESULTS, self.to_dict())
         except OSError as error:
             raise unwritable(self.output, error) from None
+
+
+def run_key(title: str, settings: Mapping[str, object]) -> str:
+    """Of all that a study's results depend on: what was asked for, the code, and the real data it may read."""
+    return key(title, json.dumps(settings, sort_keys=True, default=str), *_real_data())
+
+
+def _real_data() -> list[tuple[str, int, int]]:
+    """Name, size and time of each file below SHOAL_DATA."""
+    folder = os.environ.get("SHOAL_DATA")
+    files = sorted(path for path in Path(folder).rglob("*") if path.is_file()) if folder else []
+    return [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    from shoal.data.files import atomic_write
+
+    with atomic_write(path) as partial:
+        partial.write_bytes(content)
+
+
+def write_json(path: Path, content: object) -> None:
+    text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False, default=str)
+    write_whole(path, (text + "\n").encode())
 
 
 def check_folder(output: Path) -> None:
@@ -136,94 +180,3 @@ def _narrow(part: Any) -> Any:
     from rich.constrain import Constrain
 
     return Constrain(part, WIDTH)
-
-
-Drawing = dict[str, bytes]  # format -> file
-
-
-def _drawn(part: Part, figure: Figure) -> Drawing:
-    import matplotlib
-
-    files = {kind: io.BytesIO() for kind in ("png", "svg")}
-    with matplotlib.rc_context({"svg.hashsalt": part.slug}):  # the same figure gives the same file
-        figure.savefig(files["png"], format="png", dpi=160)
-        figure.savefig(files["svg"], format="svg", metadata={"Date": None})
-    return {kind: file.getvalue() for kind, file in files.items()}
-
-
-# ---- the page
-
-_STYLE = """
-:root { color-scheme: light; }
-body { margin: 0 auto; padding: 24px; max-width: 1000px; color: #17232e; background: #fff;
-  font: 16px/1.5 system-ui, "Segoe UI", Roboto, "Noto Sans", Arial, sans-serif; }
-h1 { font-size: 28px; line-height: 1.2; margin: 0 0 8px; }
-h2 { font-size: 21px; margin: 44px 0 6px; }
-p { max-width: 75ch; } .soft { color: #52616f; }
-img { display: block; width: 100%; height: auto; margin: 12px 0; }
-.wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 15px; margin: 12px 0; }
-th, td { text-align: left; vertical-align: top; padding: 6px 14px 6px 0; border-bottom: 1px solid #dfe5ea; }
-table.numbers th, table.numbers td { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap; }
-table.numbers th:first-child, table.numbers td:first-child { text-align: left; }
-.verdict { font-weight: 650; white-space: nowrap; } .agrees { color: #0a6d65; } .differs { color: #a8321d; }
-"""
-
-
-def _page(result: StudyResult, drawings: Mapping[str, Drawing]) -> str:
-    agreed = sum(statement.agrees for _, statement in result.statements)
-    return "\n".join(
-        [
-            '<!doctype html><html lang="en"><head><meta charset="utf-8">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f"<title>{html.escape(result.title)}</title><style>{_STYLE}</style></head><body>",
-            f"<h1>{html.escape(result.title)}</h1>",
-            f'<p class="soft">{html.escape(result.table)}. Of {len(result.statements)} statements compared, '
-            f"{agreed} agree; where one differs, the reason stands beside it.</p>",
-            *(line for part in result.parts for line in _section(part, drawings.get(part.slug, {}))),
-            '<p class="soft">All numbers: <a href="results.json">results.json</a>.</p></body></html>\n',
-        ]
-    )
-
-
-def _section(part: Part, drawing: Drawing) -> Iterator[str]:
-    title = "" if drawing else f": {html.escape(part.title)}"  # a figure shows its title itself
-    yield f'<h2 id="{part.slug}">{html.escape(part.name)}{title}</h2>'
-    if drawing:
-        svg = base64.b64encode(drawing["svg"]).decode()
-        yield f'<img alt="{html.escape(_spoken(part))}" src="data:image/svg+xml;base64,{svg}">'
-    else:
-        yield _numbers(part.data)
-    if part.note:
-        yield f'<p class="soft">{html.escape(part.note)}</p>'
-    yield '<div class="wide"><table><tr><th>The paper</th><th>Here</th><th></th></tr>'
-    yield from map(_row, part.statements)
-    links = ", ".join(f'<a href="{part.slug}.{kind}">{part.slug}.{kind}</a>' for kind in ("csv", *drawing))
-    yield f'</table></div><p class="soft">{links}</p>'
-
-
-def _row(s: Statement) -> str:
-    reason = f'<br><span class="soft">{html.escape(s.reason)}</span>' if s.reason else ""
-    return (
-        f"<tr><td>{html.escape(s.paper)}</td><td>{html.escape(s.ours)}{reason}</td>"
-        f'<td class="verdict {s.verdict}">{s.verdict}</td></tr>'
-    )
-
-
-def _spoken(part: Part) -> str:
-    """The figure for those who cannot see it: what was found, in words."""
-    return f"{part.title}. " + " ".join(statement.ours for statement in part.statements)
-
-
-def _numbers(data: pl.DataFrame) -> str:
-    head = "".join(f"<th>{html.escape(name)}</th>" for name in data.columns)
-    rows = "".join(
-        "<tr>" + "".join(f"<td>{html.escape(_cell(value))}</td>" for value in row) + "</tr>" for row in data.iter_rows()
-    )
-    return f'<div class="wide"><table class="numbers"><tr>{head}</tr>{rows}</table></div>'
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    return f"{value:.3f}" if isinstance(value, float) else str(value)

@@ -1,0 +1,214 @@
+"""The five studies as one tour: each into its own folder, and one page that holds all they found against the papers.
+
+A study that finished with the same settings, code and real data is not run again, so that a tour cut short goes on
+where it stopped. Studies run one after the other: each keeps all cores busy by itself.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal.studies import big_data, k_map, papers, proper_anonymization, purchases, risk_utility
+from shoal.studies.papers import Item, Paper
+from shoal.studies.result import PAGE, RESULTS, StudyResult, check_folder, run_key, unwritable, write_json, write_whole
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+
+@dataclass(frozen=True)
+class Study:
+    """One study of the tour; what it is not told is as its `run` has it."""
+
+    name: str
+    paper: Paper
+    title: str
+    run: Callable[..., StudyResult]
+    stages: Callable[[], int]  # how often it reports progress
+    seconds: float  # about, on two cores
+    asked: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def settings(self) -> dict[str, object]:
+        known = {name: given.default for name, given in signature(self.run).parameters.items()}
+        return {name: value for name, value in known.items() if name not in ("output", "progress")} | dict(self.asked)
+
+
+STUDIES = (
+    Study(
+        "proper-anonymization",
+        papers.PROPER_ANONYMIZATION,
+        proper_anonymization.TITLE,
+        proper_anonymization.run,
+        lambda: proper_anonymization.STAGES,
+        240,
+    ),
+    Study("big-data", papers.BIG_DATA, big_data.TITLE, big_data.run, lambda: big_data.STAGES, 10),
+    Study("k-map", papers.K_MAP, k_map.TITLE, k_map.run, lambda: k_map.stages(None), 120),
+    Study("purchases", papers.PURCHASES, purchases.TITLE, purchases.run, lambda: purchases.stages(20), 60),
+    Study(
+        "risk-utility",
+        papers.RISK_UTILITY,
+        risk_utility.TITLE,
+        risk_utility.run,
+        lambda: risk_utility.stages(None),
+        180,
+    ),
+)
+
+Progress = Callable[[str, float], None]  # what is done next, and how many seconds of work lie behind it
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a finished study left in its folder."""
+
+    study: Study
+    results: Mapping[str, Any]
+
+    def statements(self, part: str) -> list[dict[str, Any]]:
+        return [one for one in self.results["statements"] if one["where"] == part]
+
+    @property
+    def beyond(self) -> list[str]:
+        """Parts that are no figure or table of the paper: its text in numbers, and what we ask besides."""
+        items = {item.part for item in self.study.paper.items}
+        return [name for name in self.results["parts"] if name not in items]
+
+    @property
+    def repeated(self) -> list[Item]:
+        return [item for item in self.study.paper.items if item.part]
+
+    @cached_property
+    def counts(self) -> tuple[int, int]:
+        """Statements that agree, and those that differ."""
+        agree = sum(one["agrees"] for one in self.results["statements"])
+        return agree, len(self.results["statements"]) - agree
+
+    def to_dict(self) -> dict[str, object]:
+        paper = self.study.paper
+        return {
+            "study": self.study.name,
+            "page": f"{self.study.name}/{PAGE}",
+            "reference": f"{paper.authors}: {paper.title}. {paper.published}.",
+            "doi": paper.doi or None,
+            "table": self.results["table"],
+            "settings": self.results["settings"],
+            "agree": self.counts[0],
+            "differ": self.counts[1],
+            "items": [
+                {
+                    "name": item.name,
+                    "shows": item.shows,
+                    "part": item.part or None,
+                    "why_not": item.why_not or None,
+                    "statements": self.statements(item.part),
+                }
+                for item in paper.items
+            ],
+            "beyond": [
+                {"part": name, "title": self.results["parts"][name]["title"], "statements": self.statements(name)}
+                for name in self.beyond
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Tour:
+    found: tuple[Found, ...]
+    output: Path
+
+    @property
+    def counts(self) -> tuple[int, int]:
+        return sum(one.counts[0] for one in self.found), sum(one.counts[1] for one in self.found)
+
+    @property
+    def items(self) -> tuple[int, int]:
+        """Figures and tables of the papers that were made again, and all of them."""
+        return sum(len(one.repeated) for one in self.found), sum(len(one.study.paper.items) for one in self.found)
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "agree": self.counts[0],
+            "differ": self.counts[1],
+            "repeated": self.items[0],
+            "items": self.items[1],
+            "studies": [one.to_dict() for one in self.found],
+        }
+
+    def write(self) -> None:
+        from shoal.studies.index import index_page
+
+        try:
+            write_json(self.output / RESULTS, self.to_dict())
+            write_whole(self.output / PAGE, index_page(self).encode())
+        except OSError as error:
+            raise unwritable(self.output, error) from None
+
+    def __rich__(self) -> Group:
+        from rich import box
+        from rich.console import Group
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        table.add_column("study")
+        for column in ("agree", "differ", "figures and tables"):
+            table.add_column(column, justify="right")
+        for one in self.found:
+            agree, differ = one.counts
+            items = f"{len(one.repeated)} of {len(one.study.paper.items)}"
+            table.add_row(one.study.name, str(agree), str(differ), items)
+        agree, differ = self.counts
+        head = Text(f"{agree} statements of five papers agree, {differ} differ, each with its reason", style="bold")
+        return Group(head, table, Text(f"All of it: {self.output / PAGE}"))
+
+
+def take_tour(
+    output: Path, studies: tuple[Study, ...] = STUDIES, progress: Progress = lambda stage, seconds: None
+) -> Tour:
+    """Runs what is not finished yet, and writes the page over all."""
+    check_folder(output)
+    found = []
+    for study in studies:
+        results = finished(study, output / study.name)
+        if results is None:
+            share = study.seconds / study.stages()
+            step = _Step(study.name, share, progress)
+            study.run(output / study.name, **study.asked, progress=step)
+            results = finished(study, output / study.name)
+            assert results is not None
+        else:
+            progress(f"{study.name}: finished before", study.seconds)
+        found.append(Found(study, results))
+    tour = Tour(tuple(found), output)
+    tour.write()
+    return tour
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A study's report of its next stage, as the tour's."""
+
+    study: str
+    seconds: float
+    progress: Progress
+
+    def __call__(self, stage: str) -> None:
+        self.progress(f"{self.study}: {stage}", self.seconds)
+
+
+def finished(study: Study, folder: Path) -> dict[str, Any] | None:
+    """The results of a run that asked for the same, with the same code and real data."""
+    try:
+        results: dict[str, Any] = json.loads((folder / RESULTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    same = isinstance(results, dict) and results.get("run") == run_key(study.title, study.settings)
+    return results if same else None
