@@ -125,10 +125,9 @@ def compare(
             step("releasing the best" if best else "done")
             release = found.release(table).write(output) if output is not None else None
     except KeyboardInterrupt:
-        if kept is None:
-            raise
-        say(f"Interrupted. What was measured is kept in {kept}: ask again to go on.")
-        raise typer.Exit(130) from None
+        if kept is not None:
+            say(f"What was measured is kept in {kept}: ask again to go on.")
+        raise
     if plot is not None:
         write_plot(found.plot(), plot)
     if release is None:

@@ -35,6 +35,8 @@ app = typer.Typer(
     epilog="Exit code 0: the promise holds. 1: it does not. 2: the input cannot be used.",
 )
 
+INTERRUPTED = 128 + signal.SIGINT  # what Typer makes of Ctrl-C
+
 
 def _version(asked: bool) -> None:
     if asked:
@@ -64,13 +66,14 @@ def run() -> None:
     atexit.register(_end_quickly)
     signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))  # unfinished files are cleared away
     try:
-        sys.exit(app(prog_name="shoal", standalone_mode=False))
+        code = app(prog_name="shoal", standalone_mode=False)
+        if code == INTERRUPTED:
+            _stop("Interrupted before it was done: no unfinished file was left.", code)
+        sys.exit(code)
     except ShoalError as error:
         _stop(str(error), error.exit_code)
     except MemoryError:
         _stop("There is not enough memory for this table: use a machine with more, or fewer columns.", 2)
-    except (KeyboardInterrupt, typer.Abort):
-        _stop("Interrupted before it was done: no unfinished file was left.", 128 + signal.SIGINT)
     except Exception as error:
         if hasattr(error, "format_message"):  # a wrong option, as Click words it
             _stop(error.format_message(), 2)
