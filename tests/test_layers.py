@@ -17,7 +17,7 @@ import shoal
 ROOT = Path(shoal.__file__).parent
 LAYERS = [
     {"cli", "web", "studies", "demo", "testing", "__main__"},
-    {"compare", "split", "release", "assess", "profile"},
+    {"compare", "split", "release", "parted", "assess", "profile"},
     {"report"},
     {"policy"},
     {"masking", "privacy", "risk", "utility", "measure", "transactions", "releases"},

@@ -324,16 +324,18 @@ def prepare(table: pl.DataFrame, policy: Policy) -> tuple[Microdata, tuple[str, 
     for name in schema.confidential:
         if table[name].null_count() == table.height:
             raise InputError(f"The confidential column {name!r} is missing in every record: leave it out.")
-    unnamed = [name for name in table.columns if name not in schema.names]
-    notes = (
-        (
-            f"No role names {_listed(unnamed)}: left out of the release "
-            "(--insensitive releases columns as they are, --rest insensitive all that are left).",
-        )
-        if unnamed
-        else ()
+    return Microdata(table, schema), left_out(table.columns, schema.names)
+
+
+def left_out(columns: Sequence[str], named: Sequence[str]) -> tuple[str, ...]:
+    """What the custodian should know of columns that have no role."""
+    unnamed = [name for name in columns if name not in named]
+    if not unnamed:
+        return ()
+    return (
+        f"No role names {_listed(unnamed)}: left out of the release "
+        "(--insensitive releases columns as they are, --rest insensitive all that are left).",
     )
-    return Microdata(table, schema), notes
 
 
 def assemble(original: Microdata, masked: Masked) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -92,6 +93,20 @@ class Parts(Protocol):
     def map(self, work: Callable[[pl.DataFrame, int], pl.DataFrame], schema: pl.Schema) -> Table:
         """Each part, with its number; parts without records are left out."""
         ...
+
+
+@dataclass(frozen=True)
+class _Columns:
+    names: tuple[str, ...]
+
+    def __call__(self, batch: Batch) -> pl.DataFrame:
+        return batch.frame.select(self.names)
+
+
+def selected(table: Table, names: Sequence[str]) -> Table:
+    """Only these columns, in the table's order."""
+    kept = tuple(name for name in table.schema if name in names)
+    return table.map(_Columns(kept), pl.Schema({name: table.schema[name] for name in kept}))
 
 
 # ---- blocks

@@ -17,7 +17,7 @@ last two by means as they are known for, the others by ranges.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
@@ -126,12 +126,12 @@ def beyond_size(models: Sequence[PrivacyModel]) -> list[PrivacyModel]:
     return [model for model in models if not getattr(model, "by_size", False)]
 
 
-def class_size(microdata: Microdata, models: Sequence[PrivacyModel]) -> int:
+def class_size(records: Sized, models: Sequence[PrivacyModel]) -> int:
     """The k asked for; a table that cannot give one class of k is refused."""
     k = max((getattr(model, "smallest_class", 1) for model in models), default=1)
-    if k > len(microdata):
+    if k > len(records):
         raise InputError(
-            f"k = {k} is larger than the table's {len(microdata)} records: ask for a smaller k or give more records."
+            f"k = {k} is larger than the table's {len(records)} records: ask for a smaller k or give more records."
         )
     return k
 

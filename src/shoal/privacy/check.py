@@ -19,11 +19,14 @@ def classes_of(frame: pl.DataFrame, quasi: Sequence[str], kinds: Mapping[str, Ki
 
 
 def released_classes(
-    table: pl.DataFrame | pl.LazyFrame, schema: Schema, source: Source | None = None
+    table: pl.DataFrame | pl.LazyFrame,
+    schema: Schema,
+    source: Source | None = None,
+    whole: Mapping[str, pl.DataFrame] | None = None,
 ) -> EquivalenceClasses:
-    """The classes of a released table."""
+    """The classes of a released table; `whole` where it is a part of one, with every class in one part."""
     kinds = {attribute.name: attribute.kind for attribute in schema}
-    return EquivalenceClasses(table, tuple(schema.quasi_identifiers), kinds, schema, source)
+    return EquivalenceClasses(table, tuple(schema.quasi_identifiers), kinds, schema, source, whole)
 
 
 def judge(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) -> tuple[Verdict, ...]:

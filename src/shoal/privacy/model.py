@@ -79,7 +79,7 @@ class EquivalenceClasses:
         """
         if not self.quasi:
             return self.frame.lazy().select(pl.repeat(0, pl.len(), dtype=pl.UInt64)).collect().to_series()
-        both = {name: _hash(self.quasi, seed) for seed, name in enumerate(("one", "two"))}
+        both = {name: class_hash(self.quasi, seed) for seed, name in enumerate(("one", "two"))}
         hashes = self.frame.lazy().select(**both).collect(engine="streaming")
         one, two = (len(_begins(hashes[name].sort())) for name in both)
         if one == two:
@@ -106,7 +106,7 @@ class EquivalenceClasses:
         released = known.collect().to_series()
         if self.schema is None or self.schema[name].kind not in (Kind.ORDINAL, Kind.NOMINAL):
             return released
-        return _in_order(released, self.schema[name])
+        return in_order(released, self.schema[name])
 
     def distribution(self, name: str) -> pl.DataFrame:
         """How many records of the whole table (`@records`) release each value (`@value`) of an attribute."""
@@ -125,7 +125,7 @@ class EquivalenceClasses:
         return (values if self.source.rows is None else values[self.source.rows]).lazy()
 
 
-def _hash(quasi: Sequence[str], seed: int) -> pl.Expr:
+def class_hash(quasi: Sequence[str], seed: int) -> pl.Expr:
     """The hashes of a record's cells, each times an odd number of its own, added up modulo 2^64."""
     odd = np.random.default_rng(seed).integers(2**63, size=len(quasi), dtype=np.uint64) * 2 + 1
     cells = (pl.col(name).hash() * pl.lit(int(times), pl.UInt64) for name, times in zip(quasi, odd, strict=True))
@@ -138,7 +138,7 @@ def _begins(numbers: pl.Series) -> npt.NDArray[np.int64]:
     return np.flatnonzero(np.append(True, run[1:] != run[:-1])[: len(run)])
 
 
-def _in_order(column: pl.Series, attribute: Attribute) -> pl.Series:
+def in_order(column: pl.Series, attribute: Attribute) -> pl.Series:
     order = declared_order(column, attribute)
     if order is None:
         return column.cast(pl.String) if column.dtype == pl.Categorical else column

@@ -46,6 +46,7 @@ class TCloseness:
     distance: Literal["auto", "ordered", "equal"] = "auto"  # auto: equal for nominal attributes, otherwise ordered
 
     name: ClassVar[str] = "t-closeness"
+    less_is_safer: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         good = isinstance(self.t, int | float) and not isinstance(self.t, bool) and 0 <= self.t <= 1

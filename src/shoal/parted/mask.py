@@ -1,0 +1,40 @@
+"""One part of a table, masked by the method's own code and shuffled; and what is to be told of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from shoal.engines.table import FACTS
+from shoal.masking.method import Method
+from shoal.parted.source import Attributes
+from shoal.privacy.model import PrivacyModel
+from shoal.release import assemble
+from shoal.utility.information_loss import information_loss
+
+
+@dataclass(frozen=True)
+class MaskPart:
+    attributes: Attributes
+    method: Method
+    promises: Sequence[PrivacyModel]
+    seed: int
+    shown: pl.Schema | None = None  # as all parts show it; None: as this one does
+
+    def __call__(self, frame: pl.DataFrame, part: int) -> pl.DataFrame:
+        original = self.attributes.microdata(frame)
+        masked = self.method.mask(original, self.promises, seed=hash((self.seed, part)) & (2**63 - 1))
+        shown = assemble(original, masked)
+        coded = [name for name, dtype in shown.schema.items() if isinstance(dtype, pl.Enum) and name in masked.columns]
+        shown = shown.with_columns(pl.col(coded).cast(pl.String))
+        # Position alone can re-identify. Parts themselves tell nothing: all records of a class are in the same.
+        order = np.random.default_rng([self.seed, part]).permutation(shown.height)
+        loss = information_loss(original, masked.columns, masked.kept) * len(original)
+        told = json.dumps({"records": len(original), "loss": loss, "notes": list(masked.notes)})
+        facts = pl.Series(FACTS, [told], dtype=pl.String).extend_constant(None, shown.height - 1)
+        released = shown[order].with_columns(facts)
+        return released if self.shown is None else released.cast(dict(self.shown))  # type: ignore[arg-type]

@@ -1,0 +1,88 @@
+"""What is known of a large table before any work: roles and kinds by the policy, statistics by one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import polars as pl
+
+from shoal.data.frames import check_names
+from shoal.data.microdata import Microdata, Whole
+from shoal.data.schema import Role, Schema
+from shoal.engines.table import Table, selected
+from shoal.engines.whole import Summary, summarise
+from shoal.errors import InputError
+from shoal.masking.grouped import class_size
+from shoal.policy import Policy
+from shoal.privacy.model import PrivacyModel
+from shoal.release import left_out
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """What travels to every part: the schema, and what the whole table says of each attribute."""
+
+    schema: Schema
+    whole: Mapping[str, Whole] = field(repr=False)
+
+    def microdata(self, frame: pl.DataFrame) -> Microdata:
+        return Microdata(frame, self.schema, self.whole)
+
+
+@dataclass(frozen=True)
+class Source:
+    table: Table  # the columns that will be shown
+    policy: Policy
+    attributes: Attributes
+    summary: Summary = field(repr=False)
+    notes: tuple[str, ...]
+
+    @property
+    def schema(self) -> Schema:
+        return self.attributes.schema
+
+    @property
+    def records(self) -> int:
+        return self.summary.records
+
+    @cached_property
+    def promises(self) -> tuple[PrivacyModel, ...]:
+        return self.policy.promises(self.schema)
+
+    @cached_property
+    def k(self) -> int:
+        """The least class that may be released; whoever asks for more than there are records is refused."""
+        return class_size(range(self.records), self.promises)
+
+    @cached_property
+    def sample(self) -> Microdata:
+        """Some records, drawn evenly."""
+        return self.attributes.microdata(self.summary.sample)
+
+
+def prepare(table: Table, policy: Policy) -> Source:
+    """One pass over the table; refused where it cannot be worked on."""
+    names = list(table.schema)
+    check_names(names, "The table")
+    roles = policy.roles(names)
+    if not any(Role.QUASI_IDENTIFIER in found for found in roles.values()):
+        raise InputError("No quasi-identifier is named: name the columns an intruder may know (--quasi a,b).")
+    shown = [name for name, found in roles.items() if Role.IDENTIFIER not in found]
+    ordered = [name for name in names if name in shown]
+    asked = [name for name in ordered if roles[name] & {Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL}]
+    table = selected(table, ordered)
+    summary = summarise(table, asked)
+    for name in asked:
+        if Role.CONFIDENTIAL in roles[name] and summary.marginals[name].missing == summary.records:
+            raise InputError(f"The confidential column {name!r} is missing in every record: leave it out.")
+    empty = pl.DataFrame(schema=table.schema)
+    values = {name: summary.marginals[name].values(name) for name in asked}
+    columns = {name: empty[name] if (found := values.get(name)) is None else found for name in ordered}
+    schema = policy.schema(
+        {**{name: pl.Series(name, dtype=pl.Null) for name in names if name not in columns}, **columns}
+    )
+    schema = Schema(tuple(attribute for attribute in schema if attribute.name in columns))
+    whole = {name: summary.marginals[name].whole(schema[name]) for name in asked}
+    return Source(table, policy, Attributes(schema, whole), summary, left_out(names, list(roles)))
