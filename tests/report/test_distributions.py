@@ -96,12 +96,14 @@ def test_a_far_tail_lies_in_the_last_bin() -> None:
     assert found.after.sum() == pytest.approx(1)
 
 
-def test_days_are_labelled_as_days() -> None:
-    days = [dt.date(2009, 1, 1) + dt.timedelta(d) for d in drawn(365)]
-    found = distribution(*column_of(days))
+@pytest.mark.parametrize(("days", "form", "least"), [(365, "%Y-%m", 3), (9_000, "%Y", 3), (40, "%Y-%m-%d", 3)])
+def test_days_are_labelled_by_month_or_year_where_there_are_many(days: int, form: str, least: int) -> None:
+    start = dt.date(2009, 1, 10)
+    found = distribution(*column_of([start + dt.timedelta(d) for d in drawn(days)]))
     assert isinstance(found, Histogram)
-    assert {label[:4] for _, label in found.ticks} <= {"2008", "2009", "2010"}
-    assert all(dt.date.fromisoformat(label) for _, label in found.ticks)
+    labelled = {place: dt.datetime.strptime(label, form).date() for place, label in found.ticks}
+    assert least <= len(labelled) <= 7
+    assert all((day - dt.date(1970, 1, 1)).days == place for place, day in labelled.items())
 
 
 def test_ordered_categories_keep_their_order() -> None:

@@ -27,7 +27,8 @@ from shoal import (
 )
 from shoal.data.sample import discharges
 from shoal.measure import measures
-from shoal.report.page import ATTRIBUTES, render, write_report
+from shoal.report.page import render, write_report
+from shoal.report.parts import ATTRIBUTES
 from shoal.report.plots import number, percent, text
 
 QUASI = ["age_yrs", "sex", "race", "patzip", "los"]
@@ -120,8 +121,8 @@ def test_risk_before_and_after_are_those_of_both_tables(release: Release, page: 
         "Records": lambda r: f"{r.records:,}",
         "Unique records": lambda r: f"{r.uniques:,}",
         "Re-identification risk": lambda r: text(percent(r.reidentification_risk)),
-        "Highest risk": lambda r: percent(r.classes.highest_risk),
-        "Average risk": lambda r: percent(r.classes.average_risk),
+        "Prosecutor, at worst": lambda r: percent(r.classes.highest_risk),
+        "Prosecutor, on average": lambda r: percent(r.classes.average_risk),
         "Smallest class": lambda r: f"{r.classes.smallest_class:,}",
         "Classes": lambda r: f"{r.classes.classes:,}",
         "Records at risk above 20%": lambda r: f"{r.records_at_risk[0.2]:,}",

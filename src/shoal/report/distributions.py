@@ -7,7 +7,7 @@ by themselves and the rest as one; many numbers, days or ranks become the bins o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -78,13 +78,33 @@ def precision(column: MaskedColumn) -> Precision:
 
 
 @dataclass(frozen=True)
-class _Spread:
-    """Stretches of positions, both ends included, and how many records fall to each."""
+class Admitted:
+    """What each cell admits, as stretches of positions, both ends included; missing admits none."""
 
+    column: MaskedColumn
     low: Floats
     high: Floats
-    records: Floats
-    missing: float
+    cell: npt.NDArray[np.int64]
+    part: Floats  # of the records of its cell, by length
+
+    def codes(self, coded: Coded) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """The first and the last original value in each stretch; the nearest where it holds none."""
+        first = np.minimum(np.searchsorted(coded.positions, self.low, "left"), len(coded.values) - 1)
+        return first, np.maximum(np.searchsorted(coded.positions, self.high, "right") - 1, first)
+
+
+def admitted(coded: Coded, column: MaskedColumn) -> Admitted:
+    if column.runs is None and (column.size < column.high - column.low + 1).any():  # sets with gaps
+        read = read_cells(column.text, coded.attribute, coded.values)
+        column = replace(read, index=read.index[column.index])
+    runs = column.runs
+    if runs is None:
+        cell = np.flatnonzero(~np.isnan(column.low))
+        return Admitted(column, column.low[cell], column.high[cell], cell, np.ones(len(cell)))
+    low, high = runs.low.astype(np.float64), runs.high.astype(np.float64)
+    cell = np.repeat(np.arange(len(runs.starts) - 1), np.diff(runs.starts))
+    length = high - low + (1.0 if runs.discrete else 1e-300)  # single points of a line share evenly
+    return Admitted(column, low, high, cell, length / np.bincount(cell, length)[cell])
 
 
 def _records(column: MaskedColumn) -> Floats:
@@ -92,22 +112,19 @@ def _records(column: MaskedColumn) -> Floats:
     return np.bincount(column.index, minlength=len(column.text)).astype(np.float64)
 
 
+@dataclass(frozen=True)
+class _Spread:
+    """The stretches and how many records fall to each."""
+
+    over: Admitted
+    records: Floats
+    missing: float
+
+
 def _spread(coded: Coded, column: MaskedColumn) -> _Spread:
-    """A cell of several stretches gives each its part by length."""
-    records = _records(column)
-    if column.runs is None and (column.size < column.high - column.low + 1).any():  # sets with gaps
-        read = read_cells(column.text, coded.attribute, coded.values)
-        records = np.bincount(read.index, records, minlength=len(read.text)).astype(np.float64)
-        column = read
-    missing = float(records[np.isnan(column.low)].sum())
-    if column.runs is None:
-        there = ~np.isnan(column.low)
-        return _Spread(column.low[there], column.high[there], records[there], missing)
-    runs = column.runs
-    low, high = runs.low.astype(np.float64), runs.high.astype(np.float64)
-    cell = np.repeat(np.arange(len(runs.starts) - 1), np.diff(runs.starts))
-    length = high - low + (1.0 if runs.discrete else 1e-300)  # single points of a line share evenly
-    return _Spread(low, high, records[cell] * length / np.bincount(cell, length)[cell], missing)
+    over = admitted(coded, column)
+    records = _records(over.column)
+    return _Spread(over, records[over.cell] * over.part, float(records[np.isnan(over.column.low)].sum()))
 
 
 # ---- bars
@@ -136,8 +153,7 @@ def _by_value(coded: Coded, spread: _Spread) -> Floats:
     count = len(coded.values)
     if count == 0:
         return np.zeros(0)
-    first = np.minimum(np.searchsorted(coded.positions, spread.low, "left"), count - 1)
-    last = np.maximum(np.searchsorted(coded.positions, spread.high, "right") - 1, first)
+    first, last = spread.over.codes(coded)
     each = spread.records / (last - first + 1)
     steps = np.bincount(first, each, count + 1) - np.bincount(last + 1, each, count + 1)
     return np.maximum(np.cumsum(steps)[:count], 0.0)
@@ -181,7 +197,7 @@ def _edges(coded: Coded, discrete: bool) -> Floats:
 
 def _mass_between(edges: Floats, spread: _Spread, half: float) -> Floats:
     """Records in each bin: each stretch, half a step wider at both ends, spread evenly over its length."""
-    low, high, records, bins = spread.low - half, spread.high + half, spread.records, len(edges) - 1
+    low, high, records, bins = spread.over.low - half, spread.over.high + half, spread.records, len(edges) - 1
     first = np.searchsorted(edges[1:-1], low, "right")
     last = np.maximum(np.searchsorted(edges[1:-1], high, "left"), first)
     across = first < last
@@ -196,6 +212,8 @@ def _mass_between(edges: Floats, spread: _Spread, half: float) -> Floats:
 
 def _ticks(coded: Coded, edges: Floats, discrete: bool) -> tuple[tuple[float, str], ...]:
     """About five round positions, each with the value that lies there."""
+    if isinstance(coded.values.dtype, pl.Date | pl.Datetime) and (ticks := _calendar(coded.values.dtype, edges)):
+        return ticks
     span = edges[-1] - edges[0]
     power = 10.0 ** np.floor(np.log10(span / 5))
     step = next(power * m for m in (1, 2, 5, 10) if span / (power * m) <= 6)
@@ -203,6 +221,21 @@ def _ticks(coded: Coded, edges: Floats, discrete: bool) -> tuple[tuple[float, st
     places = step * np.arange(np.ceil(edges[0] / step), np.floor(edges[-1] / step) + 1)
     places = places + 0.0  # no negative zero
     return tuple((float(place), _place_text(coded, float(place))) for place in places)
+
+
+_CALENDAR = {"1mo": "%Y-%m", "3mo": "%Y-%m", "6mo": "%Y-%m"} | {f"{n}y": "%Y" for n in (1, 2, 5, 10, 20, 50, 100)}
+
+
+def _calendar(dtype: pl.DataType, edges: Floats) -> tuple[tuple[float, str], ...]:
+    """The beginnings of months or years, two to six of them; none where there are more or fewer."""
+    ends = pl.Series(edges[[0, -1]]).cast(pl.Int64).cast(dtype).cast(pl.Date)
+    for step, form in _CALENDAR.items():
+        days = pl.date_range(ends[0], ends[1], "1mo", eager=True).dt.truncate(step).unique().sort()
+        places = days.cast(dtype).to_physical().cast(pl.Float64).to_numpy()
+        inside = (places >= edges[0]) & (places <= edges[-1])
+        if 2 <= inside.sum() <= 6:
+            return tuple(zip(places[inside].tolist(), days.filter(pl.Series(inside)).dt.strftime(form), strict=True))
+    return ()
 
 
 def _place_text(coded: Coded, place: float) -> str:

@@ -13,10 +13,13 @@ import polars as pl
 from shoal.data.masked import MaskedColumn
 from shoal.data.schema import Schema
 from shoal.measure import About, Measured, Pair, evaluate
+from shoal.privacy import KMap
 from shoal.report.distributions import Precision, precision
+from shoal.report.two_way import TwoWay, two_way_tables
 from shoal.risk.classes import class_risk, records_at_risk
 from shoal.risk.disclosure import Exposure, Family, expose, value_family
 from shoal.risk.measure import Risk, assess_risk
+from shoal.risk.scenarios import Chance, scenarios
 from shoal.utility.correlations import Correlations, correlations, place_masked, place_original
 
 if TYPE_CHECKING:
@@ -26,18 +29,42 @@ if TYPE_CHECKING:
 SAMPLE, MOST = 2_000, 12  # records and attributes that measures of distances are taken on
 
 
+STEPS = 10  # attributes that an intruder gets to know one after the other
+
+
+@dataclass(frozen=True)
+class Step:
+    """The share of unique records once an intruder knows this attribute and those of the steps before."""
+
+    attribute: str
+    before: float
+    after: float
+
+
 @dataclass(frozen=True)
 class Findings:
     before: Risk
     after: Risk
     sizes: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # of the classes, before and after
+    journalist: tuple[Chance, Chance] | tuple[None, None]  # before and after, where the population is known
+    known: list[Step]
     disclosed: dict[str, pl.DataFrame]  # of each confidential attribute, as `_side_by_side` has it
     losses: dict[str, float]
     precisions: dict[str, Precision]
     correlations: Correlations
+    two_way: list[TwoWay]
     measured: dict[
         About, Measured
     ]  # every measure over original and released values, on at most SAMPLE records and MOST attributes
+
+    @property
+    def most_learnt(self) -> dict[str, float]:
+        """Of each confidential attribute, Eq. 5 of the value that is learnt most from the release."""
+        return {name: most(learnt["after"]) for name, learnt in self.disclosed.items()}
+
+
+def most(risks: pl.Series) -> float:
+    return float(risks.max() or 0.0)  # type: ignore[arg-type]
 
 
 def measure(release: Release) -> Findings:
@@ -54,12 +81,15 @@ def measure(release: Release) -> Findings:
         before=risk,
         after=_risk_after(release, risk, after.sizes),
         sizes=(before.sizes, after.sizes),
+        journalist=_journalist(release),
+        known=_known(release, after.sizes),
         disclosed={name: _side_by_side(one, other) for name, one, other in values},
         losses=release.attribute_losses,
         precisions={name: precision(columns[name]) for name in quasi},
         correlations=correlations(
             [place_original(original[name]) for name in quasi], [place_masked(columns[name]) for name in quasi]
         ),
+        two_way=two_way_tables([original[name] for name in quasi[:MOST]], [columns[name] for name in quasi[:MOST]]),
         measured={"risk": evaluate(pair, ["all"], "risk"), "utility": evaluate(pair, ["all"], "utility")},
     )
 
@@ -88,6 +118,34 @@ def _risk_after(release: Release, before: Risk, sizes: npt.NDArray[np.int64]) ->
         records_at_risk={limit: records_at_risk(sizes, limit) for limit in before.records_at_risk},
         attributes_known=tuple(replace(known, uniques=0, records=records) for known in before.attributes_known),
     )
+
+
+def _journalist(release: Release) -> tuple[Chance, Chance] | tuple[None, None]:
+    """What one can do who does not know who is in the file, if a promise tells of the population."""
+    model = next((promise for promise in release.promises if isinstance(promise, KMap)), None)
+    if model is None:
+        return None, None
+    before, after = (
+        scenarios(frame, release.schema, population=model.population, fraction=model.fraction, alpha=model.alpha)
+        for frame in (release.original.frame, release.table)
+    )
+    return (before.journalist, after.journalist) if before.journalist and after.journalist else (None, None)
+
+
+def _known(release: Release, sizes: npt.NDArray[np.int64]) -> list[Step]:
+    """Attributes with most values first, until one more singles nobody out."""
+    original, schema = release.original, release.schema
+    ordered = sorted(schema.quasi_identifiers, key=lambda name: -len(original[name].values))
+    every = int((expose(original.frame, ordered).sizes == 1).sum())
+    steps: list[Step] = []
+    for count in range(1, min(len(ordered), STEPS) + 1):
+        attributes = Schema(tuple(schema[name] for name in ordered[:count]))
+        before = int((expose(original.frame, ordered[:count]).sizes == 1).sum())
+        alone = 0 if sizes.min(initial=2) >= 2 else assess_risk(release.table, attributes).uniques
+        steps.append(Step(ordered[count - 1], before / len(original), alone / max(release.records, 1)))
+        if before == every:
+            break
+    return steps
 
 
 def _numbered(column: MaskedColumn) -> npt.NDArray[np.int64]:

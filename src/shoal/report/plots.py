@@ -1,12 +1,13 @@
 """Figures as inline SVG: bars, step histograms, heat maps. Colours are CSS classes, so a page can go dark.
 
-A figure is drawn 440 wide and shown at about that size however wide the page, so that its text stays readable.
+A figure is drawn 380 wide and shown at about that size however wide the page, so that its text stays readable.
 Every mark tells its numbers on hover, every figure in words for those who cannot see it.
 """
 
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -15,9 +16,10 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 
-WIDTH = 440
+WIDTH = 380
 _INVISIBLE = dict.fromkeys([*range(32), 127], " ")
-_LABEL = 27  # characters that fit beside a bar
+_LABEL = 25  # characters that fit beside a bar
+_TICK = 12  # characters below a tick
 _SPOKEN = 16  # values that a text alternative lists
 
 
@@ -70,8 +72,8 @@ def bars(
 ) -> str:
     """Horizontal bars, one a series beside each label; `caption` is HTML already."""
     longest = max((float(np.max(s.values, initial=0.0)) for s in series), default=0.0) or 1.0
-    left = 16 + round(7.1 * max((len(_cut(label, _LABEL)) for label in labels), default=0))
-    scale = (WIDTH - left - 56) / longest
+    left = 14 + round(6.6 * max((len(_cut(label, _LABEL)) for label in labels), default=0))
+    scale = (WIDTH - left - 48) / longest
     thick = 11 if len(series) > 1 else 14
     height = len(series) * (thick + 1)
     rows = []
@@ -126,7 +128,7 @@ def histogram(
         f'<path class="after line" d="M{line}"/>'
         f'<line class="axis" x1="{left}" y1="{bottom}" x2="{right}" y2="{bottom}"/>'
     ]
-    marks += [_tick(float(np.interp(place, edges, x)), bottom, label) for place, label in ticks]
+    marks += _ticks([(float(np.interp(place, edges, x)), label) for place, label in ticks], bottom)
     for i, (one, other) in enumerate(zip(before, after, strict=True)):
         marks.append(
             f'<rect class="hover" x="{x[i]:.1f}" y="{top}" width="{x[i + 1] - x[i]:.1f}" '
@@ -145,61 +147,114 @@ def _steps(x: Floats, y: Floats) -> str:
     return "L".join(f"{left:.1f} {level:.1f}L{right:.1f} {level:.1f}" for left, right, level in flat)
 
 
-def _tick(at: float, bottom: int, label: str) -> str:
-    anchor = "start" if at < 24 else "end" if at > WIDTH - 24 else "middle"
-    return (
-        f'<line class="axis" x1="{at:.1f}" y1="{bottom}" x2="{at:.1f}" y2="{bottom + 4}"/>'
-        f'<text class="n" x="{at:.1f}" y="{bottom + 17}" text-anchor="{anchor}">{text(label, 12)}</text>'
-    )
+def _ticks(ticks: Sequence[tuple[float, str]], bottom: int) -> list[str]:
+    """A label each, unless it would run into the one before."""
+    marks, free = [], -math.inf
+    for at, label in ticks:
+        half = 3.4 * min(len(label), _TICK)
+        middle = min(max(at, half + 1), WIDTH - half - 1)
+        marks.append(f'<line class="axis" x1="{at:.1f}" y1="{bottom}" x2="{at:.1f}" y2="{bottom + 4}"/>')
+        if middle - half < free:
+            continue
+        free = middle + half + 4
+        marks.append(
+            f'<text class="n" x="{middle:.1f}" y="{bottom + 17}" text-anchor="middle">{text(label, _TICK)}</text>'
+        )
+    return marks
 
 
 # ---- heat maps
 
 
+@dataclass(frozen=True)
+class _Cell:
+    css: str
+    depth: float  # of the colour, from 0 to 1
+    told: str  # on hover
+    shown: str  # where there is room
+
+
 def heat_map(title: str, names: Sequence[str], table: Floats, *, caption: str = "") -> str:
     """Correlations: the deeper the colour, the stronger; the hue is the sign. Few attributes show numbers."""
+    cells = [[_correlation(float(value)) for value in row] for row in table]
+    return _grid(title, _strongest(names, table), names, names, cells, caption)
+
+
+def cross_table(
+    title: str, rows: Sequence[str], columns: Sequence[str], shares: Floats, *, most: float, caption: str = ""
+) -> str:
+    """Shares of records: the deeper the colour, the more, up to `most`."""
+    cells = [[_share(share, share / most) for share in row] for row in shares.tolist()]
+    i, j = np.unravel_index(int(np.argmax(shares)), shares.shape)
+    spoken = f"Most records, {percent(float(shares[i, j]))}, are at {rows[int(i)]}, {columns[int(j)]}."
+    return _grid(title, spoken, rows, columns, cells, caption)
+
+
+def _grid(
+    title: str,
+    spoken: str,
+    rows: Sequence[str],
+    columns: Sequence[str],
+    cells: Sequence[Sequence[_Cell]],
+    caption: str,
+) -> str:
+    """Names to the left and, aslant, below."""
     left, top = 92, 2
-    cell = min((WIDTH - left) / len(names), 46.0)
-    font, room = (11, 13) if cell > 15 else (7, 20)
-    bottom = top + len(names) * cell
-    marks = []
-    for i, name in enumerate(names):
-        middle = (i + 0.5) * cell
-        label = f"{text(name, room)}</text>"
-        marks.append(
-            f'<text x="{left - 7}" y="{top + middle + 0.35 * font:.1f}" font-size="{font}" text-anchor="end">'
-            f'{label}<text font-size="{font}" text-anchor="end" '
-            f'transform="translate({left + middle + 3:.1f} {bottom + 10:.1f}) rotate(-45)">{label}'
-        )
-        marks += [
-            _cell(float(table[i, j]), f"{name}, {other}", left + j * cell, top + i * cell, cell)
-            for j, other in enumerate(names)
-        ]
-    below = 14 + 0.42 * font * min(max(map(len, names)), room)
-    return _figure(title, _strongest(names, table), round(bottom + below), "".join(marks), caption)
+    size = min((WIDTH - left) / len(columns), 46.0)
+    font, room = (11, 14) if size > 15 else (7, 20)
+    height = min(size, 30.0)
+    bottom = top + len(rows) * height
+    marks = [
+        f'<text x="{left - 7}" y="{top + (i + 0.5) * height + 0.35 * font:.1f}" font-size="{font}" text-anchor="end">'
+        f"{text(name, room)}</text>"
+        for i, name in enumerate(rows)
+    ]
+    marks += [
+        f'<text font-size="{font}" text-anchor="end" transform="translate({left + (j + 0.5) * size + 3:.1f} '
+        f'{bottom + 10:.1f}) rotate(-45)">{text(name, room)}</text>'
+        for j, name in enumerate(columns)
+    ]
+    for i, row in enumerate(cells):
+        for j, cell in enumerate(row):
+            pair = f"{rows[i]}, {columns[j]}"
+            marks.append(_square(cell, pair, left + j * size, top + i * height, size, height))
+    below = 14 + 0.42 * font * min(max(map(len, columns)), room)
+    return _figure(title, spoken, round(bottom + below), "".join(marks), caption)
 
 
-def _cell(value: float, pair: str, x: float, y: float, size: float) -> str:
-    known = not np.isnan(value)
-    css = "none" if not known else "positive" if value >= 0 else "negative"
-    depth = 0.05 + 0.65 * abs(value) if known else 0.05
-    told = f"{value:.2f}" if known else "one of them does not vary"
-    shown = ""
-    if known and size >= 26:
-        shown = (
-            f'<text class="in" x="{x + size / 2:.1f}" y="{y + size / 2 + 3.5:.1f}" text-anchor="middle">'
-            f"{_short(value)}</text>"
-        )
-    return (
-        f'<g><title>{text(pair)}: {told}</title><rect class="{css}" x="{x:.1f}" y="{y:.1f}" '
-        f'width="{size - 1.5:.1f}" height="{size - 1.5:.1f}" fill-opacity="{depth:.2f}"/>{shown}</g>'
+def _square(cell: _Cell, pair: str, x: float, y: float, width: float, height: float) -> str:
+    shown = (
+        f'<text class="in" x="{x + width / 2 - 0.7:.1f}" y="{y + height / 2 + 3:.1f}" text-anchor="middle">'
+        f"{cell.shown}</text>"
+        if width >= 26
+        else ""
     )
+    return (
+        f'<g><title>{text(pair)}: {cell.told}</title><rect class="{cell.css}" x="{x:.1f}" y="{y:.1f}" '
+        f'width="{width - 1.5:.1f}" height="{height - 1.5:.1f}" fill-opacity="{0.05 + 0.65 * cell.depth:.2f}"/>'
+        f"{shown}</g>"
+    )
+
+
+def _correlation(value: float) -> _Cell:
+    if np.isnan(value):
+        return _Cell("none", 0.0, "one of them does not vary", "")
+    return _Cell("positive" if value >= 0 else "negative", abs(value), f"{value:.2f}", _short(value))
 
 
 def _short(value: float) -> str:
     """.81 for 0.81: a cell is small."""
     two = f"{value:.2f}".replace("0.", ".", 1)
     return {"-.00": ".00", "1.00": "1", "-1.00": "-1"}.get(two, two)
+
+
+def _share(share: float, depth: float) -> _Cell:
+    return _Cell("positive", depth, f"{percent(share)} of records", _brief(share))
+
+
+def _brief(share: float) -> str:
+    """At most five characters: a cell is small."""
+    return f"{share:.0%}" if share >= 0.0995 else f"{share:.1%}" if share >= 0.0005 else "0" if share < 1e-9 else "·"
 
 
 def _strongest(names: Sequence[str], table: Floats) -> str:

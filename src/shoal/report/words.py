@@ -6,13 +6,17 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from shoal.data.schema import Role, Schema
+import numpy as np
+
+from shoal.data.masked import MaskedColumn
+from shoal.data.schema import Kind, Role, Schema
 from shoal.masking.publishing.confidential import LEAVES_OPEN
 from shoal.measure import find_measure
 from shoal.privacy import KAnonymity, KMap, LDiversity, MeasuredRisk, PrivacyModel, TCloseness
 
 if TYPE_CHECKING:
     from shoal.release import Release
+    from shoal.report.distributions import Precision
 
 PAPER = "Sánchez et al. 2016"
 
@@ -128,9 +132,30 @@ def done(method: Any) -> str:
 
 
 def parameters(method: Any) -> dict[str, str]:
+    """Those that say something: what is None was left to the method."""
     if not dataclasses.is_dataclass(method):
         return {}
-    return {field.name: str(getattr(method, field.name)) for field in dataclasses.fields(method)}
+    found = {field.name: getattr(method, field.name) for field in dataclasses.fields(method)}
+    return {name: str(value) for name, value in found.items() if value is not None}
+
+
+def shown(column: MaskedColumn, precision: Precision, level: int | None) -> str:
+    """What the cells of an attribute hold, and the most frequent of those that hold something."""
+    kind, hierarchy = column.attribute.kind, column.attribute.hierarchy
+    if level is not None and hierarchy is not None:
+        how = f"Recoded to {hierarchy.describe(level)}"
+    elif precision.exact == 1:
+        how = "Single values"
+    elif kind is Kind.NOMINAL:
+        how = f"Values and sets of values, {precision.width:.3g} on average"
+    elif kind is Kind.NUMERIC:
+        how = f"Values and intervals, {precision.width:.3g} wide on average"
+    else:
+        how = "Values and intervals"
+    records = np.bincount(column.index, minlength=len(column.text)) * ~(column.hidden() | np.isnan(column.low))
+    often = f", most often {column.text[int(records.argmax())]}" if records.any() else ""
+    hidden = f"; * in {precision.whole:.1%} of the records" if precision.whole else ""
+    return f"{how}; {np.count_nonzero(records):,} different{often}{hidden}."
 
 
 # ---- what stays open

@@ -1,0 +1,200 @@
+"""The report's section on risk: what intruders could do with the original, and what they still can."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import polars as pl
+
+from shoal.report import words
+from shoal.report.findings import Findings, most
+from shoal.report.parts import AFTER, BEFORE, Row, both, counted, explained, measured, side_by_side
+from shoal.report.plots import bars, percent, text
+from shoal.risk.classes import by_class_size
+
+DISCLOSED = 10  # confidential attributes, and values of each, whose disclosure is drawn
+UNIONS = 31  # of known groups of attributes: all unions of five
+
+
+def risk_section(findings: Findings) -> str:
+    return (
+        "<h2>Risk before and after</h2><p>What an intruder could do who knows the quasi-identifiers of a "
+        "person and looks for that person's record.</p>"
+        + explained(("", BEFORE, AFTER, "what it means"), _risk_rows(findings))
+        + "<h3>Three intruders</h3><p>A class is all records that show the same in every quasi-identifier. Who guesses "
+        "among its records is right once in as many times as there are.</p>"
+        + explained(("", BEFORE, AFTER, "what it means"), _intruders(findings))
+        + side_by_side(_class_sizes(findings), _known(findings), _known_groups(findings))
+        + _disclosure(findings)
+        + measured("Linking released records to people", findings, "risk")
+    )
+
+
+def _risk_rows(findings: Findings) -> list[Row]:
+    before, after = findings.before, findings.after
+    one, other = before.classes, after.classes
+    unproven = "" if after.uniques_proven else " Some count as unique because the search was cut short."
+    return [
+        ("Records", f"{before.records:,}", f"{after.records:,}", "Suppressed records are not released."),
+        (
+            "Unique records",
+            f"{before.uniques:,}",
+            f"{after.uniques:,}",
+            "Nobody else has the same quasi-identifiers. Released: in the worst case, where true values may be "
+            f"any that a record admits.{unproven}",
+        ),
+        (
+            "Re-identification risk",
+            percent(before.reidentification_risk),
+            percent(after.reidentification_risk),
+            f"Unique records among all: the most that can be found with certainty ({words.PAPER}, Eq. 1).",
+        ),
+        (
+            "Smallest class",
+            f"{one.smallest_class:,}",
+            f"{other.smallest_class:,}",
+            "The fewest records that show the same.",
+        ),
+        ("Classes", f"{one.classes:,}", f"{other.classes:,}", "Groups of records that show the same."),
+        *(
+            (
+                f"Records at risk above {limit:.0%}",
+                f"{records:,}",
+                f"{after.records_at_risk[limit]:,}",
+                f"A random guess is right more often than that: classes of fewer than {_least(limit)}.",
+            )
+            for limit, records in before.records_at_risk.items()
+        ),
+    ]
+
+
+def _intruders(findings: Findings) -> list[Row]:
+    """Prosecutor, journalist and marketer (El Emam & Dankar 2008)."""
+    one, other = findings.before.classes, findings.after.classes
+    rows: list[Row] = [
+        (
+            "Prosecutor, at worst",
+            percent(one.highest_risk),
+            percent(other.highest_risk),
+            "Knows that a person is in the file, and guesses in the smallest class.",
+        ),
+        (
+            "Prosecutor, on average",
+            percent(one.average_risk),
+            percent(other.average_risk),
+            "The same over all records: classes / records.",
+        ),
+    ]
+    before, after = findings.journalist
+    if before is None or after is None:
+        rows.append(
+            (
+                "Journalist",
+                f"at most {percent(one.highest_risk)}",
+                f"at most {percent(other.highest_risk)}",
+                "Wants to name anybody and does not know who is in the file, so is right no more often than the "
+                "prosecutor. How much less depends on the population, which the policy does not tell.",
+            )
+        )
+    else:
+        who = "Wants to name anybody and does not know who is in the file: the people count who fit a class, not its"
+        rows += [
+            ("Journalist, at worst", percent(before.highest), percent(after.highest), f"{who} records."),
+            ("Journalist, on average", percent(before.average), percent(after.average), "The same over all records."),
+        ]
+    rows.append(
+        (
+            "Marketer",
+            percent(before.average if before else one.average_risk),
+            percent(after.average if after else other.average_risk),
+            "Matches every record with somebody: the share that is right.",
+        )
+    )
+    return rows
+
+
+def _least(risk: float) -> int:
+    """The smallest class in which a random guess is right no more often than that."""
+    return int(np.ceil(1 / risk - 1e-9))
+
+
+def _class_sizes(findings: Findings) -> str:
+    labels, (before, after) = by_class_size(*findings.sizes)
+    return bars(
+        "Records by the size of their class",
+        labels,
+        both(before, after),
+        caption="The larger the class, the more records an intruder cannot tell apart.",
+    )
+
+
+def _known(findings: Findings) -> str:
+    """Unique records for an intruder who knows ever more."""
+    steps = findings.known
+    labels = [("" if i == 0 else "+ ") + step.attribute for i, step in enumerate(steps)]
+    left = len(findings.losses) - len(steps)
+    more = f" {counted(left, 'more attribute')} are not shown." if left else ""
+    return bars(
+        "Unique records, if the intruder knows ever more",
+        labels,
+        both([step.before for step in steps], [step.after for step in steps]),
+        caption=f"One attribute more at each step, those with most values first.{more}",
+    )
+
+
+def _known_groups(findings: Findings) -> str:
+    """Unique records for every union of the named groups of attributes."""
+    before, after = findings.before.attributes_known, findings.after.attributes_known
+    if not before:
+        return ""
+    groups = "; ".join(
+        f"<b>{text(known.groups[0])}</b>: {text(', '.join(known.attributes), 1000)}"
+        for known in before
+        if len(known.groups) == 1
+    )
+    more = f" {len(before) - UNIONS:,} larger unions are not shown." if len(before) > UNIONS else ""
+    return bars(
+        "Unique records, if the intruder knows only…",
+        [" + ".join(known.groups) for known in before[:UNIONS]],
+        both(*([known.reidentification_risk for known in side[:UNIONS]] for side in (before, after))),
+        caption=f"{groups}.{more}",
+    )
+
+
+def _disclosure(findings: Findings) -> str:
+    if not findings.disclosed:
+        return ""
+    shown = list(findings.disclosed.items())[:DISCLOSED]
+    hidden = len(findings.disclosed) - len(shown)
+    more = f" {counted(hidden, 'more attribute')} not shown." if hidden else ""
+    return (
+        "<h3>What would be learnt without finding the record</h3><p>Of all records with a confidential value, "
+        f"the share that stands in a class where everybody has it ({words.PAPER}, Eq. 5). Whoever is known to be in "
+        f"such a class is known to have the value.{more}</p>"
+        + side_by_side(*(_disclosure_figure(name, learnt) for name, learnt in shown))
+    )
+
+
+def _disclosure_figure(name: str, learnt: pl.DataFrame) -> str:
+    caption = (
+        f"The most that is learnt of any value: {percent(most(learnt['before']))} {BEFORE}, "
+        f"{percent(most(learnt['after']))} {AFTER}."
+    )
+    shown = learnt
+    if learnt.height > DISCLOSED:
+        shown = learnt.sort("exposed_after", "exposed_before", descending=True, maintain_order=True)
+        shown = shown.head(DISCLOSED)
+        caption += f" Shown are {DISCLOSED} of {learnt.height:,} values, those that expose most records."
+    labels = [_value_only(condition, name) for condition in shown["condition"]]
+    return bars(name, labels, both(shown["before"].to_numpy(), shown["after"].to_numpy()), caption=caption)
+
+
+def _value_only(condition: str, name: str) -> str:
+    """`charge between 5.0 and 9.0` -> `5 to 9`, `diag_p = 'V30'` -> `V30`."""
+    quoted = '"' + name.replace('"', '""') + '"'
+    said = condition.removeprefix(name).removeprefix(quoted)
+    if said.startswith(" between "):
+        ends = re.sub(r"DATE |TIMESTAMP |TIME |'|\.0(?= |$)", "", said.removeprefix(" between "))
+        return ends.replace(" and ", " to ", 1)
+    return said.removeprefix(" = ").removeprefix("'").removesuffix("'").replace("''", "'")
