@@ -9,14 +9,17 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
+from typer.main import get_command
 
 import shoal
+from shoal.cli.main import app
 from shoal.data.sample import discharges
 
 ROOT = Path(__file__).parents[1]
@@ -115,6 +118,25 @@ def test_links_within_the_project_lead_somewhere(page: Path) -> None:
         assert (page.parent / target).exists(), target
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_and_options_that_are_named_exist(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    options = set().union(*COMMANDS.values())
+    assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", text)) <= options
+    for command in re.findall(r"`shoal ([a-z-]+(?: [a-z-]+)?)", text):
+        assert {command, command.split()[0]} & {" ".join(path) for path in COMMANDS}, command
+
+
+def _commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], set[str]]]:
+    """Each command of the command line, and its options."""
+    yield path, {"--help", *(option for parameter in command.params for option in parameter.opts)}
+    for name, below in getattr(command, "commands", {}).items():
+        yield from _commands(below, (*path, name))
+
+
+COMMANDS = dict(_commands(get_command(app)))
+
+
 def test_examples_of_ones_own_are_short() -> None:
     examples = [ast.parse(block.code) for block in blocks((ROOT / "docs/extend.md").read_text(encoding="utf-8"))]
     own = [part for code in examples for part in code.body if isinstance(part, ast.ClassDef | ast.FunctionDef)]
@@ -133,6 +155,17 @@ def test_the_first_page_shows_what_comes_out() -> None:
     assert len(rows) == 6
     for (_, before), (_, after) in zip(rows[::2], rows[1::2], strict=True):
         assert (before, after) in list(zip(*lines, strict=True))
+
+
+def test_every_section_of_the_report_is_explained(tmp_path: Path) -> None:
+    policy = shoal.Policy(quasi_identifiers=["age_yrs", "sex"], confidential=["charge"])
+    shoal.anonymize(discharges(200, seed=7), policy).report(tmp_path / "report.html")
+    navigation = re.search(r"<nav.*?</nav>", (tmp_path / "report.html").read_text(encoding="utf-8"), re.DOTALL)
+    assert navigation
+    sections = re.findall(r'<a href="#[^"]+">([^<]+)</a>', navigation[0])
+    headings = re.findall(r"^## (.+)$", (ROOT / "docs/report.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert set(sections) <= set(headings)
+    assert len(sections) > 4
 
 
 def _lines(frame: pl.DataFrame) -> list[str]:
