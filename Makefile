@@ -31,7 +31,7 @@ demo: setup
 	.venv/bin/shoal demo -o demo
 
 test: setup browser
-	.venv/bin/python -m pytest
+	.venv/bin/python -m pytest --cov
 
 lint: setup
 	.venv/bin/ruff format --check .
@@ -42,7 +42,7 @@ bench: setup
 	.venv/bin/python -m benchmarks
 
 docs: setup
-	.venv/bin/python -m sphinx -W --keep-going -q docs docs/_build/html
+	.venv/bin/python -m sphinx -E -W --keep-going -q docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
 lock:  # needs uv on the path

@@ -10,6 +10,8 @@ project = "Shoal"
 author = "the Shoal authors"
 release = version = shoal.__version__
 
+COLOURED = ("color-brand-primary", "color-brand-content", "color-api-name", "color-api-pre-name")
+
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build"]
 html_theme = "furo"
@@ -18,8 +20,8 @@ html_static_path = ["_static"]
 html_css_files = ["shoal.css"]
 html_show_sphinx = html_show_copyright = html_copy_source = False
 html_theme_options = {
-    "light_css_variables": {"color-brand-primary": "#0b6b6b", "color-brand-content": "#0b6b6b"},
-    "dark_css_variables": {"color-brand-primary": "#4fc3bd", "color-brand-content": "#4fc3bd"},
+    "light_css_variables": dict.fromkeys(COLOURED, "#0b6b6b"),
+    "dark_css_variables": dict.fromkeys(COLOURED, "#4fc3bd"),
 }
 
 myst_enable_extensions = ["attrs_block", "attrs_inline", "colon_fence"]

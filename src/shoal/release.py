@@ -79,7 +79,7 @@ class Draft:
         `epsilon` is what it costs together with the files that go with it, where that is more.
         """
         from shoal.data.files import atomic_write, is_sql, write_table
-        from shoal.report.certificate import certify, digest
+        from shoal.report.certificate import Shown, certify, digest
 
         if certificate is not None and is_sql(path):
             raise InputError("A certificate names a file by its digest: write the release to a file, or do without.")
@@ -104,7 +104,7 @@ class Draft:
                     entry = release.entry(subjects, classes, table, seed, epsilon)
                     beside.enter_context(ledger.entering(*entry, path, written))
                 if certificate is not None:  # it gets its name after the release, and only if that got its own
-                    content = certify(table, self.schema, release.sizes, self.promises, release.verdicts)
+                    content = certify(Shown.of(table, release.sizes), self.schema, self.promises, release.verdicts)
                     content["record_order"] = "as in the source" if keep_order else "shuffled"
                     content["sha256"] = digest(written)
                     partial = beside.enter_context(atomic_write(certificate))
@@ -153,7 +153,10 @@ class Release(Draft):
 
     @cached_property
     def information_loss(self) -> float:
-        """Paper 1, Eq. 3; suppressed records count as wildcards."""
+        """How far released values may lie from the original ones, in standard deviations (Sánchez et al. 2016, Eq. 3).
+
+        Suppressed records count as wildcards.
+        """
         from shoal.utility.information_loss import information_loss
 
         return information_loss(self.original, self.masked.columns, self.masked.kept)
@@ -170,9 +173,9 @@ class Release(Draft):
     @property
     def certificate(self) -> dict[str, Any]:
         """What the public may know: nothing that the release does not show by itself."""
-        from shoal.report.certificate import certify
+        from shoal.report.certificate import Shown, certify
 
-        return certify(self.table, self.schema, self.sizes, self.promises, self.verdicts)
+        return certify(Shown.of(self.table, self.sizes), self.schema, self.promises, self.verdicts)
 
     def entry(
         self,
@@ -193,7 +196,7 @@ class Release(Draft):
         return from_classes("The release", subjects, classes, table), what
 
     def to_dict(self) -> dict[str, Any]:
-        """For the custodian."""
+        """What is known of the release, ready for JSON: for the custodian."""
         return {
             "records": self.records,
             "suppressed": self.suppressed,
