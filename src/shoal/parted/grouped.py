@@ -81,7 +81,11 @@ def in_parts(source: Source, method: Grouped, seed: int) -> Parts:
 def at_random(source: Source, seed: int, size: int = PART) -> Parts:
     parts = -(-source.records // size)
     divided = source.table.exchange(AtRandom(parts, seed), parts)
-    return _filled(divided, source.k, lambda frame: np.arange(frame.height))
+    return _filled(divided, source.k, _as_it_stands)
+
+
+def _as_it_stands(frame: pl.DataFrame) -> npt.NDArray[np.int64]:
+    return np.arange(frame.height)
 
 
 def _filled(

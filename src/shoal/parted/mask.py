@@ -27,12 +27,13 @@ class MaskPart:
 
     def __call__(self, frame: pl.DataFrame, part: int) -> pl.DataFrame:
         original = self.attributes.microdata(frame)
-        masked = self.method.mask(original, self.promises, seed=hash((self.seed, part)) & (2**63 - 1))
+        own = np.random.SeedSequence([self.seed, part])
+        masked = self.method.mask(original, self.promises, seed=int(own.generate_state(1, np.uint64)[0] >> 1))
         shown = assemble(original, masked)
         coded = [name for name, dtype in shown.schema.items() if isinstance(dtype, pl.Enum) and name in masked.columns]
         shown = shown.with_columns(pl.col(coded).cast(pl.String))
         # Position alone can re-identify. Parts themselves tell nothing: all records of a class are in the same.
-        order = np.random.default_rng([self.seed, part]).permutation(shown.height)
+        order = np.random.default_rng(own).permutation(shown.height)
         loss = information_loss(original, masked.columns, masked.kept) * len(original)
         told = json.dumps({"records": len(original), "loss": loss, "notes": list(masked.notes)})
         facts = pl.Series(FACTS, [told], dtype=pl.String).extend_constant(None, shown.height - 1)

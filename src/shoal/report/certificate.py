@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from math import isclose
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -28,23 +28,33 @@ from shoal.privacy.model import PrivacyModel, Verdict
 _JUDGED = ("asked", "achieved", "holds")
 
 
+class Shown(NamedTuple):
+    """What a released table shows, as far as a certificate tells it."""
+
+    records: int
+    columns: Mapping[str, pl.Series]  # each with all its records, or with each value once
+    classes: int
+    smallest_class: int
+
+    @classmethod
+    def of(cls, table: pl.DataFrame, sizes: npt.NDArray[np.int64]) -> Shown:
+        """`sizes` are those of its classes."""
+        return cls(table.height, table.to_dict(), len(sizes), int(sizes.min()) if len(sizes) else 0)
+
+
 def certify(
-    table: pl.DataFrame,
-    schema: Schema,
-    sizes: npt.NDArray[np.int64],
-    promises: Sequence[PrivacyModel],
-    verdicts: Sequence[Verdict],
+    shown: Shown, schema: Schema, promises: Sequence[PrivacyModel], verdicts: Sequence[Verdict]
 ) -> dict[str, Any]:
-    """What can be said of a released table in public; `sizes` are those of its classes."""
+    """What can be said of a released table in public."""
     return {
         "made_by": f"shoal {shoal.__version__}",
-        "records": table.height,
-        "columns": table.columns,
+        "records": shown.records,
+        "columns": list(shown.columns),
         "quasi_identifiers": schema.quasi_identifiers,
         "confidential": schema.confidential,
-        "attributes": {name: _described(table[name], schema[name]) for name in schema.confidential},
-        "classes": len(sizes),
-        "smallest_class": int(sizes.min()) if len(sizes) else 0,
+        "attributes": {name: _described(shown.columns[name], schema[name]) for name in schema.confidential},
+        "classes": shown.classes,
+        "smallest_class": shown.smallest_class,
         "models": [
             _stated(promise, verdict, beside=verdict.attribute in schema.quasi_identifiers)
             for promise, verdict in zip(promises, verdicts, strict=True)
@@ -75,8 +85,18 @@ def _stated(promise: PrivacyModel, verdict: Verdict, *, beside: bool) -> dict[st
 
 
 def digest(path: str | Path) -> str:
-    with Path(path).open("rb") as file:
+    """Of a file; of a folder, that of a list of its files' digests."""
+    path = Path(path)
+    if path.is_dir():
+        return digest_of_list({file.name: digest(file) for file in path.iterdir() if file.name[0] not in "_."})
+    with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def digest_of_list(files: Mapping[str, str]) -> str:
+    """`files` are a folder's: name -> digest."""
+    lines = "".join(f"{files[name]}  {name}\n" for name in sorted(files))
+    return hashlib.sha256(lines.encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -89,10 +109,12 @@ class Certificate:
 
     def verify(self, table: pl.DataFrame, verdicts: Sequence[Verdict]) -> None:
         """Refuses a certificate that states something else than the table shows, or than was judged of it anew."""
-        schema = self.policy.schema(table, released=True)
-        promises = self.policy.promises(schema)
-        classes = released_classes(table, schema)
-        shown = certify(table, schema, classes.sizes, promises, verdicts)
+        sizes = released_classes(table, self.policy.schema(table, released=True)).sizes
+        self.verify_shown(Shown.of(table, sizes), verdicts)
+
+    def verify_shown(self, found: Shown, verdicts: Sequence[Verdict]) -> None:
+        schema = self.policy.schema(found.columns, released=True)
+        shown = certify(found, schema, self.policy.promises(schema), verdicts)
         for name in ("records", "columns", "classes", "smallest_class"):
             if self.content.get(name) != shown[name]:
                 raise self._false(name, self.content.get(name), shown[name])
