@@ -5,6 +5,7 @@ What is between is kept in a scratch folder that goes with the engine: `with Dis
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import tempfile
@@ -158,6 +159,13 @@ class DiskTable:
             raise InputError(f"The release cannot be written to {folder!r}: {error.strerror}.") from None
         finally:
             shutil.rmtree(partial_folder, ignore_errors=True)
+
+    def digests(self) -> dict[str, str]:
+        def digest(path: Path) -> str:
+            with path.open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+
+        return dict(zip((path.name for path in self.files), side_by_side(digest, self.files), strict=True))
 
     def native(self) -> pl.LazyFrame:
         assert self.files, "only what has been kept can be scanned"

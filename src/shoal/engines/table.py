@@ -76,6 +76,10 @@ class Table(Protocol):
         """
         ...
 
+    def digests(self) -> dict[str, str]:
+        """The SHA-256 of each file of what was written, by its name."""
+        ...
+
     def native(self) -> Any:
         """The frame as the engine's own users know it."""
         ...
