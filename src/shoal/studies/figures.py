@@ -28,7 +28,7 @@ IN_THE_DARK = {  # what a page in the dark shows for each of these
     SOFT: "#9fb0bf",
     LINE: "#2a3743",
     PAPER: "#161f28",
-    NAVY: "#8ccbf0",
+    NAVY: "#e3f1fb",
     RUST: "#ff9a4d",
     SEA: "#56b4e9",
 }

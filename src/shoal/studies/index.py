@@ -50,14 +50,12 @@ def _tiles(tour: Tour) -> str:
             "The rest are examples, descriptions and supplements that cannot be had.",
         ),
     )
-    return (
-        '<div class="tiles">'
-        + "".join(
-            f'<div class="tile"><h2>{name}</h2><p class="value">{value}</p><p>{words}</p></div>'
-            for name, value, words in tiles
-        )
-        + "</div>"
-    )
+    return f'<div class="tiles">{"".join(_tile(*tile) for tile in tiles)}</div>'
+
+
+def _tile(name: str, value: int | str, words: str) -> str:
+    kind = name.split()[0].lower()
+    return f'<div class="tile {kind}"><h2>{name}</h2><p class="value">{value}</p><p>{words}</p></div>'
 
 
 def _only_differences() -> str:

@@ -73,11 +73,12 @@ def study_page(result: StudyResult) -> str:
 
 
 def _section(part: Part, drawing: dict[str, bytes]) -> Iterator[str]:
-    yield f'<section id="{part.slug}">\n<h2>{text(part.name)}</h2>\n<p>{text(part.title)}.</p>'
-    if drawing:
+    yield f'<section id="{part.slug}">\n<h2>{text(part.name)}</h2>'
+    if drawing:  # which shows its title itself
         svg = base64.b64encode(drawing["svg"]).decode()
-        yield f'<figure><img alt="{text(_spoken(part))}" src="data:image/svg+xml;base64,{svg}"></figure>'
+        yield f'<figure tabindex="0"><img alt="{text(_spoken(part))}" src="data:image/svg+xml;base64,{svg}"></figure>'
     else:
+        yield f"<p>{text(part.title)}.</p>"
         yield _numbers(part)
     if part.note:
         yield f'<p class="note">{text(part.note)}</p>'

@@ -30,12 +30,12 @@ class Study:
     paper: Paper
     title: str
     run: Callable[..., StudyResult]
-    stages: Callable[[], int]  # how often it reports progress
+    stages: Callable[[dict[str, Any]], int]  # how often it reports progress, by its settings
     seconds: float  # about, on two cores
     asked: Mapping[str, object] = field(default_factory=dict)
 
     @property
-    def settings(self) -> dict[str, object]:
+    def settings(self) -> dict[str, Any]:
         known = {name: given.default for name, given in signature(self.run).parameters.items()}
         return {name: value for name, value in known.items() if name not in ("output", "progress")} | dict(self.asked)
 
@@ -46,18 +46,25 @@ STUDIES = (
         papers.PROPER_ANONYMIZATION,
         proper_anonymization.TITLE,
         proper_anonymization.run,
-        lambda: proper_anonymization.STAGES,
-        240,
+        lambda asked: proper_anonymization.STAGES,
+        60,
     ),
-    Study("big-data", papers.BIG_DATA, big_data.TITLE, big_data.run, lambda: big_data.STAGES, 10),
-    Study("k-map", papers.K_MAP, k_map.TITLE, k_map.run, lambda: k_map.stages(None), 120),
-    Study("purchases", papers.PURCHASES, purchases.TITLE, purchases.run, lambda: purchases.stages(20), 60),
+    Study("big-data", papers.BIG_DATA, big_data.TITLE, big_data.run, lambda asked: big_data.STAGES, 10),
+    Study("k-map", papers.K_MAP, k_map.TITLE, k_map.run, lambda asked: k_map.stages(asked["data"]), 60),
+    Study(
+        "purchases",
+        papers.PURCHASES,
+        purchases.TITLE,
+        purchases.run,
+        lambda asked: purchases.stages(asked["seeds"]),
+        130,
+    ),
     Study(
         "risk-utility",
         papers.RISK_UTILITY,
         risk_utility.TITLE,
         risk_utility.run,
-        lambda: risk_utility.stages(None),
+        lambda asked: risk_utility.stages(asked["data"]),
         180,
     ),
 )
@@ -179,8 +186,7 @@ def take_tour(
     for study in studies:
         results = finished(study, output / study.name)
         if results is None:
-            share = study.seconds / study.stages()
-            step = _Step(study.name, share, progress)
+            step = _Step(study.name, study.seconds / study.stages(study.settings), progress)
             study.run(output / study.name, **study.asked, progress=step)
             results = finished(study, output / study.name)
             assert results is not None

@@ -1,0 +1,42 @@
+"""The five studies at sizes that take seconds, without real data and without drawing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+import pytest
+
+from shoal.studies import k_map, purchases, purchases_dummies, purchases_releases, result, risk_utility
+from shoal.studies.tour import STUDIES, Study
+from shoal.transactions import balanced
+
+SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="30" height="10"/></svg>'
+ASKED: dict[str, dict[str, object]] = {
+    "proper-anonymization": {"rows": 300},
+    "big-data": {"rows": 1_000},
+    "k-map": {"samples": 1},
+    "purchases": {"seeds": 2},
+    "risk-utility": {"runs": 1},
+}
+
+
+def small(*names: str) -> tuple[Study, ...]:
+    """The studies of these names, or all."""
+    return tuple(replace(study, asked=ASKED[study.name]) for study in STUDIES if not names or study.name in names)
+
+
+@contextmanager
+def at_small_sizes() -> Iterator[pytest.MonkeyPatch]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("SHOAL_DATA", raising=False)
+        patch.setattr(result, "drawn", lambda name, figure: {"png": b"", "svg": SVG})
+        for module in (purchases, purchases_dummies, purchases_releases):
+            patch.setattr(module, "SWEEP", (20, 100, 200))
+        patch.setattr(purchases, "SWEEP_SEEDS", 1)
+        patch.setattr(purchases, "FULLEST", {100: 4})
+        patch.setattr(balanced, "PROPOSALS", 5)
+        patch.setattr(risk_utility, "_SHAPES", {"Census": (150, 4), "EIA": (200, 4)})
+        patch.setattr(k_map, "FRACTIONS", (0.1, 0.3, 0.5, 0.9))
+        yield patch
