@@ -4,18 +4,30 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
-from shoal.cli.main import run
+from shoal.cli.main import app, run
 
 QUASI = ("oshpd_id", "age_yrs", "sex", "ethncty", "race", "patzip", "patcnty", "los", "adm_qtr")
 ROLES = ("--quasi", ",".join(QUASI), "--confidential", "charge")
 ROWS = 3_000
+
+
+def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
+    """Every command, by the words that call it."""
+    for word, found in getattr(group, "commands", {}).items():
+        yield from commands(found, (*words, word))
+    if not hasattr(group, "commands"):
+        yield " ".join(words), group
+
+
+COMMANDS = dict(commands(typer.main.get_command(app)))
 
 
 @dataclass(frozen=True)

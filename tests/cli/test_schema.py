@@ -10,12 +10,10 @@ from typing import Any
 
 import jsonschema
 import pytest
-import typer
 
-from shoal.cli.main import app
 from shoal.cli.schema import POLICY, names, schema_of
 from shoal.policy import Policy
-from tests.cli.conftest import Shoal, run_command
+from tests.cli.conftest import COMMANDS, Shoal, run_command
 
 PEOPLE = [f"{20 + i % 7},{'MF'[i % 2]},{93700 + i % 5},{1000 * i}" for i in range(40)]
 MEAN = """
@@ -112,17 +110,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for words in MADE:
             assert run_command(*shlex.split(words)) == 0, words
     return path
-
-
-def commands(group: Any, words: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
-    """Every command, by the words that call it."""
-    for word, found in getattr(group, "commands", {}).items():
-        yield from commands(found, (*words, word))
-    if not hasattr(group, "commands"):
-        yield " ".join(words), group
-
-
-COMMANDS = dict(commands(typer.main.get_command(app)))
 
 
 def declared(command: str) -> str:

@@ -20,7 +20,7 @@ _EXAMPLES = """Examples:
 
 shoal compare d.csv --attributes age,income,tax --at-risk 0.45
 
-shoal compare d.csv --methods mdav,noise,mymodule:mymethod --frontier --plot frontier.svg
+shoal compare d.csv --attributes age,tax --methods noise,mymodule:mymethod --frontier --plot frontier.svg
 
 shoal compare d.csv --attributes age,income,tax --at-risk 0.45 --best -o release.csv"""
 

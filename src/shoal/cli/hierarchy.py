@@ -57,7 +57,7 @@ shoal hierarchy build d.csv income -o hierarchies/income.csv --cuts 20000,50000,
 )
 def build(
     source: Annotated[str, typer.Argument(metavar="DATA", help="A table that holds the values.")],
-    column: Annotated[str, typer.Argument(metavar="COLUMN")],
+    column: Annotated[str, typer.Argument(metavar="COLUMN", help="Whose hierarchy to build.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where the hierarchy goes.")],
     steps: Annotated[
         str | None, typer.Option(metavar="A,B", help="Bands of these widths: 5,10,20.", rich_help_panel=_BY)

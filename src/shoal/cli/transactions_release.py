@@ -169,7 +169,7 @@ def _read(
 
 shoal transactions check r.csv --customer 1 --item 5 --no-header --min-size 8
 
-shoal transactions check r.csv --customer customer --item item --k 5 --m 2 && publish r.csv"""
+shoal transactions check r.csv --customer id --item good --k 5 --m 2 && publish r.csv"""
 )
 def check(
     source: Annotated[str, typer.Argument(metavar="FILE", help="Transactions as released.")],
@@ -223,7 +223,7 @@ def check(
 
 shoal transactions utility t.csv r.csv --customer 1 --item 5 --time 3 --price 6 --quantity 7 --no-header --truth m.csv
 
-shoal transactions utility t.csv r.csv --customer id --item good --price price --json"""
+shoal transactions utility t.csv r.csv --customer id --item good --time date --json"""
 )
 def utility(
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The transactions as they were.")],
