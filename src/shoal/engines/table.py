@@ -155,11 +155,11 @@ class Line(NamedTuple):
         return cls(key[cuts], position[cuts])
 
     def part_of(self, key: npt.NDArray[np.uint64], position: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        part: npt.NDArray[np.int64] = np.searchsorted(self.key, key, side="left")
-        last = np.searchsorted(self.key, key, side="right")
-        tied = np.flatnonzero(part < last)  # the key is that of a cut, or of several: the position decides
-        for cut in np.unique(part[tied]):
-            here = tied[part[tied] == cut]
+        first, last = (np.searchsorted(self.key, key, side=side) for side in ("left", "right"))
+        part: npt.NDArray[np.int64] = first.copy()
+        tied = np.flatnonzero(first < last)  # the key is that of a cut, or of several: the position decides
+        for cut in np.unique(first[tied]):
+            here = tied[first[tied] == cut]
             part[here] += np.searchsorted(self.position[cut : last[here[0]]], position[here], side="right")
         return part
 
