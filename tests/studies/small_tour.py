@@ -1,4 +1,4 @@
-"""The five studies at sizes that take seconds, without real data and without drawing."""
+"""The five studies at sizes that take seconds, without real data and, where figures do not matter, without drawing."""
 
 from __future__ import annotations
 
@@ -28,10 +28,11 @@ def small(*names: str) -> tuple[Study, ...]:
 
 
 @contextmanager
-def at_small_sizes() -> Iterator[pytest.MonkeyPatch]:
+def at_small_sizes(*, drawing: bool = False) -> Iterator[pytest.MonkeyPatch]:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("SHOAL_DATA", raising=False)
-        patch.setattr(result, "drawn", lambda name, figure: {"png": b"", "svg": SVG})
+        if not drawing:
+            patch.setattr(result, "drawn", lambda name, figure: {"png": b"", "svg": SVG})
         for module in (purchases, purchases_dummies, purchases_releases):
             patch.setattr(module, "SWEEP", (20, 100, 200))
         patch.setattr(purchases, "SWEEP_SEEDS", 1)

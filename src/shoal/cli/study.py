@@ -53,7 +53,7 @@ def tour(
 
     try:
         with _bar(sum(study.seconds for study in STUDIES)) as step:
-            result = take_tour(output, progress=step)
+            result = take_tour(output, STUDIES, step)
     except KeyboardInterrupt:
         done = sum(finished(study, output / study.name) is not None for study in STUDIES)
         say(f"Interrupted. {done} of {len(STUDIES)} studies are finished and kept in {output}: ask again to go on.")

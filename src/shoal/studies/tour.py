@@ -7,7 +7,7 @@ where it stopped. Studies run one after the other: each keeps all cores busy by 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import signature
@@ -177,9 +177,7 @@ class Tour:
         return Group(head, table, Text(f"All of it: {self.output / PAGE}"))
 
 
-def take_tour(
-    output: Path, studies: tuple[Study, ...] = STUDIES, progress: Progress = lambda stage, seconds: None
-) -> Tour:
+def take_tour(output: Path, studies: Sequence[Study], progress: Progress = lambda stage, seconds: None) -> Tour:
     """Runs what is not finished yet, and writes the page over all."""
     check_folder(output)
     found = []
