@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Group
 
+    from shoal.parted.release import PartedRelease
     from shoal.releases.ledger import Ledger, Promised
     from shoal.releases.published import Published
     from shoal.risk.measure import Risk
@@ -260,6 +261,7 @@ class Release(Draft):
         return assess_risk(self.table, self.schema, when=when, groups=self.policy.groups)
 
 
+@overload
 def anonymize(
     frame: Any,
     policy: Policy,
@@ -267,11 +269,45 @@ def anonymize(
     seed: int | None = None,
     progress: Progress | None = None,
     after: Ledger | None = None,
-) -> Release:
+    engine: Literal["memory"] | None = None,
+) -> Release: ...
+
+
+@overload
+def anonymize(
+    frame: Any,
+    policy: Policy,
+    *,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    engine: Literal["disk", "spark"],
+) -> PartedRelease: ...
+
+
+def anonymize(
+    frame: Any,
+    policy: Policy,
+    *,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    after: Ledger | None = None,
+    engine: str | None = None,
+) -> Any:
     """Masks the frame as the policy says, and hands out the release only if every promise holds.
 
-    Given a ledger, the release goes on from all those recorded there (`shoal.releases.incremental`).
+    Given a ledger, the release goes on from all those recorded there (`shoal.releases.incremental`). A Spark frame is
+    worked on by Spark; `disk` is for a lazy frame, a DuckDB relation or a folder that memory
+    cannot hold. Both give a `PartedRelease`.
     """
+    from shoal.parted.opening import engine_of, open_table
+
+    chosen = engine_of(frame, engine)
+    if chosen != "memory":
+        from shoal.parted.release import anonymize as anonymize_parts
+
+        if after is not None:
+            raise InputError(f"The engine {chosen!r} cannot go on from a ledger: use 'memory'.")
+        return anonymize_parts(open_table(frame, chosen), policy, seed=seed, progress=progress)
     made = draft(frame, policy, seed=seed, progress=progress, after=after)
     if progress:
         progress("judging the result")

@@ -14,6 +14,7 @@ import polars as pl
 
 from shoal.data.schema import Kind
 from shoal.engines.table import Table
+from shoal.parted.capabilities import refuse_what_cannot
 from shoal.parted.check import Judged, Sizes, judge
 from shoal.parted.grouped import in_parts
 from shoal.parted.mask import MaskPart
@@ -142,6 +143,7 @@ def anonymize_to(
 
 def _draft(table: Table, policy: Policy, seed: int | None, say: Progress) -> tuple[Source, Table]:
     """What is known, and the masked table, not yet worked out."""
+    refuse_what_cannot(policy, table.engine)
     say("reading")
     source = prepare(table, policy)
     say("masking")

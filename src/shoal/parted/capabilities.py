@@ -1,0 +1,72 @@
+"""What each engine can do, as data: printed by `shoal engines`, asked before any work starts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from shoal.errors import InputError
+from shoal.policy import Policy
+
+Sort = Literal["method", "model", "measure", "other"]
+
+
+@dataclass(frozen=True)
+class Capability:
+    """One thing that a table in memory can have, and how a table in parts has it; empty: not at all."""
+
+    sort: Sort
+    name: str
+    in_parts: str  # disk and Spark alike: both run the same code
+    instead: str = ""  # what to do where they cannot
+
+    @property
+    def can(self) -> bool:
+        return bool(self.in_parts)
+
+
+_SAME = "same result"
+_PARTS = "inside parts"
+_RANDOM = "inside random parts"
+
+CAPABILITIES = (
+    Capability("method", "hilbert", _PARTS),
+    Capability("method", "sorted", _SAME),
+    Capability("method", "stratified", _RANDOM),
+    Capability("method", "kd", _PARTS),
+    Capability("method", "kd-median", _PARTS),
+    Capability("method", "mdav", _PARTS),
+    Capability("method", "mdav+", _PARTS),
+    Capability("model", "k-anonymity", _SAME),
+    Capability("model", "l-diversity", "against the whole table"),
+    Capability("model", "t-closeness", "against the whole table"),
+    Capability("model", "k-map", "", "judge it on a table in memory (--engine memory)"),
+)
+
+
+def find(sort: Sort, name: str) -> Capability | None:
+    return next((one for one in CAPABILITIES if (one.sort, one.name) == (sort, name)), None)
+
+
+def refuse_what_cannot(policy: Policy, engine: str) -> None:
+    """By name, before any work."""
+    asked: list[tuple[Sort, str]] = [
+        ("method", method_name(policy)),
+        *(("model", model.name) for model in policy.models),
+    ]
+    for sort, name in asked:
+        found = find(sort, name)
+        if found is None or not found.can:
+            instead = (
+                found.instead if found is not None and found.instead else f"choose one that it knows ({_known(sort)})"
+            )
+            raise InputError(f"The engine {engine!r} cannot do the {sort} {name!r}: {instead}.")
+
+
+def method_name(policy: Policy) -> str:
+    """As the command line calls it: a grouped method by its grouping."""
+    return str(getattr(policy.method, "grouping", policy.method.name))
+
+
+def _known(sort: Sort) -> str:
+    return ", ".join(one.name for one in CAPABILITIES if one.sort == sort and one.can)

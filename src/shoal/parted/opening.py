@@ -1,0 +1,114 @@
+"""Which engine a table is for: frames that live in one go there, others where the caller says."""
+
+from __future__ import annotations
+
+import atexit
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+import polars as pl
+
+from shoal.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from shoal.engines.table import Table
+
+Engine = Literal["memory", "disk", "spark"]
+ENGINES = get_args(Engine)
+
+KINDS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
+
+
+def engine_of(frame: Any, asked: str | None = None) -> Engine:
+    """As asked; a Spark frame is Spark's, a folder needs no memory, anything else is held in memory."""
+    if asked is not None and asked not in ENGINES:
+        known = did_you_mean(asked, ENGINES) or f" Known are {', '.join(ENGINES)}."
+        raise InputError(f"There is no engine {asked!r}.{known}")
+    if is_spark(frame):
+        if asked not in (None, "spark"):
+            raise InputError(
+                f"A Spark frame is worked on by Spark, not by {asked!r}: collect it first, or leave the engine out."
+            )
+        return "spark"
+    if asked is not None:
+        return asked  # type: ignore[return-value]
+    return "disk" if isinstance(frame, str | Path) and Path(frame).is_dir() else "memory"
+
+
+def is_spark(frame: Any) -> bool:
+    return type(frame).__module__.startswith("pyspark.sql")
+
+
+def open_table(frame: Any, engine: str, *, master: str | None = None) -> Table:
+    """The frame, or what stands in a file or folder, as a table of the engine."""
+    return _on_spark(frame, master) if engine == "spark" else _on_disk(frame)
+
+
+def _on_disk(frame: Any) -> Table:
+    from shoal.engines.disk import Disk
+
+    disk = Disk()
+    atexit.register(disk.close)  # what is released lies in its scratch folder: it goes with the process
+    if isinstance(frame, str | Path):
+        return disk.table(scan(frame))
+    if isinstance(frame, pl.DataFrame | pl.LazyFrame):
+        return disk.table(frame.lazy())
+    if type(frame).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
+        return disk.relation(frame)
+    from shoal.data.frames import to_polars
+
+    return disk.table(to_polars(frame)[0].lazy())
+
+
+def _on_spark(frame: Any, master: str | None) -> Table:
+    from shoal.engines.spark import Spark
+
+    if is_spark(frame):
+        return Spark(frame.sparkSession).table(frame)
+    if not isinstance(frame, str | Path):
+        raise InputError("Spark reads its own frames, and folders, files or tables by name: give one of these.")
+    spark = Spark(master=master)
+    kind = KINDS.get(Path(frame).suffix.lower()) or kind_of_folder(Path(frame)) or "parquet"
+    return spark.read(str(frame), kind)
+
+
+def scan(path: str | Path) -> pl.LazyFrame:
+    """A file, or all files of a folder, read when asked for."""
+    path = Path(path)
+    kind = kind_of_folder(path) if path.is_dir() else KINDS.get(path.suffix.lower())
+    if kind is None:
+        what = (
+            "holds no Parquet, CSV or Arrow files"
+            if path.is_dir()
+            else "is no Parquet, CSV or Arrow file, nor a folder"
+        )
+        raise InputError(f"{str(path)!r} {what}: the engines 'disk' and 'spark' read these.")
+    if not path.exists():
+        raise InputError(f"There is no file {str(path)!r}: check the name.")
+    files: Any = files_of(path) if path.is_dir() else path
+    try:
+        frame: pl.LazyFrame = _SCANS[kind](files)
+        frame.collect_schema()
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"{str(path)!r} cannot be read as {kind}: {str(error).splitlines()[0]}") from None
+    return frame
+
+
+_SCANS: dict[str, Any] = {
+    "parquet": pl.scan_parquet,
+    "csv": lambda files: pl.scan_csv(files, infer_schema_length=10_000),
+    "ipc": pl.scan_ipc,
+}
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files of a table, also in folders of folders; names that begin with _ or . are notes about it."""
+    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix.lower() in KINDS)
+    return [path for path in found if not any(part[0] in "_." for part in path.relative_to(folder).parts)]
+
+
+def kind_of_folder(folder: Path) -> str | None:
+    kinds = {KINDS[path.suffix.lower()] for path in files_of(folder)} if folder.is_dir() else set()
+    if len(kinds) > 1:
+        raise InputError(f"{str(folder)!r} holds files of several kinds ({', '.join(sorted(kinds))}): a table has one.")
+    return kinds.pop() if kinds else None
