@@ -13,8 +13,10 @@ import pytest
 from shoal import (
     AddedNoise,
     Coarsened,
+    GlobalRecoding,
     Grouped,
     KAnonymity,
+    KMap,
     LDiversity,
     MeasuredRisk,
     Microaggregated,
@@ -30,6 +32,7 @@ from shoal.measure import measures
 from shoal.report.page import render, write_report
 from shoal.report.parts import ATTRIBUTES
 from shoal.report.plots import number, percent, text
+from shoal.risk.scenarios import scenarios
 
 QUASI = ["age_yrs", "sex", "race", "patzip", "los"]
 GROUPS = {"census": ("age_yrs", "sex", "race", "patzip"), "temporal": ("los",)}
@@ -133,6 +136,45 @@ def test_risk_before_and_after_are_those_of_both_tables(release: Release, page: 
     assert len(before.attributes_known) == 3
 
 
+def test_unique_records_are_counted_for_an_intruder_who_knows_ever_more(release: Release, page: str) -> None:
+    frame = release.original.frame
+    order = sorted(release.schema.quasi_identifiers, key=lambda name: -frame[name].n_unique())
+    figure = page.partition("<figcaption>Unique records, if the intruder knows ever more")[2].partition("</figure>")[0]
+    steps = re.findall(r"<title>(?:\+ )?(\w+): original ([\d.]+%), released 0%</title>", figure)
+    assert len(steps) >= 3
+    for count, (name, share) in enumerate(steps, 1):
+        alone = frame.group_by(order[:count]).len().filter(pl.col("len") == 1).height
+        assert (name, share) == (order[count - 1], percent(alone / frame.height))
+    assert alone == risk(frame, release.policy).uniques  # the rest adds nothing
+
+
+def test_without_a_population_the_journalist_is_bounded_by_the_prosecutor(release: Release, page: str) -> None:
+    after = percent(release.risk().classes.highest_risk)
+    assert row(page, "Journalist")[1] == f"≤ {after}"
+    assert row(page, "Marketer")[1] == percent(release.risk().classes.average_risk)
+
+
+def test_with_a_population_the_journalist_counts_people() -> None:
+    table = discharges(600, seed=2)
+    policy = Policy(quasi_identifiers=["age_yrs", "sex"], models=[KMap(10, 0.1)], suppression=0.2, method=Coarsened(8))
+    release = anonymize(table, policy, seed=1)
+    page = render(release)
+    for side, frame in enumerate((table, release.table)):
+        found = scenarios(frame, release.schema, fraction=0.1)
+        assert found.journalist is not None
+        assert row(page, "Journalist, at worst")[side] == percent(found.journalist.highest)
+        assert row(page, "Journalist, on average")[side] == percent(found.journalist.average)
+        assert row(page, "Marketer")[side] == percent(found.marketer)
+    assert "Who knows that somebody is in the file" in page
+
+
+def test_two_way_tables_are_drawn_before_and_after(release: Release, page: str) -> None:
+    drawn = re.findall(r"<figcaption>([^<]*) by ([^<]*): (original|released)</figcaption>", page)
+    assert [side for *_, side in drawn] == ["original", "released"] * 3
+    assert {name for one, other, _ in drawn for name in (one, other)} <= set(release.schema.quasi_identifiers)
+    assert len(re.findall(r"[\d.]+% of the records are counted elsewhere than in the original", page)) == 3
+
+
 def test_attribute_disclosure_is_shown_for_the_same_values_before_and_after(release: Release, page: str) -> None:
     before = risk(release.original.frame, release.policy).disclosure_by_value
     after = release.risk().disclosure_by_value
@@ -155,6 +197,30 @@ def test_what_was_done_names_method_roles_and_columns_left_out(release: Release,
     assert "oshpd_id (left out)" in shown
     assert "No role names 'ethncty', 'patcnty': left out of the release" in shown
     assert release.policy.to_toml().splitlines()[0] in shown
+
+
+def test_how_each_attribute_is_shown_is_said_with_its_most_frequent_cell(release: Release, page: str) -> None:
+    for name in release.schema.quasi_identifiers:
+        shown = release.table[name].drop_nulls().filter(release.table[name] != "*")
+        counts = shown.value_counts(sort=True)
+        (said,) = row(page, name)
+        assert f"{counts.height:,} different" in said
+        often = said.partition("most often ")[2].partition(";")[0]
+        most = counts.filter(pl.col("count") == counts["count"].max())[name].to_list()
+        assert any(text(value).startswith(often.removesuffix(".")) for value in most)
+
+
+def test_a_recoding_names_its_levels_in_words() -> None:
+    decades = tuple((str(age), f"[{age // 10 * 10};{age // 10 * 10 + 9}]", "*") for age in range(130))
+    policy = Policy(
+        quasi_identifiers=["age_yrs"],
+        models=[KAnonymity(5)],
+        method=GlobalRecoding(levels={"age_yrs": 1}),
+        attributes={"age_yrs": {"hierarchy": decades}},
+        suppression=0.1,
+    )
+    (said,) = row(render(anonymize(discharges(400, seed=2), policy)), "age_yrs")
+    assert said.startswith("Recoded to bands of 10, 13 values; ")
 
 
 def test_limits_are_those_of_the_models_used(release: Release, page: str) -> None:

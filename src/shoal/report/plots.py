@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 
 WIDTH = 380
 _INVISIBLE = dict.fromkeys([*range(32), 127], " ")
-_LABEL = 25  # characters that fit beside a bar
+_LABEL = 24  # characters that fit beside a bar
 _TICK = 12  # characters below a tick
 _SPOKEN = 16  # values that a text alternative lists
 
@@ -72,7 +72,7 @@ def bars(
 ) -> str:
     """Horizontal bars, one a series beside each label; `caption` is HTML already."""
     longest = max((float(np.max(s.values, initial=0.0)) for s in series), default=0.0) or 1.0
-    left = 14 + round(6.6 * max((len(_cut(label, _LABEL)) for label in labels), default=0))
+    left = 12 + round(7.3 * max((len(_cut(label, _LABEL)) for label in labels), default=0))
     scale = (WIDTH - left - 48) / longest
     thick = 11 if len(series) > 1 else 14
     height = len(series) * (thick + 1)
@@ -177,7 +177,7 @@ class _Cell:
 def heat_map(title: str, names: Sequence[str], table: Floats, *, caption: str = "") -> str:
     """Correlations: the deeper the colour, the stronger; the hue is the sign. Few attributes show numbers."""
     cells = [[_correlation(float(value)) for value in row] for row in table]
-    return _grid(title, _strongest(names, table), names, names, cells, caption)
+    return _grid(title, _strongest(names, table), names, names, cells, caption, room=14 if len(names) < 20 else 20)
 
 
 def cross_table(
@@ -187,7 +187,7 @@ def cross_table(
     cells = [[_share(share, share / most) for share in row] for row in shares.tolist()]
     i, j = np.unravel_index(int(np.argmax(shares)), shares.shape)
     spoken = f"Most records, {percent(float(shares[i, j]))}, are at {rows[int(i)]}, {columns[int(j)]}."
-    return _grid(title, spoken, rows, columns, cells, caption)
+    return _grid(title, spoken, rows, columns, cells, caption, room=_LABEL)
 
 
 def _grid(
@@ -197,11 +197,15 @@ def _grid(
     columns: Sequence[str],
     cells: Sequence[Sequence[_Cell]],
     caption: str,
+    *,
+    room: int,
 ) -> str:
-    """Names to the left and, aslant, below."""
-    left, top = 92, 2
+    """Names to the left and, aslant, below, of so many characters at most."""
+    font = 11 if len(columns) < 20 else 7
+    aslant = 0.43 * font * max(len(_cut(name, room)) for name in columns)
+    left = round(max(14 + 0.6 * font * max(len(_cut(name, room)) for name in rows), aslant - 12))
+    top = 2
     size = min((WIDTH - left) / len(columns), 46.0)
-    font, room = (11, 14) if size > 15 else (7, 20)
     height = min(size, 30.0)
     bottom = top + len(rows) * height
     marks = [
@@ -218,8 +222,7 @@ def _grid(
         for j, cell in enumerate(row):
             pair = f"{rows[i]}, {columns[j]}"
             marks.append(_square(cell, pair, left + j * size, top + i * height, size, height))
-    below = 14 + 0.42 * font * min(max(map(len, columns)), room)
-    return _figure(title, spoken, round(bottom + below), "".join(marks), caption)
+    return _figure(title, spoken, round(bottom + 14 + aslant), "".join(marks), caption)
 
 
 def _square(cell: _Cell, pair: str, x: float, y: float, width: float, height: float) -> str:
@@ -253,8 +256,8 @@ def _share(share: float, depth: float) -> _Cell:
 
 
 def _brief(share: float) -> str:
-    """At most five characters: a cell is small."""
-    return f"{share:.0%}" if share >= 0.0995 else f"{share:.1%}" if share >= 0.0005 else "0" if share < 1e-9 else "·"
+    """At most four characters, a cell is small; none at all is told from hardly any."""
+    return f"{share:.0%}" if share >= 0.0995 else f"{share:.1%}" if share > 1e-9 else "0"
 
 
 def _strongest(names: Sequence[str], table: Floats) -> str:

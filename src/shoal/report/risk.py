@@ -25,7 +25,7 @@ def risk_section(findings: Findings) -> str:
         + "<h3>Three intruders</h3><p>A class is all records that show the same in every quasi-identifier. Who guesses "
         "among its records is right once in as many times as there are.</p>"
         + explained(("", BEFORE, AFTER, "what it means"), _intruders(findings))
-        + side_by_side(_class_sizes(findings), _known(findings), _known_groups(findings))
+        + side_by_side(_class_sizes(findings), _known(findings), _known_groups(findings), packed=True)
         + _disclosure(findings)
         + measured("Linking released records to people", findings, "risk")
     )
@@ -91,8 +91,8 @@ def _intruders(findings: Findings) -> list[Row]:
         rows.append(
             (
                 "Journalist",
-                f"at most {percent(one.highest_risk)}",
-                f"at most {percent(other.highest_risk)}",
+                f"≤ {percent(one.highest_risk)}",
+                f"≤ {percent(other.highest_risk)}",
                 "Wants to name anybody and does not know who is in the file, so is right no more often than the "
                 "prosecutor. How much less depends on the population, which the policy does not tell.",
             )

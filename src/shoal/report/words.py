@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import polars as pl
 
 from shoal.data.masked import MaskedColumn
 from shoal.data.schema import Kind, Role, Schema
@@ -152,10 +153,18 @@ def shown(column: MaskedColumn, precision: Precision, level: int | None) -> str:
         how = f"Values and intervals, {precision.width:.3g} wide on average"
     else:
         how = "Values and intervals"
-    records = np.bincount(column.index, minlength=len(column.text)) * ~(column.hidden() | np.isnan(column.low))
-    often = f", most often {column.text[int(records.argmax())]}" if records.any() else ""
     hidden = f"; * in {precision.whole:.1%} of the records" if precision.whole else ""
-    return f"{how}; {np.count_nonzero(records):,} different{often}{hidden}."
+    return f"{how}; {_most_often(column)}{hidden}."
+
+
+def _most_often(column: MaskedColumn) -> str:
+    records = np.bincount(column.index, minlength=len(column.text))
+    cells = pl.DataFrame({"text": column.text, "records": records}).filter(~pl.Series(column.hidden()))
+    cells = cells.filter(pl.col("records") > 0).drop_nulls().group_by("text", maintain_order=True).sum()
+    if not cells.height:
+        return "nothing else"
+    first = cells["text"][int(cells["records"].arg_max() or 0)]
+    return f"{cells.height:,} different, most often {first}" if cells.height > 1 else f"always {first}"
 
 
 # ---- what stays open
@@ -240,6 +249,11 @@ _OF_MODELS: dict[type, Limit] = {
         "Perturbed records stand apart: an intruder who knows more, or links otherwise than the measure does, may find "
         "more people than it says. Equal distance in ranks is not equal re-identification: look at the share of "
         "correct links too.",
+    ),
+    KMap: Limit(
+        "Who knows that somebody is in the file",
+        "k-map counts the people of the population who fit a class. An intruder who knows that a person is among the "
+        "records is left with the class's records alone, which may be fewer than k.",
     ),
     LDiversity: Limit(
         "Different values may mean the same",

@@ -1,0 +1,76 @@
+"""The custodian's report as a reader sees it: on a desk, on a phone, at night, on paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from playwright.sync_api import Browser
+
+from shoal import KAnonymity, Policy, TCloseness, anonymize
+from shoal.data.sample import discharges
+from tests.browser.inspection import DESKTOP, PAPER, PHONE, Inspected
+
+LOOKS: dict[str, dict[str, Any]] = {
+    "desktop": {"width": DESKTOP},
+    "desktop, dark": {"width": DESKTOP, "dark": True},
+    "phone": {"width": PHONE},
+    "paper, printed from a dark screen": {"width": PAPER, "media": "print", "dark": True},
+}
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Of a table with a hierarchy, dates, a nominal attribute of many categories and a long name."""
+    table = discharges(600, seed=3).with_columns(
+        admitted=pl.date(2009, 1, 1) + pl.duration(days=pl.col("los") * 7 + pl.col("age_yrs")),
+        a_name_that_is_longer_than_any_label_may_be=pl.col("patzip").cast(pl.String) + " and what else is to say",
+    )
+    races = [(str(race), "low" if race < 3 else "high", "*") for race in table["race"].unique().sort()]
+    policy = Policy(
+        identifiers=["oshpd_id"],
+        quasi_identifiers=["age_yrs", "sex", "race", "los", "admitted", table.columns[-1]],
+        confidential=["charge", "diag_p"],
+        models=[KAnonymity(4), TCloseness(0.5, "charge")],
+        groups={"census": ("age_yrs", "sex", "race"), "temporal": ("los", "admitted")},
+        attributes={"sex": {"kind": "nominal"}, "race": {"hierarchy": races}},
+        rest="insensitive",
+    )
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    anonymize(table, policy, seed=1).report(path)
+    return path
+
+
+@pytest.mark.parametrize("look", LOOKS)
+def test_nothing_is_wrong_with_the_report(inspect_page: Callable[..., Inspected], report: Path, look: str) -> None:
+    found = inspect_page(report, **LOOKS[look])
+    assert found.problems == ()
+    assert found.pictures >= 2 * 20  # figures and the drawings in them
+
+
+def test_paper_is_white_whatever_the_screen_and_no_figure_is_cut(browser: Browser, report: Path) -> None:
+    page = browser.new_page(color_scheme="dark", viewport={"width": PAPER, "height": 900})
+    page.emulate_media(media="print")
+    page.goto(report.as_uri())
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    breaks = "[...document.querySelectorAll('figure')].map(f => getComputedStyle(f).breakInside)"
+    assert set(page.evaluate(breaks)) == {"avoid"}
+    assert page.evaluate("document.querySelector('nav').checkVisibility()") is False
+    page.close()
+
+
+def test_no_label_leaves_its_figure(browser: Browser, report: Path) -> None:
+    """At the width of a phone, where text is largest against the drawing."""
+    page = browser.new_page(viewport={"width": PHONE, "height": 900})
+    page.goto(report.as_uri())
+    cut = page.evaluate(
+        """() => [...document.querySelectorAll("svg[role=img] text")].filter(label => {
+          const text = label.getBoundingClientRect(), drawing = label.ownerSVGElement.getBoundingClientRect();
+          return text.left < drawing.left - 1 || text.right > drawing.right + 1 || text.bottom > drawing.bottom + 1;
+        }).map(label => label.textContent)"""
+    )
+    assert cut == []
+    page.close()
