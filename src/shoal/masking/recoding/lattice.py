@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import product
@@ -33,6 +33,9 @@ Cost = Literal["discernibility", "loss", "average-class-size", "precision", "ent
 Mean = Literal["geometric", "arithmetic"]
 Levels = tuple[int, ...]
 Ints = npt.NDArray[np.int64]
+Keys = npt.NDArray[np.uint64]
+
+_NONE: Ints = np.zeros(0, np.int64)
 
 _PARTS = 8  # the lattice is searched in at least that many parts, side by side ...
 _PART = 1 << 22  # ... of at most that many nodes
@@ -54,7 +57,8 @@ class Tree:
     """One attribute's hierarchy over the values that occur: level by level, dense codes in tree order."""
 
     codes: Ints  # [level, value that occurs] -> code of its node
-    shown: Ints  # record -> value that occurs
+    place: Ints  # the attribute's code -> value that occurs; missing is the last
+    records: Ints  # value that occurs -> records of the whole table
     domain: npt.NDArray[np.float64]  # [level, value that occurs] -> the share of the domain that its node admits
     single: float  # the share of the domain that one value is
     weight: float
@@ -76,15 +80,15 @@ class Tree:
 
 
 @dataclass(frozen=True)
-class Lattice:
-    """A table collapsed to distinct rows, each packed into one key; attributes with most values most significant."""
+class Packing:
+    """How a row is packed into one key; attributes with most values most significant.
+
+    It follows from the values that the whole table holds, so that every part of a table packs alike.
+    """
 
     trees: list[Tree]
     position: Ints  # place in the lattice -> quasi-identifier
     shift: Ints
-    keys: npt.NDArray[np.uint64]
-    counts: Ints
-    row: Ints  # record -> distinct row
 
     @property
     def levels(self) -> Ints:
@@ -93,6 +97,11 @@ class Lattice:
     @property
     def nodes(self) -> int:
         return prod(tree.levels for tree in self.trees)
+
+    @property
+    def records(self) -> int:
+        """Of the whole table."""
+        return int(self.trees[0].records.sum())
 
     def at(self, number: int) -> Levels:
         """A node's number as levels, in the lattice's own order of attributes."""
@@ -104,33 +113,68 @@ class Lattice:
         found[self.position] = levels
         return tuple(int(level) for level in found)
 
-    def lifted(self, levels: Levels, rows: Ints | slice = slice(None)) -> npt.NDArray[np.uint64]:
-        """Each distinct row's key at these levels; attributes not mentioned stay at level 0."""
-        return self.lift(self.keys[rows], levels)
+    def in_order(self, levels: Levels) -> Levels:
+        """Levels in the order of the quasi-identifiers as levels in the lattice's order."""
+        return tuple(levels[i] for i in self.position)
 
-    def lift(self, packed: npt.NDArray[np.uint64], levels: Levels) -> npt.NDArray[np.uint64]:
-        """Keys at level 0 as keys at these levels."""
+    def pack(self, quasi: Sequence[Coded]) -> Keys:
+        """record -> its key at level 0."""
+        packed = np.zeros(len(quasi[0].codes), np.uint64)
+        for tree, i, shift in zip(self.trees, self.position, self.shift, strict=True):
+            packed |= tree.place[quasi[i].codes].astype(np.uint64) << np.uint64(shift)
+        return packed
+
+    def lift(self, packed: Keys, levels: Levels) -> Keys:
+        """Keys at level 0 as keys at these levels; attributes not mentioned stay at level 0."""
         keys = packed.copy()
         for a, level in enumerate(levels):
             if level:
-                tree, shift, mask = self.trees[a], np.uint64(self.shift[a]), np.uint64(self.trees[a].mask)
-                up = tree.codes[level].astype(np.uint64)[((packed >> shift) & mask).astype(np.int64)]
+                shift, mask = np.uint64(self.shift[a]), np.uint64(self.trees[a].mask)
+                up = self.trees[a].codes[level].astype(np.uint64)[self.codes(packed, a)]
                 keys = (keys & ~(mask << shift)) | (up << shift)
         return keys
+
+    def codes(self, keys: Keys, a: int) -> Ints:
+        """What the keys hold of one attribute."""
+        return ((keys >> np.uint64(self.shift[a])) & np.uint64(self.trees[a].mask)).astype(np.int64)
 
     def below(self, first: int) -> np.uint64:
         """How many bits the attributes after the first ones take."""
         return np.uint64(self.shift[first - 1] if first else 63)
 
-    def classes(self, levels: Levels) -> tuple[Ints, Ints]:
-        """record -> class at these levels, and the classes' sizes."""
-        _, label = np.unique(self.lifted(levels), return_inverse=True)
-        return label[self.row].astype(np.int64), np.bincount(label, self.counts).astype(np.int64)
+
+@dataclass(frozen=True)
+class Lattice(Packing):
+    """A table collapsed to distinct rows, each packed into one key."""
+
+    keys: Keys
+    counts: Ints
+    row: Ints  # record -> distinct row; none where the records are not at hand
+
+    def lifted(self, levels: Levels, rows: Ints | slice = slice(None)) -> Keys:
+        """Each distinct row's key at these levels."""
+        return self.lift(self.keys[rows], levels)
+
+    def classes(self, levels: Levels) -> tuple[Keys, Ints, Ints]:
+        """The classes' keys at these levels; distinct row -> class; and the classes' sizes."""
+        keys, label = np.unique(self.lifted(levels), return_inverse=True)
+        return keys, label.astype(np.int64), np.bincount(label, self.counts).astype(np.int64)
 
 
 def lattice_of(microdata: Microdata) -> Lattice:
     """Every quasi-identifier needs a hierarchy."""
-    trees = [_tree(coded) for coded in microdata.quasi]
+    packing = packing_of(microdata.quasi)
+    keys, row, counts = np.unique(packing.pack(microdata.quasi), return_inverse=True, return_counts=True)
+    return lattice_from(packing, keys, counts.astype(np.int64), row.astype(np.int64))
+
+
+def lattice_from(packing: Packing, keys: Keys, counts: Ints, row: Ints = _NONE) -> Lattice:
+    """Of distinct rows that were counted elsewhere, or here."""
+    return Lattice(packing.trees, packing.position, packing.shift, keys, counts, row)
+
+
+def packing_of(quasi: Sequence[Coded]) -> Packing:
+    trees = [_tree(coded) for coded in quasi]
     # Attributes with most values first: they show soonest that a choice of levels suppresses too much.
     position = np.argsort([-tree.codes.shape[1] for tree in trees], kind="stable")
     trees = [trees[i] for i in position]
@@ -140,12 +184,7 @@ def lattice_of(microdata: Microdata) -> Lattice:
             f"The quasi-identifiers have too many values together for an exact search ({sum(bits)} bits, 64 at most): "
             "name fewer, or coarsen those with most values first."
         )
-    shift = np.array([sum(bits[a + 1 :]) for a in range(len(bits))])
-    packed = np.zeros(len(microdata), np.uint64)
-    for a, tree in enumerate(trees):
-        packed |= tree.shown.astype(np.uint64) << np.uint64(shift[a])
-    keys, row, counts = np.unique(packed, return_inverse=True, return_counts=True)
-    return Lattice(trees, position, shift, keys, counts.astype(np.int64), row.astype(np.int64))
+    return Packing(trees, position, np.array([sum(bits[a + 1 :]) for a in range(len(bits))]))
 
 
 def _tree(coded: Coded) -> Tree:
@@ -156,24 +195,24 @@ def _tree(coded: Coded) -> Tree:
         )
     ancestors = hierarchy.ancestors.astype(np.int64)
     below = np.array([hierarchy.counts(level)[of] for level, of in enumerate(ancestors)], np.float64)
-    codes = coded.codes.astype(np.int64)
-    if (codes < 0).any():  # missing: a leaf of its own, below nothing but the top
-        own = ancestors.max(axis=1, keepdims=True) + 1
-        own[-1] = ancestors[-1, 0]
-        ancestors = np.hstack([ancestors, own])
-        below = np.hstack([below, np.where(np.arange(len(below)) < len(below) - 1, 1.0, below[-1, 0])[:, None]])
-        codes = np.where(codes < 0, ancestors.shape[1] - 1, codes)
-    occurs, shown = np.unique(codes, return_inverse=True)
+    # Missing: a leaf of its own, below nothing but the top.
+    own = ancestors.max(axis=1, keepdims=True) + 1
+    own[-1] = ancestors[-1, 0]
+    ancestors = np.hstack([ancestors, own])
+    below = np.hstack([below, np.where(np.arange(len(below)) < len(below) - 1, 1.0, below[-1, 0])[:, None]])
+    counts = np.append(coded.counts, coded.missing)
+    occurs = np.flatnonzero(counts)
     dense = np.array([np.unique(level[occurs], return_inverse=True)[1] for level in ancestors])
     values = float(hierarchy.counts(hierarchy.levels - 1)[0])
-    return Tree(dense, shown, below[:, occurs] / values, 1.0 / values, coded.attribute.weight)
+    place = np.cumsum(counts > 0) - 1
+    return Tree(dense, place, counts[occurs], below[:, occurs] / values, 1.0 / values, coded.attribute.weight)
 
 
-def _prices(lattice: Lattice, cost: Cost, mean: Mean) -> tuple[object, ...]:
+def _prices(lattice: Packing, cost: Cost, mean: Mean) -> tuple[object, ...]:
     """What showing each node costs one record, in the form the kernel takes."""
     from shoal.kernels.lattice import ARITHMETIC, CLASS_SIZE, DISCERNIBILITY, GEOMETRIC
 
-    n = float(lattice.counts.sum())
+    n = float(lattice.records)
     kind = {"discernibility": DISCERNIBILITY, "average-class-size": CLASS_SIZE}.get(
         cost, GEOMETRIC if mean == "geometric" else ARITHMETIC
     )
@@ -183,7 +222,7 @@ def _prices(lattice: Lattice, cost: Cost, mean: Mean) -> tuple[object, ...]:
     flat: list[npt.NDArray[np.float64]] = []
     place = 0
     for a, tree in enumerate(lattice.trees):
-        records = np.bincount(tree.shown).astype(np.float64)
+        records = tree.records.astype(np.float64)
         for level in range(tree.levels):
             prices = _node_prices(tree, level, records, cost)
             flat.append(prices)
@@ -308,21 +347,21 @@ def losses(lattice: Lattice) -> npt.NDArray[np.float64]:
     return np.asarray(total)
 
 
-def cost_at(lattice: Lattice, levels: Levels, bad: npt.NDArray[np.bool_], label: Ints, cost: Cost, mean: Mean) -> float:
-    """A node's cost when just these of its classes are suppressed; `label` is the class of each record."""
+def cost_at(
+    packing: Packing, levels: Levels, classes: tuple[Keys, Ints], bad: npt.NDArray[np.bool_], cost: Cost, mean: Mean
+) -> float:
+    """A node's cost when just these of its classes, known by their keys and sizes, are suppressed."""
     from shoal.kernels.lattice import mean_loss
 
-    kind, n, prices, at, totals, least, greatest, weight = _prices(lattice, cost, mean)
-    sizes = np.bincount(label).astype(np.float64)
+    kind, n, prices, at, totals, least, greatest, weight = _prices(packing, cost, mean)
+    keys, sizes = classes[0], classes[1].astype(np.float64)
     out = float(sizes[bad].sum())
     if cost == "discernibility":
-        return float((sizes[~bad] ** 2).sum() + len(label) * out)
+        return float((sizes[~bad] ** 2).sum() + n * out)  # type: ignore[operator]
     if cost == "average-class-size":
-        return len(label) / (int((~bad).sum()) + bool(out))
-    suppressed = bad[label]
+        return float(n / (int((~bad).sum()) + bool(out)))  # type: ignore[operator]
     sums = np.empty(len(levels))
-    for a, (tree, level) in enumerate(zip(lattice.trees, levels, strict=True)):
-        code = tree.codes[level][tree.shown[suppressed]]
-        paid = prices[at[a, level] + code].sum()  # type: ignore[index]
+    for a, level in enumerate(levels):
+        paid = prices[at[a, level] + packing.codes(keys[bad], a)] @ sizes[bad]  # type: ignore[index]
         sums[a] = totals[a, level] - paid + out * greatest[a]  # type: ignore[index]
     return float(mean_loss(kind, n, sums, least, greatest, weight))

@@ -8,9 +8,9 @@ first node whose cost by class size alone is no better than the best cost found.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar, get_args
 
 import numpy as np
@@ -19,16 +19,30 @@ import polars as pl
 
 from shoal.data.masked import WILDCARD, MaskedColumn
 from shoal.data.microdata import Coded, Microdata
-from shoal.data.schema import Schema
+from shoal.data.schema import Attribute, Schema
 from shoal.errors import InputError, did_you_mean, require
 from shoal.masking.enforce import enforce, failing
 from shoal.masking.grouped import beyond_size, class_size, publish
 from shoal.masking.grouping.cheapest_first import cheapest_first
 from shoal.masking.method import Masked
 from shoal.masking.partition import Partition
-from shoal.masking.recoding.lattice import Cost, Lattice, Levels, Mean, Nodes, cost_at, lattice_of, search
+from shoal.masking.recoding.lattice import (
+    Cost,
+    Keys,
+    Lattice,
+    Levels,
+    Mean,
+    Nodes,
+    Packing,
+    cost_at,
+    lattice_of,
+    search,
+)
 from shoal.privacy import KMap, PrivacyModel
 from shoal.privacy.matching import Population, population_of
+
+# Levels by attribute, distinct row -> class, and the classes suppressed by their size -> those suppressed in all.
+Failing = Callable[[Levels, npt.NDArray[np.int64], npt.NDArray[np.bool_]], npt.NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
@@ -37,15 +51,17 @@ class Optimum:
 
     levels: Levels  # in the order of the quasi-identifiers
     cost: float
-    kept: npt.NDArray[np.bool_]  # record -> whether it is released
+    suppressed: int  # records
+    out: Keys  # the classes they are in, by their keys at these levels, ascending
     nodes: int
     nodes_checked: int
     proven_optimal: bool
     bound: float
 
     @property
-    def suppressed(self) -> int:
-        return int((~self.kept).sum())
+    def facts(self) -> dict[str, Any]:
+        names = ("cost", "nodes", "nodes_checked", "proven_optimal", "bound")
+        return {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True)
@@ -79,50 +95,57 @@ class GlobalRecoding:
         if self.local:
             masked = publish(microdata, enforce(microdata, cheapest_first(microdata, k), others, suppression))
             return replace(masked, facts={"cost": share_loss(microdata, masked, self.mean)})
-        found = self.optimum(microdata, k, others, int(suppression * len(microdata) + 1e-9))
-        kept = None if found.suppressed == 0 else np.flatnonzero(found.kept)
-        columns = {
-            coded.name: show_level(coded, level, kept)
-            for coded, level in zip(microdata.quasi, found.levels, strict=True)
-        }
-        return Masked(columns, kept, _in_words(microdata, found), _facts(microdata, found))
+        lattice = lattice_of(microdata)
+        found = self._optimum(microdata, lattice, k, others, int(suppression * len(microdata) + 1e-9))
+        kept = None
+        if found.suppressed:
+            out = among(lattice.lifted(lattice.in_order(found.levels)), found.out)
+            kept = np.flatnonzero(~out[lattice.row])
+        quasi = [coded.attribute for coded in microdata.quasi]
+        return Masked(at_levels(microdata, found.levels, kept), kept, in_words(quasi, found), facts(quasi, found))
 
     def optimum(self, microdata: Microdata, k: int, others: Sequence[PrivacyModel], limit: int) -> Optimum:
+        return self._optimum(microdata, lattice_of(microdata), k, others, limit)
+
+    def _optimum(
+        self, microdata: Microdata, lattice: Lattice, k: int, others: Sequence[PrivacyModel], limit: int
+    ) -> Optimum:
+        failing = partial(_with_failing, microdata, lattice, others, limit) if others else None
+        return self.best(lattice, microdata.schema.quasi_identifiers, k, limit, failing)
+
+    def best(
+        self, lattice: Lattice, names: Sequence[str], k: int, limit: int, failing: Failing | None = None
+    ) -> Optimum:
+        """Of a table's distinct rows; `failing` are the models that classes of the right size may miss."""
         start = time.monotonic()
-        lattice = lattice_of(microdata)
         nodes = (
-            search(lattice, k, limit, self.cost, self.mean, seconds=self.seconds, whole=bool(others))
+            search(lattice, k, limit, self.cost, self.mean, seconds=self.seconds, whole=failing is not None)
             if self.levels is None
-            else _only(lattice, self._chosen(microdata, lattice))
+            else _only(lattice, self.chosen(lattice, names))
         )
         if len(nodes.number) == 0:
-            raise InputError(
-                f"No recoding found keeps classes of {k} with at most {limit} records suppressed: "
-                "allow more (--suppress), or more time (--seconds)."
-            )
+            raise none_found(k, limit)
         left = None if self.seconds is None else self.seconds - (time.monotonic() - start)
-        return self._judged(microdata, lattice, nodes, k, others, limit, left)
+        return self._judged(lattice, nodes, k, limit, failing, left)
 
-    def _chosen(self, microdata: Microdata, lattice: Lattice) -> Levels:
+    def chosen(self, packing: Packing, names: Sequence[str]) -> Levels:
         """The levels asked for, in the lattice's order of attributes."""
-        names = microdata.schema.quasi_identifiers
         for name, level in (self.levels or {}).items():
             if name not in names:
                 raise InputError(
                     f"Levels are asked for {name!r}, which is no quasi-identifier.{did_you_mean(name, names)}"
                 )
-            top = lattice.trees[int(np.flatnonzero(lattice.position == names.index(name))[0])].levels - 1
+            top = packing.trees[int(np.flatnonzero(packing.position == names.index(name))[0])].levels - 1
             require("recode", f"levels of {name}", level, f"a level from 0 to {top}", holds=0 <= level <= top)
-        return tuple((self.levels or {}).get(names[i], 0) for i in lattice.position)
+        return tuple((self.levels or {}).get(names[i], 0) for i in packing.position)
 
     def _judged(
         self,
-        microdata: Microdata,
         lattice: Lattice,
         nodes: Nodes,
         k: int,
-        others: Sequence[PrivacyModel],
         limit: int,
+        failing: Failing | None,
         seconds: float | None,
     ) -> Optimum:
         """The cheapest node when the classes that fail the other models are suppressed too."""
@@ -136,21 +159,34 @@ class GlobalRecoding:
                 bound = min(bound, float(cost))
                 break
             levels = lattice.at(int(number))
-            label, sizes = lattice.classes(levels)
-            bad = _with_failing(microdata, lattice.by_attribute(levels), label, sizes < k, others, limit)
-            if int(sizes[bad].sum()) > limit:
+            keys, label, sizes = lattice.classes(levels)
+            bad = sizes < k if failing is None else failing(lattice.by_attribute(levels), label, sizes < k)
+            if (out := int(sizes[bad].sum())) > limit:
                 continue
-            exact = not others and self.levels is None
-            now = float(cost) if exact else cost_at(lattice, levels, bad, label, self.cost, self.mean)
+            exact = failing is None and self.levels is None
+            now = float(cost) if exact else cost_at(lattice, levels, (keys, sizes), bad, self.cost, self.mean)
             if best is None or now < best.cost:
-                checked, proven = nodes.checked, False
-                best = Optimum(lattice.by_attribute(levels), now, ~bad[label], lattice.nodes, checked, proven, now)
+                by_attribute = lattice.by_attribute(levels)
+                best = Optimum(by_attribute, now, out, keys[bad], lattice.nodes, nodes.checked, False, now)
         if best is None:
             raise InputError("No recoding keeps all the models asked for within the suppression limit: allow more.")
         proven = bound >= best.cost and self.levels is None
-        return Optimum(
-            best.levels, best.cost, best.kept, best.nodes, best.nodes_checked, proven, best.cost if proven else bound
-        )
+        return replace(best, proven_optimal=proven, bound=best.cost if proven else bound)
+
+
+def none_found(k: int, limit: int) -> InputError:
+    return InputError(
+        f"No recoding found keeps classes of {k} with at most {limit} records suppressed: "
+        "allow more (--suppress), or more time (--seconds)."
+    )
+
+
+def among(keys: Keys, some: Keys) -> npt.NDArray[np.bool_]:
+    """Which of the keys are among some, which ascend."""
+    if len(some) == 0:
+        return np.zeros(len(keys), np.bool_)
+    found: npt.NDArray[np.bool_] = some[np.minimum(np.searchsorted(some, keys), len(some) - 1)] == keys
+    return found
 
 
 def share_loss(microdata: Microdata, masked: Masked, mean: Mean) -> float:
@@ -176,13 +212,15 @@ def _only(lattice: Lattice, levels: Levels) -> Nodes:
 
 def _with_failing(
     microdata: Microdata,
-    levels: Levels,
-    label: npt.NDArray[np.int64],
-    bad: npt.NDArray[np.bool_],
+    lattice: Lattice,
     models: Sequence[PrivacyModel],
     limit: int,
+    levels: Levels,
+    class_of_row: npt.NDArray[np.int64],
+    bad: npt.NDArray[np.bool_],
 ) -> npt.NDArray[np.bool_]:
     """The classes to suppress so that the others keep the models, judged on the records that remain."""
+    label = class_of_row[lattice.row]
     sizes = np.bincount(label)
     counted = [model for model in models if isinstance(model, KMap)]
     if counted:
@@ -227,6 +265,11 @@ def _encoded(population: Population, schema: Schema) -> Microdata:
     return Microdata(population.table, schema)
 
 
+def at_levels(microdata: Microdata, levels: Levels, kept: npt.NDArray[np.int64] | None) -> dict[str, MaskedColumn]:
+    """The quasi-identifiers of the records kept, each at its level."""
+    return {coded.name: show_level(coded, level, kept) for coded, level in zip(microdata.quasi, levels, strict=True)}
+
+
 def show_level(coded: Coded, level: int, kept: npt.NDArray[np.int64] | None) -> MaskedColumn:
     """The attribute at one level of its hierarchy, missing as missing below the top."""
     hierarchy = coded.attribute.hierarchy
@@ -244,29 +287,25 @@ def show_level(coded: Coded, level: int, kept: npt.NDArray[np.int64] | None) -> 
     return MaskedColumn(coded.attribute, index, text, low, high, np.append(size, len(node) if top else np.nan))
 
 
-def _facts(microdata: Microdata, found: Optimum) -> dict[str, Any]:
-    return {
-        "levels": dict(zip(microdata.schema.quasi_identifiers, found.levels, strict=True)),
-        "cost": found.cost,
-        "nodes": found.nodes,
-        "nodes_checked": found.nodes_checked,
-        "proven_optimal": found.proven_optimal,
-        "bound": found.bound,
-    }
+def facts(quasi: Sequence[Attribute], found: Optimum) -> dict[str, Any]:
+    levels = {attribute.name: level for attribute, level in zip(quasi, found.levels, strict=True)}
+    return {"levels": levels, **found.facts}
 
 
-def _in_words(microdata: Microdata, found: Optimum) -> tuple[str, ...]:
+def in_words(quasi: Sequence[Attribute], found: Optimum) -> tuple[str, ...]:
     if found.nodes_checked == 1:
         proof = "as chosen"
     elif found.proven_optimal:
         proof = "proven optimal"
     else:
         proof = f"not proven optimal: no recoding costs less than {found.bound:.6g}"
-    levels = "; ".join(
-        f"{coded.name} {coded.attribute.hierarchy.describe(level)}"  # type: ignore[union-attr]
-        for coded, level in zip(microdata.quasi, found.levels, strict=True)
+    looked_at = f"{found.nodes_checked:,} of {found.nodes:,} nodes looked at"
+    return recoded_to(quasi, found.levels), f"Cost {found.cost:.6g}, {proof}; {looked_at}."
+
+
+def recoded_to(quasi: Sequence[Attribute], levels: Levels) -> str:
+    described = (
+        f"{attribute.name} {attribute.hierarchy.describe(level)}"  # type: ignore[union-attr]
+        for attribute, level in zip(quasi, levels, strict=True)
     )
-    return (
-        f"Recoded: {levels}.",
-        f"Cost {found.cost:.6g}, {proof}; {found.nodes_checked:,} of {found.nodes:,} nodes looked at.",
-    )
+    return f"Recoded: {'; '.join(described)}."
