@@ -151,6 +151,10 @@ class Lattice(Packing):
     counts: Ints
     row: Ints  # record -> distinct row; none where the records are not at hand
 
+    @property
+    def records(self) -> int:
+        return int(self.counts.sum())
+
     def lifted(self, levels: Levels, rows: Ints | slice = slice(None)) -> Keys:
         """Each distinct row's key at these levels."""
         return self.lift(self.keys[rows], levels)
@@ -337,10 +341,10 @@ def _sorted_nodes(found: list[tuple[Ints, npt.NDArray[np.float64], Ints]], check
 
 def losses(lattice: Lattice) -> npt.NDArray[np.float64]:
     """Every node's loss when nothing is suppressed (geometric mean), in the order of the nodes' numbers."""
-    _, n, _, _, totals, least, greatest, weight = _prices(lattice, "loss", "geometric")
+    *_, totals, least, greatest, weight = _prices(lattice, "loss", "geometric")
     total = np.zeros(1)
     for a, tree in enumerate(lattice.trees):
-        mean = totals[a, : tree.levels] / n  # type: ignore[index]
+        mean = totals[a, : tree.levels] / tree.records.sum()  # type: ignore[index]
         span = greatest[a] - least[a]  # type: ignore[index]
         loss = np.maximum(0.0, mean - least[a]) / span if span > 0 else np.zeros(tree.levels)  # type: ignore[index]
         total = (total[:, None] + weight[a] * np.log1p(loss)[None, :]).ravel()  # type: ignore[index]
