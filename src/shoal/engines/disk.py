@@ -81,6 +81,10 @@ class DiskTable:
                 yield Batch(frame, position)
             position += frame.height
 
+    def select(self, names: Sequence[str]) -> DiskTable:
+        schema = pl.Schema({name: self.schema[name] for name in names})
+        return self.map(lambda batch: batch.frame.select(names), schema)
+
     def map(self, work: Callable[[Batch], pl.DataFrame], schema: pl.Schema) -> DiskTable:
         return DiskTable(self.disk, schema, lambda: side_by_side(work, self.batches()))
 

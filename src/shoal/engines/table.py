@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -47,6 +46,10 @@ class Table(Protocol):
 
     @property
     def schema(self) -> pl.Schema: ...
+
+    def select(self, names: Sequence[str]) -> Table:
+        """Only these columns; those left out need not be read."""
+        ...
 
     def map(self, work: Callable[[Batch], pl.DataFrame], schema: pl.Schema) -> Table:
         """Batch by batch, as many records out as in or fewer; nothing is done before it is asked for."""
@@ -99,18 +102,9 @@ class Parts(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class _Columns:
-    names: tuple[str, ...]
-
-    def __call__(self, batch: Batch) -> pl.DataFrame:
-        return batch.frame.select(self.names)
-
-
 def selected(table: Table, names: Sequence[str]) -> Table:
     """Only these columns, in the table's order."""
-    kept = tuple(name for name in table.schema if name in names)
-    return table.map(_Columns(kept), pl.Schema({name: table.schema[name] for name in kept}))
+    return table.select([name for name in table.schema if name in names])
 
 
 # ---- blocks

@@ -1,0 +1,563 @@
+"""The engine of many machines: Apache Spark. Batches and parts are worked on inside its tasks (`mapInArrow`).
+
+What is between lies on the cluster's disks until the engine is closed: `with Spark() as spark: ...`. Records travel to
+their part as blocks; a Spark task is one part. Nothing but small results comes to the driver.
+"""
+
+from __future__ import annotations
+
+import base64
+import os
+import pickle
+import re
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.frames import check_names
+from shoal.engines.disk import BATCH
+from shoal.engines.table import FACTS, Batch, Block, Table, pack, packed, unpacked
+from shoal.errors import InputError, ShoalError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import Column, DataFrame, SparkSession
+    from pyspark.sql.types import DataType, StructType
+
+T = TypeVar("T")
+Arrow = Iterator["pa.RecordBatch"]
+
+ARROW_BATCH = 1 << 17  # records that pass between Spark and a task at once: what Java holds besides its own
+MERGERS = 8  # tasks that merge the others' results, before the driver merges theirs
+PLACE = 33  # bits of a record's place in its partition
+
+FOR_OUR_SESSIONS = {
+    "spark.driver.memory": "2g",
+    "spark.log.level": "OFF",  # what a user must know is raised, in a sentence
+    "spark.sql.caseSensitive": "true",
+    "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_BATCH),
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.useLargeVarTypes": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.executorEnv.POLARS_MAX_THREADS": "1",  # Spark runs as many tasks as there are cores
+}
+CSV = {
+    "header": "true",
+    "escape": '"',  # a quote in a text is doubled
+    "emptyValue": '""',
+    "ignoreLeadingWhiteSpace": "false",
+    "ignoreTrailingWhiteSpace": "false",
+    "timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX",
+    "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
+}
+NO_MARK = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}  # ours comes last
+READ_CSV = {**CSV, "emptyValue": "", "nullValue": "\x00", "multiLine": "true", "mode": "FAILFAST"}
+
+
+def spark_session(master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """A session of our own, or the one that runs."""
+    try:
+        from pyspark.errors import PySparkRuntimeError
+        from pyspark.sql import SparkSession
+    except ImportError:
+        raise InputError("Spark is not installed: pip install 'shoal[spark]' (it needs Java 17).") from None
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("shoal")
+    if master is not None:
+        builder = builder.master(master)
+    for name, value in {**FOR_OUR_SESSIONS, **(conf or {})}.items():
+        builder = builder.config(name, value)
+    try:
+        return builder.getOrCreate()
+    except PySparkRuntimeError as error:
+        if error.getCondition() != "JAVA_GATEWAY_EXITED":
+            raise
+        raise InputError(
+            "Spark cannot be started: install Java 17 or newer and let JAVA_HOME name its folder."
+        ) from None
+
+
+class Spark(AbstractContextManager["Spark"]):
+    """A session, and what has been put on the cluster's disks through it."""
+
+    def __init__(
+        self,
+        session: SparkSession | None = None,
+        master: str | None = None,
+        conf: Mapping[str, str] | None = None,
+    ) -> None:
+        self.session = session or spark_session(master, conf)
+        self._ours = session is None
+        self._persisted: list[DataFrame] = []
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """What lies on the cluster's disks goes, except for what was handed out; and the session if it is ours."""
+        for frame in self._persisted:
+            frame.unpersist()
+        self._persisted.clear()
+        if self._ours:
+            self.session.stop()
+
+    def persist(self, frame: DataFrame) -> DataFrame:
+        from pyspark import StorageLevel
+
+        self._persisted.append(frame.persist(StorageLevel.DISK_ONLY))
+        return frame
+
+    def let_go(self, frame: DataFrame) -> None:
+        self.hand_out(frame)
+        frame.unpersist()
+
+    def hand_out(self, frame: DataFrame) -> None:
+        """It is the user's from now on."""
+        self._persisted = [held for held in self._persisted if held is not frame]
+
+    def table(self, frame: DataFrame) -> SparkTable:
+        check_names(frame.columns, "The Spark frame")
+        return SparkTable(self, frame, to_polars(frame.schema))
+
+    def read(self, path: str, kind: str) -> SparkTable:
+        """A folder of Parquet files, or a table that the session's catalogue knows."""
+        reader = self.session.read
+        with sentences(f"{path!r} cannot be read"):
+            return self.table(reader.table(path) if kind == "table" else reader.parquet(path))
+
+    def written(self, folder: str, kind: str, schema: pl.Schema) -> SparkTable:
+        """What `SparkTable.write` has put there."""
+        reader = self.session.read.format(kind).options(**(READ_CSV if kind == "csv" else {}))
+        return SparkTable(self, reader.schema(to_spark(schema)).load(folder), schema, folder=folder)
+
+
+# ---- types
+
+
+STORED: dict[pl.DataType, pl.DataType] = {
+    pl.UInt8(): pl.Int16(),
+    pl.UInt16(): pl.Int32(),
+    pl.UInt32(): pl.Int64(),
+    pl.UInt64(): pl.Decimal(20, 0),
+    pl.Int128(): pl.Decimal(38, 0),
+    pl.Null(): pl.String(),
+}
+
+
+def stored(dtype: pl.DataType) -> pl.DataType:
+    """As what Spark holds it, wide enough."""
+    if isinstance(dtype, pl.Categorical | pl.Enum):
+        return pl.String()
+    if isinstance(dtype, pl.Datetime):
+        return pl.Datetime("us", dtype.time_zone and "UTC")
+    return STORED.get(dtype, dtype)
+
+
+def to_spark(schema: pl.Schema) -> StructType:
+    from pyspark.sql import types
+
+    plain: dict[pl.DataType, DataType] = {
+        pl.Boolean(): types.BooleanType(),
+        pl.Int8(): types.ByteType(),
+        pl.Int16(): types.ShortType(),
+        pl.Int32(): types.IntegerType(),
+        pl.Int64(): types.LongType(),
+        pl.Float32(): types.FloatType(),
+        pl.Float64(): types.DoubleType(),
+        pl.String(): types.StringType(),
+        pl.Binary(): types.BinaryType(),
+        pl.Date(): types.DateType(),
+        pl.Datetime("us"): types.TimestampNTZType(),
+        pl.Datetime("us", "UTC"): types.TimestampType(),
+    }
+
+    def spark_type(name: str, dtype: pl.DataType) -> DataType:
+        if isinstance(dtype, pl.Decimal):
+            return types.DecimalType(dtype.precision, dtype.scale)
+        if dtype not in plain:
+            raise InputError(f"Column {name!r} holds {dtype}, which Spark has no plain type for: leave it out.")
+        return plain[dtype]
+
+    return types.StructType(
+        [types.StructField(name, spark_type(name, stored(dtype))) for name, dtype in schema.items()]
+    )
+
+
+def to_polars(schema: StructType) -> pl.Schema:
+    plain: dict[str, pl.DataType] = {
+        "boolean": pl.Boolean(),
+        "byte": pl.Int8(),
+        "short": pl.Int16(),
+        "integer": pl.Int32(),
+        "long": pl.Int64(),
+        "float": pl.Float32(),
+        "double": pl.Float64(),
+        "string": pl.String(),
+        "binary": pl.Binary(),
+        "date": pl.Date(),
+        "timestamp_ntz": pl.Datetime("us"),
+        "timestamp": pl.Datetime("us", "UTC"),
+    }
+
+    def polars_type(name: str, dtype: Any) -> pl.DataType:
+        kind = dtype.typeName()
+        if kind == "decimal":
+            return pl.Decimal(dtype.precision, dtype.scale)
+        if kind not in plain:
+            raise InputError(
+                f"Column {name!r} holds {dtype.simpleString()}, not one plain value a record: "
+                "leave it out, or take it apart into columns first."
+            )
+        return plain[kind]
+
+    return pl.Schema({field.name: polars_type(field.name, field.dataType) for field in schema})
+
+
+def column(name: str) -> Column:
+    from pyspark.sql import functions
+
+    return functions.col("`" + name.replace("`", "``") + "`")
+
+
+# ---- inside a task
+
+
+def in_task(work: Callable[[Arrow], Arrow]) -> Callable[[Arrow], Arrow]:
+    """What is told to the user there is told to the user here: `sentences` finds it in what Spark makes of it."""
+
+    def run(batches: Arrow) -> Arrow:
+        try:
+            yield from work(batches)
+        except ShoalError as error:
+            told = base64.b64encode(pickle.dumps(error)).decode()
+            raise RuntimeError(f"shoal-error({told})") from None
+
+    return run
+
+
+def batches_of(arrow: Arrow, schema: pl.Schema) -> Iterator[Batch]:
+    """Spark's small batches put together, and the place of each in the table."""
+    from pyspark import TaskContext
+
+    context = TaskContext.get()
+    assert context is not None
+    position = context.partitionId() << PLACE
+    for frame in _gathered(arrow):
+        frame.columns = schema.names()
+        yield Batch(frame.cast(schema), position)
+        position += frame.height
+
+
+def _gathered(arrow: Arrow) -> Iterator[pl.DataFrame]:
+    waiting: list[pa.RecordBatch] = []
+    records = 0
+    for batch in arrow:
+        waiting.append(batch)
+        records += batch.num_rows
+        if records >= BATCH:
+            yield _together(waiting)
+            waiting, records = [], 0
+    if records:
+        yield _together(waiting)
+
+
+def _together(batches: list[pa.RecordBatch]) -> pl.DataFrame:
+    import pyarrow as pa
+
+    return pl.DataFrame(pa.Table.from_batches(batches)).rechunk()
+
+
+def to_arrow(frame: pl.DataFrame, schema: pl.Schema) -> Arrow:
+    """As Spark takes it: the schema's columns, in its order."""
+    shown = frame.select(pl.col(name).cast(stored(dtype)) for name, dtype in schema.items())
+    yield from shown.to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches(ARROW_BATCH)
+
+
+BLOCKS = "part int, position long, records long, packed binary"
+
+
+def to_blocks(blocks: Iterable[tuple[int, int, int, bytes]]) -> Arrow:
+    import pyarrow as pa
+
+    types = [pa.int32(), pa.int64(), pa.int64(), pa.large_binary()]
+    for block in blocks:
+        arrays = [pa.array([value], kind) for value, kind in zip(block, types, strict=True)]
+        yield pa.RecordBatch.from_arrays(arrays, ["part", "position", "records", "packed"])
+
+
+def to_results(results: Iterable[Any]) -> Arrow:
+    import pyarrow as pa
+    from pyspark import cloudpickle
+
+    dumps: Callable[[Any], bytes] = cloudpickle.dumps
+    for result in results:
+        yield pa.RecordBatch.from_arrays([pa.array([dumps(result)], pa.large_binary())], ["result"])
+
+
+def results_of(arrow: Iterable[pa.RecordBatch]) -> Iterator[Any]:
+    for batch in arrow:
+        for result in batch.column(0):
+            yield pickle.loads(result.as_buffer())
+
+
+def merged(results: Iterator[T], merge: Callable[[T, T], T]) -> Iterator[T]:
+    """One, or none of none."""
+    for first in results:
+        yield reduce(merge, results, first)
+
+
+# ---- on the driver
+
+
+@contextmanager
+def sentences(what: str) -> Iterator[None]:
+    """Of what goes wrong in Spark, the sentence meant for a user; else its short form, without pages of Java."""
+    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+    from pyspark.errors import AnalysisException, PySparkException
+
+    try:
+        yield
+    except AnalysisException as error:
+        raise InputError(f"{what}: {_short(error)}") from None
+    except (PySparkException, Py4JError) as error:
+        if told := re.search(r"shoal-error\(([\w+/=]+)\)", str(error)):
+            raise pickle.loads(base64.b64decode(told[1])) from None
+        raise RuntimeError(f"{what}: {_short(error)}") from error
+
+
+def _short(error: Exception) -> str:
+    """Of a Python traceback inside, the last line; else the first."""
+    java = getattr(error, "java_exception", None)
+    text = str(java.getMessage() if java is not None else error)
+    raised = re.findall(r"^([\w.]+(?:Error|Exception|Interrupt)\b.*)$", text, re.MULTILINE)
+    return (raised[-1] if "Traceback" in text and raised else text.strip().split("\n")[0]).strip()
+
+
+def mapped(frame: DataFrame, work: Callable[[Arrow], Arrow], schema: StructType | str) -> DataFrame:
+    """`mapInArrow`, which stumbles over points and quotes in names: the columns come by number."""
+    numbered = frame.toDF(*map(str, range(len(frame.columns))))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+        return numbered.mapInArrow(in_task(work), schema)
+
+
+@dataclass(frozen=True)
+class SparkTable:
+    spark: Spark = field(repr=False)
+    frame: DataFrame = field(repr=False)
+    schema: pl.Schema  # what a work sees; Spark may hold it in wider types
+    persisted: DataFrame | None = field(default=None, repr=False)  # where it has been kept
+    folder: str = ""  # where it has been written
+
+    engine = "spark"
+
+    def _in_tasks(self, work: Callable[[Iterator[Batch]], Arrow], schema: StructType | str) -> DataFrame:
+        own = self.schema
+        return mapped(self.frame, lambda arrow: work(batches_of(arrow, own)), schema)
+
+    def select(self, names: Sequence[str]) -> SparkTable:
+        schema = pl.Schema({name: self.schema[name] for name in names})
+        return SparkTable(self.spark, self.frame.select(*map(column, names)), schema)
+
+    def map(self, work: Callable[[Batch], pl.DataFrame], schema: pl.Schema) -> SparkTable:
+        def run(batches: Iterator[Batch]) -> Arrow:
+            for batch in batches:
+                yield from to_arrow(work(batch), schema)
+
+        return SparkTable(self.spark, self._in_tasks(run, to_spark(schema)), schema)
+
+    def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
+        results = self._in_tasks(lambda batches: to_results(merged(map(work, batches), merge)), "result binary")
+        few = mapped(
+            results.repartition(MERGERS), lambda arrow: to_results(merged(results_of(arrow), merge)), "result binary"
+        )
+        with sentences("The table cannot be read by Spark"):
+            found = few.toArrow().to_batches()
+        return next(merged(results_of(found), merge), None)
+
+    def counts(self, by: Sequence[str]) -> pl.DataFrame:
+        from pyspark.sql import functions
+
+        counted = self.frame.groupBy(*map(column, by)).agg(functions.count("*").alias("@records"))
+        with sentences("The table cannot be read by Spark"):
+            found = pl.DataFrame(counted.toArrow())
+        return found.cast({**{name: self.schema[name] for name in by}, "@records": pl.Int64()})
+
+    def exchange(self, part_of: Callable[[Batch], npt.NDArray[np.int64]], parts: int) -> SparkParts:
+        from pyspark.sql import functions
+
+        def run(batches: Iterator[Batch]) -> Arrow:
+            for batch in batches:
+                yield from to_blocks(pack(batch, part_of(batch)))
+
+        blocks = self.spark.persist(self._in_tasks(run, BLOCKS).repartitionById(parts, "part"))
+        held = np.zeros(parts, np.int64)
+        with sentences("The table cannot be divided by Spark"):
+            found = pl.DataFrame(blocks.groupBy("part").agg(functions.sum("records").alias("records")).toArrow())
+        held[found["part"].to_numpy()] = found["records"].to_numpy()
+        return SparkParts(self.spark, blocks, self.schema, held)
+
+    def kept(self) -> tuple[SparkTable, list[str]]:
+        frame = self.spark.persist(self.frame)
+        with sentences("The table cannot be worked on by Spark"):
+            if FACTS not in self.schema:
+                frame.count()
+                return replace(self, persisted=frame), []
+            told = frame.select(column(FACTS)).where(column(FACTS).isNotNull()).toArrow()
+        schema = pl.Schema({name: dtype for name, dtype in self.schema.items() if name != FACTS})
+        shown = frame.select(*map(column, schema))
+        return SparkTable(self.spark, shown, schema, frame), told.column(0).to_pylist()
+
+    def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> None:
+        target = Folder(self.spark.session, folder)
+        with sentences(f"The release cannot be written to {folder!r}"):
+            target.refuse_used()
+            partial = target.beside()
+            table, told = self.kept() if FACTS in self.schema else (self, [])
+            try:
+                options = {**(CSV if kind == "csv" else {"compression": "zstd"}), **NO_MARK}
+                table.frame.write.format(kind).options(**options).save(partial.path)
+                for name, content in check(self.spark.written(partial.path, kind, table.schema), told).items():
+                    partial.put(name, content)
+                partial.rename(target)
+            finally:
+                partial.remove()
+                if table.persisted is not None and table is not self:
+                    self.spark.let_go(table.persisted)
+            target.put("_SUCCESS", b"")
+
+    def digests(self) -> dict[str, str]:
+        from pyspark.sql import functions
+
+        files = self.spark.session.read.format("binaryFile").option("pathGlobFilter", "part-*").load(self.folder)
+        with sentences(f"The files in {self.folder!r} cannot be read"):
+            found = files.select("path", functions.sha2("content", 256).alias("digest")).orderBy("path").toArrow()
+        return {row["path"].rpartition("/")[2]: row["digest"] for row in found.to_pylist()}
+
+    def native(self) -> DataFrame:
+        if self.persisted is not None:
+            self.spark.hand_out(self.persisted)
+        return self.frame.drop(FACTS)
+
+
+class Folder:
+    """A folder in any file system that the session reaches: file:, hdfs:, s3a: ..."""
+
+    def __init__(self, session: SparkSession, path: str) -> None:
+        self._session = session
+        context: Any = session.sparkContext
+        self._hadoop = context._jvm.org.apache.hadoop.fs
+        given = self._hadoop.Path(path)
+        self._files = given.getFileSystem(context._jsc.hadoopConfiguration())
+        self._path = self._files.makeQualified(given)
+        self._given = path
+
+    @property
+    def path(self) -> str:
+        return str(self._path.toString())
+
+    def refuse_used(self) -> None:
+        if self._files.exists(self._path):
+            if self._files.isFile(self._path) or len(self._files.listStatus(self._path)):
+                raise InputError(f"{self._given!r} is there already: name a new folder, or remove it first.")
+            self._files.delete(self._path, False)  # else what is renamed to it would come to lie in it
+
+    def beside(self) -> Folder:
+        """A new one with a hidden name in the same parent."""
+        parent = self._path.getParent()
+        if not self._files.mkdirs(parent):
+            raise InputError(f"The release cannot be written to {self._given!r}: its folder cannot be made.")
+        return Folder(self._session, f"{parent.toString()}/.{self._path.getName()}-{uuid4().hex}")
+
+    def put(self, name: str, content: bytes) -> None:
+        stream = self._files.create(self._hadoop.Path(self._path, name))
+        try:
+            stream.write(content)
+        finally:
+            stream.close()
+
+    def rename(self, target: Folder) -> None:
+        if not self._files.rename(self._path, target._path):
+            raise InputError(f"The release cannot be written to {target._given!r}: it cannot be renamed to that.")
+
+    def remove(self) -> None:
+        self._files.delete(self._path, True)
+
+
+@dataclass(frozen=True)
+class Heads:
+    """Records on their way from the beginning of one part into another: @from, @place (there) and @to."""
+
+    frame: pl.DataFrame
+
+    def applied(self, part: int, frame: pl.DataFrame) -> pl.DataFrame:
+        """The part's own without those that leave it, then those that join it, in order."""
+        gone = self.frame.filter(pl.col("@from") == part)["@place"].to_numpy()
+        joining = self.frame.filter(pl.col("@to") == part).select(frame.columns)
+        left = frame[np.setdiff1d(np.arange(frame.height), gone)] if len(gone) else frame
+        return pl.concat([left, joining]) if joining.height else left
+
+
+@dataclass(frozen=True)
+class SparkParts:
+    spark: Spark = field(repr=False)
+    blocks: DataFrame = field(repr=False)
+    schema: pl.Schema
+    held: npt.NDArray[np.int64] = field(repr=False)  # records of each part
+    heads: Heads | None = field(default=None, repr=False)
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        return self.held
+
+    def moved(self, heads: npt.NDArray[np.int64], order: Callable[[pl.DataFrame], npt.NDArray[np.int64]]) -> SparkParts:
+        assert self.heads is None, "records move once"
+
+        def run(arrow: Arrow) -> Arrow:
+            for part, frame in parts_of(arrow):
+                first = order(frame)[: heads[part]]
+                taken = frame[first].with_columns(pl.lit(part).alias("@from"), pl.Series("@place", first))
+                yield from to_blocks([(part, 0, len(first), packed(taken))])
+
+        asked = column("part").isin(np.flatnonzero(heads).tolist())
+        with sentences("The parts cannot be read by Spark"):
+            found = mapped(self.blocks.where(asked), run, BLOCKS).orderBy("part").toArrow()
+        keeps = np.where(self.held > heads, np.arange(len(heads)), 0)
+        keeper = np.append(0, np.maximum.accumulate(keeps)[:-1])  # the last part before that keeps some
+        taken = unpacked(found.column("packed").to_pylist())
+        return replace(self, heads=Heads(taken.with_columns(pl.Series("@to", keeper[taken["@from"].to_numpy()]))))
+
+    def map(self, work: Callable[[pl.DataFrame, int], pl.DataFrame], schema: pl.Schema) -> SparkTable:
+        held, heads = self.held, self.heads
+
+        def run(arrow: Arrow) -> Arrow:
+            for part, frame in parts_of(arrow):
+                if frame.height != held[part]:
+                    raise InputError(
+                        "The table changed while it was worked on: keep it first (write it, or df.persist())."
+                    )
+                left = heads.applied(part, frame) if heads else frame
+                if left.height:
+                    yield from to_arrow(work(left, part), schema)
+
+        return SparkTable(self.spark, mapped(self.blocks, run, to_spark(schema)), schema)
+
+
+def parts_of(arrow: Arrow) -> Iterator[tuple[int, pl.DataFrame]]:
+    """A task's parts, mostly one, their blocks put together in order of position."""
+    found = (block for batch in arrow for block in zip(*batch.columns, strict=True))
+    blocks = [Block(part.as_py(), position.as_py(), records.as_py(), p.as_py()) for part, position, records, p in found]
+    blocks.sort(key=lambda block: (block.part, block.position))
+    for part, own in groupby(blocks, key=lambda block: block.part):
+        yield part, unpacked([block.packed for block in own])
