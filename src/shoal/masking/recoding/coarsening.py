@@ -56,7 +56,7 @@ class Coarsened:
         suppression: float = 0.0,
         seed: int | None = None,
     ) -> Masked:
-        resolutions = self._resolutions(microdata)
+        resolutions = self.resolutions(microdata.schema.quasi_identifiers)
         columns = {
             coded.name: coarsen(coded, resolutions[coded.name], self.mode)
             if coded.name in resolutions
@@ -67,8 +67,8 @@ class Coarsened:
         notes = tuple(f"Column {name!r} has no resolution and is shown as it is." for name in left)
         return suppress_failing(microdata, Masked(columns, notes=notes), models, suppression)
 
-    def _resolutions(self, microdata: Microdata) -> dict[str, int]:
-        quasi = microdata.schema.quasi_identifiers
+    def resolutions(self, quasi: Sequence[str]) -> dict[str, int]:
+        """Of each quasi-identifier that has one."""
         if not isinstance(self.resolution, Mapping):
             return dict.fromkeys(quasi, self.resolution)
         for name in self.resolution:
@@ -83,7 +83,7 @@ class Coarsened:
 def coarsen(coded: Coded, resolution: int, mode: Mode = "labels") -> MaskedColumn:
     """One attribute at that resolution; values stay as they are where intervals are as many or more."""
     distinct = len(coded.values)
-    if resolution >= distinct:
+    if coded.unlisted is None and resolution >= distinct:
         return unmasked(coded)
     if mode == "width" and coded.attribute.kind in (Kind.NUMERIC, Kind.DATE):
         return _equal_widths(coded, resolution)
@@ -137,6 +137,9 @@ def _domain(coded: Coded) -> tuple[int, int]:
         declared = pl.Series(coded.name, list(coded.attribute.domain), strict=False).cast(known.dtype, strict=False)
         known = pl.concat([known, declared.drop_nulls()])
     line = known.to_physical()
+    if coded.unlisted is not None:  # of a part: the whole table reaches farther
+        ends = [coded.unlisted.least, coded.unlisted.greatest]
+        line = pl.concat([line, pl.Series(ends).cast(line.dtype).alias(line.name)])
     return line.min(), line.max()  # type: ignore[return-value]
 
 
@@ -188,12 +191,19 @@ def suppress_failing(
     partition = classes_of([(column.index, len(column.text)) for column in masked.columns.values()])
     bad = failing(microdata, partition, models)
     lost = int(partition.sizes[bad].sum())
-    if lost == 0:
-        return masked
-    if lost > limit or lost == len(microdata):
-        note = f"{lost:,} records are in classes that miss a model, more than may be suppressed: all were kept."
-        return replace(masked, notes=(*masked.notes, note))
+    may, notes = may_suppress(lost, limit, len(microdata))
+    if not may:
+        return replace(masked, notes=(*masked.notes, *notes))
     kept = np.sort(partition.order[np.repeat(~bad, partition.sizes)])
     columns = {name: replace(column, index=column.index[kept]) for name, column in masked.columns.items()}
-    note = f"{lost:,} records in classes that miss a model were suppressed."
-    return Masked(columns, kept, (*masked.notes, note))
+    return Masked(columns, kept, (*masked.notes, *notes))
+
+
+def may_suppress(lost: int, limit: int, records: int) -> tuple[bool, tuple[str, ...]]:
+    """Whether those in classes that miss a model are left out, and what is to be said of it."""
+    if lost == 0:
+        return False, ()
+    if lost > limit or lost == records:
+        note = f"{lost:,} records are in classes that miss a model, more than may be suppressed: all were kept."
+        return False, (note,)
+    return True, (f"{lost:,} records in classes that miss a model were suppressed.",)

@@ -104,17 +104,21 @@ class SafeHarbor:
         suppression: float = 0.0,
         seed: int | None = None,
     ) -> Masked:
-        ladder = TABLE_S3 if self.ladder is None else tuple(self.ladder)
-        k = max((model.k for model in models if isinstance(model, KAnonymity)), default=2)
-        levels, residual = _climb(microdata, ladder, k)
-        columns = {
-            coded.name: _shown_at(coded, ladder, levels)
-            if any(step.attribute == coded.name for step in ladder)
-            else unmasked(coded)
-            for coded in microdata.quasi
-        }
-        notes = _notes(microdata, ladder, levels, int(residual.sum()), k)
+        k = ladder_k(models)
+        levels, left_over = _climb(microdata, self.steps, k)
+        columns = shown_by(microdata, self.steps, levels)
+        masked, residual = int(np.count_nonzero(levels)), int(left_over.sum())
+        notes = in_words(microdata.schema.quasi_identifiers, self.steps, len(microdata), masked, residual, k)
         return suppress_failing(microdata, Masked(columns, notes=notes), models, suppression)
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        return TABLE_S3 if self.ladder is None else tuple(self.ladder)
+
+
+def ladder_k(models: Sequence[PrivacyModel]) -> int:
+    """How many must look alike: as promised, or two."""
+    return max((model.k for model in models if isinstance(model, KAnonymity)), default=2)
 
 
 def ladder_levels(microdata: Microdata, ladder: Sequence[Step], k: int = 2) -> npt.NDArray[np.int16]:
@@ -128,29 +132,50 @@ def _climb(microdata: Microdata, ladder: Sequence[Step], k: int) -> tuple[npt.ND
     Returns the levels, and which records are left over. Records that are alike from the start stay so: one of
     them stands for all, with their number as its weight.
     """
-    attributes = _present(microdata, ladder)
-    views = {name: _points(microdata[name]) for name in attributes}
-    alike = classes_of([_view(microdata[name].codes, views[name]) for name in attributes])
-    one_of_each, weight = alike.order[alike.starts[:-1]], alike.sizes
-    codes = {name: microdata[name].codes[one_of_each] for name in attributes}
+    coded = [microdata[name] for name in ladder_attributes(microdata.schema.quasi_identifiers, ladder)]
+    alike = classes_of([_view(one.codes, _points(one)) for one in coded])
+    one_of_each = alike.order[alike.starts[:-1]]
+    codes = {one.name: one.codes[one_of_each] for one in coded}
+    level, left_over = climb(coded, codes, alike.sizes, ladder, k)
+    of_record = alike.class_of(len(microdata))
+    return level[of_record], left_over[of_record]
+
+
+def climb(
+    attributes: Sequence[Coded],
+    codes: Mapping[str, npt.NDArray[np.int32]],
+    weight: npt.NDArray[np.int64],
+    ladder: Sequence[Step],
+    k: int,
+) -> tuple[npt.NDArray[np.int16], npt.NDArray[np.bool_]]:
+    """The same of distinct rows: each attribute's code in every row, and how many records have that row."""
+    views = {coded.name: _points(coded) for coded in attributes}
+    coded_by_name = {coded.name: coded for coded in attributes}
     level = np.where(weight >= k, 0, -1).astype(np.int16)
     for taken, step in enumerate(ladder, start=1):
-        if step.attribute in attributes and (level < 0).any():
-            views[step.attribute] = _take(step, microdata[step.attribute])
-            same = classes_of([_view(codes[name], views[name]) for name in attributes])
+        if step.attribute in views and (level < 0).any():
+            views[step.attribute] = _take(step, coded_by_name[step.attribute])
+            same = classes_of([_view(codes[name], view) for name, view in views.items()])
             count = np.add.reduceat(weight[same.order], same.starts[:-1])
             enough = np.empty(len(level), np.bool_)
             enough[same.order] = np.repeat(count >= k, same.sizes)
             level[(level < 0) & enough] = taken
-    of_record = alike.class_of(len(microdata))
     left_over = level < 0
     level[left_over] = len(ladder)
-    return level[of_record], left_over[of_record]
+    return level, left_over
 
 
-def _present(microdata: Microdata, ladder: Sequence[Step]) -> list[str]:
+def shown_by(microdata: Microdata, ladder: Sequence[Step], levels: npt.NDArray[np.int16]) -> dict[str, MaskedColumn]:
+    """Each record at its level; what the ladder does not treat, as it is."""
+    treated = {step.attribute for step in ladder}
+    return {
+        coded.name: _shown_at(coded, ladder, levels) if coded.name in treated else unmasked(coded)
+        for coded in microdata.quasi
+    }
+
+
+def ladder_attributes(quasi: Sequence[str], ladder: Sequence[Step]) -> list[str]:
     """The quasi-identifiers that the ladder masks."""
-    quasi = microdata.schema.quasi_identifiers
     asked = dict.fromkeys(step.attribute for step in ladder)
     found = [name for name in asked if name in quasi]
     if not found:
@@ -162,15 +187,13 @@ def _present(microdata: Microdata, ladder: Sequence[Step]) -> list[str]:
     return found
 
 
-def _notes(
-    microdata: Microdata, ladder: Sequence[Step], levels: npt.NDArray[np.int16], residual: int, k: int
+def in_words(
+    quasi: Sequence[str], ladder: Sequence[Step], records: int, masked: int, residual: int, k: int
 ) -> tuple[str, ...]:
-    quasi = microdata.schema.quasi_identifiers
     absent = dict.fromkeys(step.attribute for step in ladder if step.attribute not in quasi)
     skipped = [f"Steps on {name!r} were skipped: it is no quasi-identifier of the table." for name in absent]
-    masked = f"{np.count_nonzero(levels):,} of {len(levels):,} records were masked."
     left = f"{residual:,} records stay alike with fewer than {k} in the ladder's attributes after every step."
-    return (*skipped, masked, left)
+    return (*skipped, f"{masked:,} of {records:,} records were masked.", left)
 
 
 # ---- what a step shows
