@@ -312,7 +312,10 @@ def check(
         raise InputError("Give --policy or --certificate: a certificate says itself what was promised.")
     stated = read_certificate(certificate, source) if certificate is not None else None
     if paired and stated is not None and stated.content.get("record_order") == "shuffled":
-        raise InputError("The certificate says that the release was shuffled: it cannot be paired with the original.")
+        raise InputError(
+            f"{str(certificate)!r} says that the release was shuffled, so that no row is known to be the original's: "
+            "leave out --paired, or release with --keep-order."
+        )
     chosen = opt.make_policy(
         stated.policy if stated else policy, quasi, confidential, identifiers, None, kind, None, k, t, l, l_variant,
         {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,

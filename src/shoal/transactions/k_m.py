@@ -175,9 +175,7 @@ def _generalized(baskets: Histories, taxonomy: Hierarchy, k: int, m: int) -> tup
     for size in range(1, m + 1):
         while found := _rare(_recoded(baskets.sets, _nodes(taxonomy, level)[leaf]), k, size):
             raised = (_raised(taxonomy, level, int(node)) for node in found[1])
-            choices = [choice for choice in raised if choice is not None]
-            if not choices:
-                raise PromiseError(f"Even with all goods shown as {taxonomy.top!r} fewer than {k} baskets are alike.")
+            choices = [choice for choice in raised if choice is not None]  # never none: every basket holds the top
             level = min(choices, key=lambda choice: _loss(taxonomy, choice, records))
     shown = [taxonomy.labels(int(level[one]))[int(taxonomy.ancestors[level[one], one])] for one in leaf]
     return pl.Series(shown, dtype=pl.String), _loss(taxonomy, level, records)

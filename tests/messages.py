@@ -1,0 +1,73 @@
+"""Every message Shoal has for its users: where each is raised, which of them tests provoked, and whether they help.
+
+A site is a call of `InputError`, `PromiseError` or `require` in the source. `tests/conftest.py` has `listen` note the
+site and the words whenever one is raised; after a run of all tests `missing` and `unhelpful` must find nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+
+import shoal
+from shoal.errors import ShoalError, require
+
+ROOT = Path(shoal.__file__).parent
+RAISED_BY = {"InputError", "PromiseError", "require"}
+EXEMPT = {  # function -> why no test provokes what it raises
+    "errors.py require": "it words what its callers ask for",
+}
+
+heard: dict[str, str] = {}  # site -> the last message raised there
+
+
+def listen() -> None:
+    """From now on every message is noted."""
+
+    def note(error: ShoalError, *words: object) -> None:
+        Exception.__init__(error, *words)
+        frame: FrameType | None = sys._getframe(1)
+        if frame is not None and frame.f_code is require.__code__:
+            frame = frame.f_back
+        if frame is not None and (path := Path(frame.f_code.co_filename)).is_relative_to(ROOT):
+            heard[f"{path.relative_to(ROOT)}:{frame.f_lineno}"] = str(words[0])
+
+    ShoalError.__init__ = note  # type: ignore[method-assign]
+
+
+def sites() -> Iterator[tuple[str, str]]:
+    """Every site, with the file and function it stands in."""
+    for path in sorted(ROOT.rglob("*.py")):
+        name = str(path.relative_to(ROOT))
+        yield from _below(ast.parse(path.read_text(encoding="utf-8")), name, "")
+
+
+def _below(node: ast.AST, file: str, function: str) -> Iterator[tuple[str, str]]:
+    if isinstance(node, ast.FunctionDef):
+        function = node.name
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in RAISED_BY:
+        yield f"{file}:{node.lineno}", f"{file} {function}"
+    for child in ast.iter_child_nodes(node):
+        yield from _below(child, file, function)
+
+
+def missing(provoked: Mapping[str, str]) -> list[str]:
+    """Sites that no test provoked."""
+    return [f"{site} ({within})" for site, within in sites() if site not in provoked and within not in EXEMPT]
+
+
+def unhelpful(provoked: Mapping[str, str]) -> list[str]:
+    return [f"{site}: {message}" for site, message in sorted(provoked.items()) if not helps(message)]
+
+
+_NAMED = re.compile(r"'|\d|--\w|/|\w\.\w|\b(table|column|file|policy|record|release|ledger|method|measure)", re.IGNORECASE)
+_WAY_OUT = re.compile(r": \S|[.?] [A-Z]|\bmust (be|have|name|hold)\b|;|\(--")
+
+
+def helps(message: str) -> bool:
+    """Does it name the thing, and a way out: after a colon, in a second sentence, or as what must be?"""
+    return bool("\n" not in message and _NAMED.search(message) and _WAY_OUT.search(message))
