@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from shoal.studies.figures import INK, LINE, PAPER, SOFT, WIDTH
+from shoal.studies.figures import INK, SOFT, sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -73,13 +73,7 @@ def small_multiples(
     shows: Sequence[Callable[[float], str]],
 ) -> Figure:
     """A row of charts for each name; `shows` writes the values of each column's scale."""
-    from matplotlib.figure import Figure
-
-    columns = len(shows)
-    figure = Figure(figsize=(WIDTH, 0.9 + 2.5 * len(rows)), facecolor=PAPER)
-    figure.set_layout_engine("constrained", w_pad=0.08, h_pad=0.08)
-    figure.suptitle(title, x=0.01, ha="left", weight="bold", fontsize=13, color=INK)
-    all_axes = figure.subplots(len(rows), columns, squeeze=False, sharex=True)
+    figure, all_axes = sheet(title, 0.9 + 2.5 * len(rows), len(rows), len(shows), sharex=True)
     for (name, charts), line in zip(rows.items(), all_axes, strict=True):
         line[0].set_ylabel(name, color=INK, fontsize=10.5, weight="bold", labelpad=8)
         for axes, chart, show in zip(line, charts, shows, strict=True):
@@ -108,10 +102,7 @@ def _draw(axes: Axes, chart: Chart, strokes: Mapping[str, Stroke], show: Callabl
 
 def _frame(axes: Axes, chart: Chart, show: Callable[[float], str]) -> None:
     axes.set_title(chart.title, loc="left", fontsize=10.5, color=INK)
-    axes.set_facecolor(PAPER)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(LINE)
-    axes.tick_params(length=0, colors=SOFT, labelsize=9, labelbottom=True)
+    axes.tick_params(labelbottom=True)
     axes.set(xlim=(-0.19, 0.95), ylim=(-0.04 * chart.top, 1.08 * chart.top), xticks=[0.1, 0.3, 0.5, 0.7, 0.9])
     axes.locator_params(axis="y", nbins=4, steps=[1, 2, 2.5, 5, 10])
     axes.yaxis.set_major_formatter(lambda value, _: show(value))

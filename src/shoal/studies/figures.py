@@ -22,7 +22,7 @@ GREY, ORANGE = "#6d7f95", "#D55E00"
 BLUE, LIGHT_BLUE, GREEN, LIGHT_GREEN = "#0072B2", "#56B4E9", "#009E73", "#7FCFB4"
 INK, SOFT, LINE, PAPER = "#17232e", "#52616f", "#dfe5ea", "#ffffff"
 ON_LIGHT, ON_DARK = "#17232f", "#fefefe"  # text in coloured cells, which are the same in the dark
-NAVY, RUST, SEA = "#00466e", "#b34e00", "#1b7db8"  # names of curves: darker than the curves
+NAVY, RUST, SEA = "#00466e", "#b34e00", "#1a79b2"  # names of curves: darker than the curves
 IN_THE_DARK = {  # what a page in the dark shows for each of these
     INK: "#e4ebf1",
     SOFT: "#9fb0bf",
@@ -54,7 +54,7 @@ def loss(value: float) -> str:
 
 def grouped_bars(title: str, labels: Sequence[str], series: Mapping[str, tuple[str, Sequence[float]]]) -> Figure:
     """For each label one bar a series, a share of 1; a series is its name, its colour and its values."""
-    figure, (axes,) = _sheet(title, 1, 0.9 + len(labels) * (0.22 + 0.18 * len(series)))
+    figure, (axes,) = _labelled_sheet(title, 1, 0.9 + len(labels) * (0.22 + 0.18 * len(series)))
     thick = 0.8 / len(series)
     places = -np.arange(len(labels), dtype=np.float64)
     for j, (name, (colour, values)) in enumerate(series.items()):
@@ -63,7 +63,15 @@ def grouped_bars(title: str, labels: Sequence[str], series: Mapping[str, tuple[s
         _numbers(axes, at, values, percent, 1.0)
     axes.set_yticks(places, labels)
     axes.set(xlim=(0, 1.1), ylim=(places[-1] - 0.55, 0.55))
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=1, frameon=False, borderaxespad=0, handlelength=1.2)
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=1,
+        frameon=False,
+        borderaxespad=0,
+        handlelength=1.2,
+        labelcolor=INK,
+    )
     return figure
 
 
@@ -82,7 +90,7 @@ def bar_table(title: str, data: pl.DataFrame, panels: Sequence[Panel], colours: 
     """A row for each record of the data (family, setting, values); families stand apart, each in its colour."""
     heads, rows = _places(data["family"])
     bottom = rows[-1] - 0.6
-    figure, all_axes = _sheet(title, len(panels), 1.0 - 0.225 * bottom)
+    figure, all_axes = _labelled_sheet(title, len(panels), 1.0 - 0.225 * bottom)
     for axes, panel in zip(all_axes, panels, strict=True):
         values = data[panel.column].to_list()
         longest = panel.longest or max([*values, panel.mark[0] if panel.mark else 0.0]) or 1.0
@@ -121,7 +129,7 @@ def heat_map(
     colours: str,
 ) -> Figure:
     """A square of labelled cells, the darker the greater."""
-    figure, (axes,) = _sheet(title, 1, 5.8)
+    figure, (axes,) = _labelled_sheet(title, 1, 5.8)
     top = float(values.max()) or 1.0
     edges = np.arange(len(ticks) + 1) - 0.5
     axes.pcolormesh(edges, edges, values, cmap=colours, vmin=0, vmax=1.15 * top, edgecolors=PAPER, linewidth=2)
@@ -140,20 +148,30 @@ def heat_map(
 # ---- what all share
 
 
-def _sheet(title: str, columns: int, height: float) -> tuple[Figure, list[Axes]]:
-    """An empty figure with a title and axes side by side, without frames and gridlines."""
+def sheet(
+    title: str, height: float, rows: int = 1, columns: int = 1, *, sharex: bool = False, sharey: bool = False
+) -> tuple[Figure, list[list[Axes]]]:
+    """An empty figure with a title and rows of panels that have no frame but their two axes."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(WIDTH, height), facecolor=PAPER)
     figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
     figure.suptitle(title, x=0.01, ha="left", weight="bold", fontsize=13, color=INK)
-    found = list(figure.subplots(1, columns, squeeze=False, sharey=True)[0])
-    for axes in found:
+    panels = figure.subplots(rows, columns, squeeze=False, sharex=sharex, sharey=sharey)
+    for axes in panels.flat:
         axes.set_facecolor(PAPER)
-        axes.grid(visible=False)
-        axes.tick_params(length=0, labelbottom=False, colors=INK, labelsize=10.5)
-        axes.spines[["top", "right", "bottom"]].set_visible(False)
-        axes.spines["left"].set_color(LINE)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.spines[["left", "bottom"]].set_color(LINE)
+        axes.tick_params(which="both", length=0, colors=SOFT, labelsize=9)
+    return figure, panels.tolist()
+
+
+def _labelled_sheet(title: str, columns: int, height: float) -> tuple[Figure, list[Axes]]:
+    """Panels side by side whose marks carry their numbers, so that no scale is needed."""
+    figure, (found,) = sheet(title, height, 1, columns, sharey=True)
+    for axes in found:
+        axes.tick_params(labelbottom=False, colors=INK, labelsize=10.5)
+        axes.spines["bottom"].set_visible(False)
     return figure, found
 
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shoal.studies.curves import Stroke
-from shoal.studies.figures import INK, LINE, PAPER, SOFT, WIDTH
+from shoal.studies.figures import INK, SOFT, sheet
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 
@@ -34,7 +33,7 @@ class Plot:
 
 def curves(title: str, plots: Sequence[Plot], across: str, upwards: str, show: Callable[[float], str]) -> Figure:
     """Panels side by side on one scale; `show` writes its values."""
-    figure, all_axes = _sheet(title, len(plots), 4.6)
+    figure, (all_axes,) = sheet(title, 4.6, 1, len(plots), sharey=True)
     for axes, plot in zip(all_axes, plots, strict=True):
         for curve in plot.curves:
             stroke = curve.stroke
@@ -54,13 +53,13 @@ def curves(title: str, plots: Sequence[Plot], across: str, upwards: str, show: C
     first.set_ylabel(upwards, color=SOFT, fontsize=9.5)
     first.yaxis.set_major_formatter(lambda value, _: show(value))
     names = first.get_legend_handles_labels()
-    figure.legend(*names, loc="outside lower left", ncols=len(names[0]), frameon=False, fontsize=9.5)
+    figure.legend(*names, loc="outside lower left", ncols=len(names[0]), frameon=False, fontsize=9.5, labelcolor=INK)
     return figure
 
 
 def size_bars(title: str, panels: Mapping[str, Mapping[int, float]], colours: Sequence[str], least: int) -> Figure:
     """For each panel the number of clusters (upwards) of each size; `least` is the size that was asked for."""
-    figure, all_axes = _sheet(title, len(panels), 3.6)
+    figure, (all_axes,) = sheet(title, 3.6, 1, len(panels), sharey=True)
     for axes, (name, sizes), colour in zip(all_axes, panels.items(), colours, strict=True):
         axes.bar(list(sizes), list(sizes.values()), 0.86, color=colour)
         axes.axvline(least - 0.5, color=SOFT, linewidth=1, linestyle=(0, (4, 3)))
@@ -74,18 +73,3 @@ def size_bars(title: str, panels: Mapping[str, Mapping[int, float]], colours: Se
         f"s_min = {least}", (least - 0.5, top), (4, -10), textcoords="offset points", fontsize=9, color=SOFT
     )
     return figure
-
-
-def _sheet(title: str, columns: int, height: float) -> tuple[Figure, list[Axes]]:
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH, height), facecolor=PAPER)
-    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
-    figure.suptitle(title, x=0.01, ha="left", weight="bold", fontsize=13, color=INK)
-    found = list(figure.subplots(1, columns, squeeze=False, sharey=True)[0])
-    for axes in found:
-        axes.set_facecolor(PAPER)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.spines[["left", "bottom"]].set_color(LINE)
-        axes.tick_params(length=0, colors=SOFT, labelsize=9)
-    return figure, found

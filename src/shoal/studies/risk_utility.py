@@ -376,13 +376,9 @@ _RING = "the paper's parameters"
 
 def _drawn(title: str, found: Sequence[Measured]) -> Figure:
     """A panel a table, as in the paper; all parameters share a logarithmic scale."""
-    from matplotlib.figure import Figure
-
     rows = ceil(len(found) / 2)
-    figure = Figure(figsize=(figures.WIDTH, 0.9 + 4.2 * rows), facecolor=figures.PAPER)
-    figure.set_layout_engine("constrained", w_pad=0.1, h_pad=0.08)
-    figure.suptitle(title, x=0.01, ha="left", weight="bold", fontsize=13, color=figures.INK)
-    panels = figure.subplots(rows, min(2, len(found)), squeeze=False).ravel()
+    figure, lines = figures.sheet(title, 0.9 + 4.2 * rows, rows, min(2, len(found)))
+    panels = [axes for line in lines for axes in line]
     for axes, each in zip(panels, found, strict=False):
         _draw(axes, each)
     for axes in panels[len(found) :]:
@@ -414,10 +410,6 @@ def _draw(axes: Axes, each: Measured) -> None:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
     axes.set_title(each.table.name, loc="left", fontsize=10.5, color=figures.INK)
     axes.set_xlabel("parameter of the method", color=figures.SOFT, fontsize=9.5)
-    axes.set_facecolor(figures.PAPER)
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(figures.LINE)
-    axes.tick_params(which="both", length=0, colors=figures.SOFT, labelsize=9)
 
 
 # ---- Table 1
