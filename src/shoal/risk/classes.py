@@ -2,6 +2,8 @@
 
 (Paper 1, "correct random reidentifications"; SPEC 2.3.) The highest risk is that of the smallest class, the
 average is sum_i 1/|class(i)| / n = classes / n. Classes are those of equal released values (SPEC 1.4).
+
+Classes may be given one by one, or as the sizes that occur and how many `classes` there are of each.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import require
+
+Ints = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -25,33 +29,35 @@ class ClassRisk:
     average_risk: float
 
 
-def class_risk(sizes: npt.NDArray[np.int64]) -> ClassRisk:
+def class_risk(sizes: Ints, classes: Ints | int = 1) -> ClassRisk:
     """The expected success of guessing at random, from the number of records in each class."""
-    records, classes = int(sizes.sum()), len(sizes)
-    if not classes:
+    if not len(sizes):
         return ClassRisk(0, 0, 0, 0.0, 0.0)
+    records, number = int((sizes * classes).sum()), int(np.broadcast_to(classes, sizes.shape).sum())
     smallest = int(sizes.min())
-    return ClassRisk(records, classes, smallest, 1 / smallest, classes / records)
+    return ClassRisk(records, number, smallest, 1 / smallest, number / records)
 
 
-def records_at_risk(sizes: npt.NDArray[np.int64], threshold: float) -> int:
+def records_at_risk(sizes: Ints, threshold: float, classes: Ints | int = 1) -> int:
     """Records in classes where a random guess succeeds more often than `threshold`."""
     require("records at risk", "threshold", threshold, "a number from 0 to 1", holds=0 <= threshold <= 1)
-    return int(sizes[1 / sizes > threshold].sum())
+    return int((sizes * classes)[1 / sizes > threshold].sum())
 
 
 _BANDS = (1, 2, 3, 5, 10, 20, 50, 100, 1_000)  # the least size of each
 
 
-def by_class_size(*tables: npt.NDArray[np.int64]) -> tuple[list[str], list[list[float]]]:
+def by_class_size(*tables: Ints, classes: Ints | int = 1) -> tuple[list[str], list[list[float]]]:
     """Bands of class sizes up to the largest class; for each table the share of its records in classes of each band."""
-    shares = [
-        np.bincount(np.searchsorted(_BANDS, sizes, "right") - 1, sizes, len(_BANDS)) / max(int(sizes.sum()), 1)
-        for sizes in tables
-    ]
+    shares = [_shares(sizes, sizes * classes) for sizes in tables]
     last = int(np.flatnonzero(np.sum(shares, axis=0)).max(initial=0)) + 1
     labels = [_band(least, below) for least, below in zip(_BANDS, [*_BANDS[1:], 0], strict=True)]
     return labels[:last], [share[:last].tolist() for share in shares]
+
+
+def _shares(sizes: Ints, records: Ints) -> npt.NDArray[np.float64]:
+    in_bands = np.bincount(np.searchsorted(_BANDS, sizes, "right") - 1, records, len(_BANDS))
+    return np.asarray(in_bands / max(int(records.sum()), 1))
 
 
 def _band(least: int, below: int) -> str:

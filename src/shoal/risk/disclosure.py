@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.microdata import encode
+from shoal.data.microdata import Coded, encode
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError, did_you_mean, require
 
@@ -95,7 +95,7 @@ def condition_family(frame: pl.DataFrame, condition: str, hidden: Collection[str
     named = set(expression.meta.root_names())
     for name in sorted(named):
         _check_released(name, frame, hidden, condition)
-    used = [_without_nan(frame[name]) for name in sorted(named)]
+    used = [without_nan(frame[name]) for name in sorted(named)]
     try:
         holds = pl.DataFrame(used).select(expression.alias("holds")).to_series()
     except pl.exceptions.PolarsError as error:
@@ -109,18 +109,38 @@ def value_family(column: pl.Series, attribute: Attribute, bands: int = BANDS) ->
     """One condition for each value; for numbers and dates, for each of `bands` bands of about equally many
     records. Where bands suffice for all values, each has its own. Masked or free text counts as it stands.
     """
+    coded = encode(column, as_it_stands(column.dtype, attribute))
+    banded = in_bands(coded, bands)
+    return Family(banded.conditions, banded.of_code[coded.codes])
+
+
+def as_it_stands(dtype: pl.DataType, attribute: Attribute) -> Attribute:
+    """The attribute of a column whose values count as they are: on a line, or as so many categories."""
+    on_a_line = attribute.kind in (Kind.NUMERIC, Kind.DATE) and (dtype.is_numeric() or dtype.is_temporal())
+    return replace(attribute, kind=Kind.NUMERIC if on_a_line else Kind.NOMINAL, domain=None, hierarchy=None)
+
+
+@dataclass(frozen=True)
+class Banded:
+    """The values of an attribute, each under one condition."""
+
+    conditions: pl.Series
+    records: npt.NDArray[np.int64]  # condition -> records of the whole table
+    of_code: npt.NDArray[np.int32]  # code -> condition, the last that of missing: NONE
+
+
+def in_bands(coded: Coded, bands: int = BANDS) -> Banded:
+    """One condition a value, or a band of values on a line."""
     require("disclosure by value", "bands", bands, "a whole number of at least 1", holds=bands >= 1)
-    on_a_line = attribute.kind in (Kind.NUMERIC, Kind.DATE) and not _is_text(column)
-    plain = replace(attribute, kind=Kind.NUMERIC if on_a_line else Kind.NOMINAL, domain=None, hierarchy=None)
-    coded = encode(column, plain)
     band: npt.NDArray[np.int64] = np.arange(len(coded.values))
-    if on_a_line and len(band) > bands:
+    if not coded.is_nominal and len(band) > bands:
         before = np.cumsum(coded.counts) - coded.counts
         _, band = np.unique(before * bands // coded.counts.sum(), return_inverse=True)
     first = np.flatnonzero(np.diff(band, prepend=-1))
     last = np.append(first[1:], len(band)) - 1 if len(band) else first
     conditions = _conditions(coded.values.gather(first), coded.values.gather(last))
-    return Family(conditions, np.append(band, NONE).astype(np.int32)[coded.codes])
+    records = np.bincount(band, coded.counts, minlength=len(first)).astype(np.int64)
+    return Banded(conditions, records, np.append(band, NONE).astype(np.int32))
 
 
 def _conditions(least: pl.Series, greatest: pl.Series) -> pl.Series:
@@ -149,10 +169,6 @@ def _needs_no_quotes(name: str) -> bool:
         return False
 
 
-def _is_text(column: pl.Series) -> bool:
-    return not (column.dtype.is_numeric() or column.dtype.is_temporal())
-
-
 # ---- the one pass
 
 
@@ -167,7 +183,7 @@ class Exposure:
 def expose(frame: pl.DataFrame, quasi: Sequence[str], families: Sequence[Family] = ()) -> Exposure:
     """Counts the classes, and for each family the records in classes where all satisfy the same condition."""
     require("classes", "quasi", quasi, "at least one column of the table", holds=_are_columns(quasi, frame))
-    keys = {f"q{j}": _without_nan(frame[name]) for j, name in enumerate(quasi)}
+    keys = {f"q{j}": without_nan(frame[name]) for j, name in enumerate(quasi)}
     satisfied = {f"c{i}": family.satisfied for i, family in enumerate(families)}
     ends = [end for c in satisfied for end in (pl.min(c).alias(f"{c} least"), pl.max(c).alias(f"{c} most"))]
     table = pl.DataFrame(keys | satisfied).lazy()
@@ -187,18 +203,35 @@ def _answers(family: Family, name: str, classes: pl.DataFrame) -> pl.DataFrame:
     count = len(family.conditions)
     records = np.bincount(family.satisfied[family.satisfied != NONE], minlength=count)
     exposed = np.bincount(least[alike], classes["len"].to_numpy()[alike], minlength=count).astype(np.int64)
-    answers = pl.DataFrame({"condition": family.conditions, "records": records, "exposed": exposed})
+    return answers(family.conditions, records, exposed)
+
+
+def answers(conditions: pl.Series, records: npt.NDArray[np.int64], exposed: npt.NDArray[np.int64]) -> pl.DataFrame:
+    """A row a condition."""
+    found = pl.DataFrame({"condition": conditions, "records": records, "exposed": exposed})
     share = pl.when(pl.col("records") > 0).then(pl.col("exposed") / pl.col("records")).otherwise(0.0)
-    return answers.with_columns(risk=share)
+    return found.with_columns(risk=share)
 
 
-def single(answers: pl.DataFrame) -> Disclosure:
+def single(family: pl.DataFrame) -> Disclosure:
     """The answer to a family of one condition."""
-    condition, records, exposed, _ = answers.row(0)
+    condition, records, exposed, _ = family.row(0)
     return Disclosure(condition, records, exposed)
 
 
 # ---- reading a condition
+
+_OF_ONE_RECORD = re.compile(  # what Polars calls the functions that look at one record only
+    r"str|dt|when|then|otherwise|cast|strict_cast|not|is_(not_)?(null|nan|in|finite)|is_between|sql_is_in|abs|sign|round|floor|ceil|sqrt|exp|log\w*|pow"
+    r"|fill_null|coalesce|min_horizontal|max_horizontal|clip"
+)
+
+
+def of_one_record(condition: str) -> bool:
+    """Whether it can be asked of each record by itself; `charge > avg(charge)` cannot."""
+    written = re.sub(r'"[^"]*"', "", str(_parsed(condition)))
+    called = re.findall(r"(str\.|dt\.)?\b([a-z]\w*)\(", written)
+    return all(space or name == "col" or _OF_ONE_RECORD.fullmatch(name) for space, name in called)
 
 
 def _parsed(condition: str) -> pl.Expr:
@@ -231,6 +264,6 @@ def _first_sentence(error: Exception) -> str:
     return str(error).split("\n")[0]
 
 
-def _without_nan(column: pl.Series) -> pl.Series:
+def without_nan(column: pl.Series) -> pl.Series:
     """NaN is missing; Polars would count it as greater than any number."""
     return column.fill_nan(None) if column.dtype.is_float() else column

@@ -13,14 +13,12 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.data.masked import MaskedColumn, read_cells
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError, did_you_mean
-from shoal.risk.classes import ClassRisk, by_class_size, class_risk, records_at_risk
+from shoal.risk.classes import ClassRisk, Ints, by_class_size, class_risk, records_at_risk
 from shoal.risk.disclosure import (
     Disclosure,
     DisclosureByValue,
@@ -77,11 +75,12 @@ class Risk:
     uniques_rule: str
     uniques_proven: bool  # otherwise some records count as unique because the search was cut short
     classes: ClassRisk
-    sizes: npt.NDArray[np.int64] = field(repr=False, compare=False)  # of the classes
+    sizes: Ints = field(repr=False, compare=False)  # of the classes
     records_at_risk: Mapping[float, int]  # threshold -> records whose class gives a guess a better chance
     attribute_disclosure: tuple[Disclosure, ...] = ()
     disclosure_by_value: tuple[DisclosureByValue, ...] = field(default=(), compare=False)
     attributes_known: tuple[Known, ...] = ()
+    of_each: Ints | int = field(default=1, repr=False, compare=False)  # classes of each of the sizes
 
     @property
     def reidentification_risk(self) -> float:
@@ -119,15 +118,18 @@ class Risk:
             "higher_is": dict(HIGHER_IS),
         }
 
+    def as_sheets(self) -> list[Sheet]:
+        return _sheets(self)
+
     def __rich__(self) -> Group:
-        return for_terminal(_sheets(self))
+        return for_terminal(self.as_sheets())
 
     def _repr_html_(self) -> str:
-        return for_notebook(_sheets(self))
+        return for_notebook(self.as_sheets())
 
     def plot(self) -> Figure:
         """How large the classes are, how often a guess is right, who is unique if only some attributes are known."""
-        labels, (shares,) = by_class_size(self.sizes)
+        labels, (shares,) = by_class_size(self.sizes, classes=self.of_each)
         chances = [f"{limit:.0%}" for limit in self.records_at_risk]
         above = [records / max(self.records, 1) for records in self.records_at_risk.values()]
         groups = [" + ".join(known.groups) for known in self.attributes_known]
@@ -154,8 +156,8 @@ def assess_risk(
     `when` are the conditions that must not be learnt, such as `charge > 100000`; `groups` names attributes
     that an intruder knows together. Without `worst_case`, masked cells count as equal or not, nothing more.
     """
-    quasi = _quasi_identifiers(frame, schema)
-    unions = _unions(groups or {}, quasi)
+    quasi = need_quasi_identifiers(frame.columns, schema)
+    unions = unions_of(groups or {}, quasi)
     hidden = schema.with_role(Role.IDENTIFIER)
     asked = [condition_family(frame, condition, hidden) for condition in when]
     values = _confidential_values(frame, schema)
@@ -188,18 +190,18 @@ def assess_risk(
 # ---- what is asked
 
 
-def _quasi_identifiers(frame: pl.DataFrame, schema: Schema) -> list[str]:
+def need_quasi_identifiers(columns: Sequence[str], schema: Schema) -> list[str]:
     quasi = schema.quasi_identifiers
     if not quasi:
         raise InputError("No quasi-identifier is named: name the columns that an intruder may know.")
     for name in quasi:
-        if name not in frame.columns:
-            hint = did_you_mean(name, frame.columns)
+        if name not in columns:
+            hint = did_you_mean(name, columns)
             raise InputError(f"The table has no column {name!r}, named as quasi-identifier.{hint}")
     return quasi
 
 
-def _unions(groups: Mapping[str, Sequence[str]], quasi: list[str]) -> dict[tuple[str, ...], tuple[str, ...]]:
+def unions_of(groups: Mapping[str, Sequence[str]], quasi: list[str]) -> dict[tuple[str, ...], tuple[str, ...]]:
     """Every non-empty union of groups, the smaller first, with its attributes."""
     if len(groups) > MAX_GROUPS:
         raise InputError(
@@ -219,8 +221,12 @@ def _unions(groups: Mapping[str, Sequence[str]], quasi: list[str]) -> dict[tuple
 
 def _confidential_values(frame: pl.DataFrame, schema: Schema) -> dict[str, Family]:
     """What may be learnt of each confidential attribute; of one that is a quasi-identifier too, nothing."""
-    learnt = [name for name in schema.confidential if name not in schema.quasi_identifiers]
-    return {name: value_family(frame[name], schema[name]) for name in learnt if name in frame.columns}
+    return {name: value_family(frame[name], schema[name]) for name in learnt_of(frame.columns, schema)}
+
+
+def learnt_of(columns: Sequence[str], schema: Schema) -> list[str]:
+    """The confidential attributes of which something may be learnt."""
+    return [name for name in schema.confidential if name not in schema.quasi_identifiers and name in columns]
 
 
 # ---- unique records
@@ -261,6 +267,11 @@ def _masked_cells(
     if not any(_shows_masks(column) for column in texts.values()):
         return {}
     return {q: texts[q] if q in texts else read_cells(frame[q], schema[q]) for q in quasi}
+
+
+def shows_masks(frame: pl.DataFrame, schema: Schema, quasi: Sequence[str]) -> bool:
+    """Whether some quasi-identifier shows what admits more than one value."""
+    return any(_shows_masks(column) for column in _read_texts(frame, schema, quasi).values())
 
 
 def _read(column: pl.Series, attribute: Attribute) -> MaskedColumn:

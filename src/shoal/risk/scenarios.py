@@ -19,12 +19,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.schema import Attribute, Schema
+from shoal.data.schema import Schema
 from shoal.errors import InputError, did_you_mean, require
 from shoal.privacy.check import classes_of
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.k_map import KMap, individual_risk, k_prime, reached
 from shoal.privacy.matching import match, population_of
+from shoal.risk.classes import class_risk
+from shoal.risk.measure import need_quasi_identifiers
 from shoal.risk.population import PopulationUniques, population_uniques
 from shoal.sheet import Sheet, for_notebook, for_terminal
 
@@ -91,6 +93,13 @@ class Scenarios:
         return for_notebook(_sheets(self))
 
 
+def check_asked(threshold: float, *known: object | None) -> None:
+    """Of what is known of the population, one thing may be given."""
+    require("scenarios", "threshold", threshold, "a number from 0 to 1", holds=0 <= threshold <= 1)
+    if sum(one is not None for one in known) > 1:
+        raise InputError("Give the population, or the sampling fraction, or sampling weights, but only one of them.")
+
+
 def scenarios(
     frame: pl.DataFrame,
     schema: Schema,
@@ -106,63 +115,65 @@ def scenarios(
     What is known of the population: its file or frame, or the share of it that the table holds, or a column of sampling
     weights (how many people each record stands for); at most one of them. `alpha` is the significance of D4.
     """
-    require("scenarios", "threshold", threshold, "a number from 0 to 1", holds=0 <= threshold <= 1)
-    if sum(known is not None for known in (population, fraction, weights)) > 1:
-        raise InputError("Give the population, or the sampling fraction, or sampling weights, but only one of them.")
-    quasi = _quasi_identifiers(frame, schema)
+    check_asked(threshold, population, fraction, weights)
+    quasi = [schema[name] for name in need_quasi_identifiers(frame.columns, schema)]
     if population is not None:
         found = match(frame, quasi, population_of(population), enough=_UNCOUNTED)
         people = np.maximum(found.people, found.sizes)  # at least those in the table exist
-        journalist = _chance(found.sizes, 1.0 / people, 1.0 / people, threshold)
+        journalist = chance(found.sizes, 1.0 / people, 1.0 / people, threshold)
         beyond = int((found.people < found.sizes).sum())
-        return _of(found.sizes, threshold, journalist, "population", classes_beyond_population=beyond)
+        return of_sizes(found.sizes, threshold, journalist, "population", classes_beyond_population=beyond)
     names = [attribute.name for attribute in quasi]
     classes = classes_of(frame, names, {attribute.name: attribute.kind for attribute in quasi})
     sizes = classes.sizes
     if fraction is not None:
-        KMap(2, fraction, alpha=alpha)  # refuses what cannot be
-        uniques = population_uniques(sizes, fraction) if len(sizes) else None
-        journalist = _inferred(sizes, np.full(len(sizes), fraction), threshold, alpha)
-        return _of(sizes, threshold, journalist, "sampling fraction", population_uniques=uniques)
+        return of_sample(sizes, fraction, threshold, alpha)
     if weights is not None:
-        sizes, stand_for = _weighed(_weights(frame, weights), *classes.members)
-        journalist = _inferred(sizes, np.minimum(sizes / stand_for, 1.0), threshold, alpha)
-        return _of(sizes, threshold, journalist, "sampling weights")
-    return _of(sizes, threshold, None, None)
+        sizes, stand_for = _weighed(weights_of(frame, weights), *classes.members)
+        journalist = inferred(sizes, np.minimum(sizes / stand_for, 1.0), threshold, alpha)
+        return of_sizes(sizes, threshold, journalist, "sampling weights")
+    return of_sizes(sizes, threshold)
 
 
-def _of(sizes: Ints, threshold: float, journalist: Chance | None, basis: Basis | None, **more: object) -> Scenarios:
-    prosecutor = _chance(sizes, 1.0 / sizes, 1.0 / sizes, threshold)
-    return Scenarios(int(sizes.sum()), len(sizes), threshold, prosecutor, journalist, basis, **more)  # type: ignore[arg-type]
+def of_sample(sizes: Ints, fraction: float, threshold: float, alpha: float, classes: Ints | int = 1) -> Scenarios:
+    """Of a table that holds this share of the population: of `classes` classes of each size."""
+    KMap(2, fraction, alpha=alpha)  # refuses what cannot be
+    uniques = population_uniques(np.repeat(sizes, classes), fraction) if len(sizes) else None
+    journalist = inferred(sizes, np.full(len(sizes), fraction), threshold, alpha, classes)
+    return of_sizes(sizes, threshold, journalist, "sampling fraction", classes, population_uniques=uniques)
 
 
-def _chance(sizes: Ints, single: Floats, mean: Floats, threshold: float) -> Chance:
+def of_sizes(
+    sizes: Ints,
+    threshold: float,
+    journalist: Chance | None = None,
+    basis: Basis | None = None,
+    classes: Ints | int = 1,
+    **more: object,
+) -> Scenarios:
+    prosecutor = chance(sizes, 1.0 / sizes, 1.0 / sizes, threshold, classes)
+    found = class_risk(sizes, classes)
+    return Scenarios(found.records, found.classes, threshold, prosecutor, journalist, basis, **more)  # type: ignore[arg-type]
+
+
+def chance(sizes: Ints, single: Floats, mean: Floats, threshold: float, classes: Ints | int = 1) -> Chance:
     """From each class's risk, for one guess in it and on the average; an empty release gives no chance."""
     if not len(sizes):
         return Chance(0.0, 0.0, 0)
-    above = int(sizes[single > threshold * (1 + 1e-12)].sum())
-    return Chance(float(single.max()), float(sizes @ mean / sizes.sum()), above)
+    records = sizes * classes
+    above = int(records[single > threshold * (1 + 1e-12)].sum())
+    return Chance(float(single.max()), float(records @ mean / records.sum()), above)
 
 
-def _inferred(sizes: Ints, share: Floats, threshold: float, alpha: float) -> Chance:
+def inferred(sizes: Ints, share: Floats, threshold: float, alpha: float, classes: Ints | int = 1) -> Chance:
     """A single guess as D4 bounds it, the mean as Benedetti and Franconi estimate it."""
     known, which = np.unique(np.column_stack([sizes, share]), axis=0, return_inverse=True)
     people = np.array([reached(int(f), float(p), alpha=alpha) for f, p in known])
     mean = individual_risk(known[:, 0], known[:, 1])
-    return _chance(sizes, 1.0 / people[which], mean[which], threshold)
+    return chance(sizes, 1.0 / people[which], mean[which], threshold, classes)
 
 
-def _quasi_identifiers(frame: pl.DataFrame, schema: Schema) -> list[Attribute]:
-    if not schema.quasi_identifiers:
-        raise InputError("No quasi-identifier is named: name the columns that an intruder may know.")
-    for name in schema.quasi_identifiers:
-        if name not in frame.columns:
-            hint = did_you_mean(name, frame.columns)
-            raise InputError(f"The table has no column {name!r}, named as quasi-identifier.{hint}")
-    return [schema[name] for name in schema.quasi_identifiers]
-
-
-def _weights(frame: pl.DataFrame, name: str) -> Floats:
+def weights_of(frame: pl.DataFrame, name: str) -> Floats:
     if name not in frame.columns:
         raise InputError(f"The table has no column {name!r} of weights.{did_you_mean(name, frame.columns)}")
     column = frame[name]
