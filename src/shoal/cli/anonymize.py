@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shoal.cli import engines as opt_engines
 from shoal.cli import ledger as opt_ledger
 from shoal.cli import options as opt
 from shoal.cli import split as opt_split
@@ -146,6 +147,8 @@ def anonymize(
         bool,
         typer.Option("--incremental", help="Go on from the releases in the ledger.", rich_help_panel=opt_ledger.PANEL),
     ] = False,
+    engine: opt_engines.Engine = None,
+    master: opt_engines.Master = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -158,9 +161,12 @@ def anonymize(
     from shoal.cli.console import say, show, stages
     from shoal.data.files import atomic_write
     from shoal.errors import InputError
+    from shoal.parted.opening import engine_of
     from shoal.release import draft
 
-    opt.check_paths([source, policy, population, ledger, ledger_key], output, [report, certificate])
+    used = engine_of(source, engine)
+    in_one_file = output if used == "memory" else None
+    opt.check_paths([source, policy, population, ledger, ledger_key], in_one_file, [report, certificate])
     chosen = opt.make_policy(
         policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, k, t, l, l_variant,
         {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,
@@ -171,6 +177,18 @@ def anonymize(
     )  # fmt: skip
     if explain is not None and chosen.method.name != "recode":
         raise InputError("--explain shows the recodings to choose from: it is for --method recode.")
+    if used != "memory":
+        opt_engines.refuse_options(
+            {
+                "--report": report, "--keep-order": keep_order, "--show": shown, "--split": split, "--ledger": ledger,
+                "--explain": explain, "--delimiter": delimiter, "--encoding": encoding, "--decimal": decimal,
+                "--text": text,
+            },
+        )  # fmt: skip
+        opt_engines.anonymize_parts(
+            source, chosen, output, used, master=master, seed=seed, certificate=certificate, as_json=as_json
+        )
+        return
     opt_split.check_options(
         split, independent=independent, merge=merge, incremental=incremental, explain=explain is not None
     )
@@ -244,10 +262,10 @@ def _summary(release: Release, output: str) -> Group:
         ("information loss", f"{release.information_loss:.4f}"),
         *((name.replace("_", " "), str(fact)) for name, fact in release.masked.facts.items() if name != "levels"),
     ]
-    return for_terminal([Sheet(f"Released: {output}", ("", "value"), facts), _judgement(release.verdicts)])
+    return for_terminal([Sheet(f"Released: {output}", ("", "value"), facts), judgement(release.verdicts)])
 
 
-def _judgement(verdicts: Sequence[Verdict]) -> Sheet:
+def judgement(verdicts: Sequence[Verdict]) -> Sheet:
     from shoal.sheet import Sheet
 
     rows = [
@@ -299,11 +317,14 @@ def check(
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
     text: opt.Text = None,
+    engine: opt_engines.Engine = None,
+    master: opt_engines.Master = None,
     as_json: opt.Json = False,
 ) -> None:
     """Judge a released file against a policy: exit code 0 if every promise holds, 1 if not."""
     from shoal.cli.console import say, show, stages
     from shoal.errors import InputError
+    from shoal.parted.opening import engine_of
     from shoal.release import check as judge
     from shoal.report.certificate import read_certificate
     from shoal.sheet import for_terminal
@@ -320,6 +341,10 @@ def check(
         stated.policy if stated else policy, quasi, confidential, identifiers, None, kind, None, k, t, l, l_variant,
         {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,
     )  # fmt: skip
+    used = engine_of(source, engine)
+    if used != "memory":
+        opt_engines.refuse_options({"--original": original, "--paired": paired})
+        opt_engines.check_parts(source, chosen, used, master=master, stated=stated, as_json=as_json)
     with stages("check", 3) as step:
         step("reading")
         table = opt.read(source, delimiter, encoding, decimal, text)
@@ -334,5 +359,5 @@ def check(
         say(f"No role names {', '.join(unnamed)}: a release made by this policy would not show this.")
     holds = all(verdict.holds for verdict in verdicts)
     facts = {"records": table.height, "holds": holds, "models": [verdict.to_dict() for verdict in verdicts]}
-    show(facts if as_json else for_terminal([_judgement(verdicts)]), as_json)
+    show(facts if as_json else for_terminal([judgement(verdicts)]), as_json)
     raise typer.Exit(0 if holds else 1)

@@ -100,7 +100,7 @@ def compare(
     from shoal.sheet import Sheet, for_terminal
 
     if cache is not None and no_cache:
-        raise InputError("Give --cache or --no-cache, not both.")
+        raise InputError("--cache keeps what --no-cache forgets: give one of them.")
     if best != (output is not None) or (best and at_risk is None):
         raise InputError("--best writes a release held to a risk: give it together with --at-risk and -o FILE.")
     opt.check_paths([source, policy], output, [plot])

@@ -119,7 +119,7 @@ def build(
     }
     chosen = {name: spec for name, (given, spec) in ways.items() if given is not None}
     if len(chosen) != 1:
-        raise InputError(f"Choose one of {', '.join(ways)}. Got {' and '.join(chosen) or 'none'} instead.")
+        raise InputError(f"Got {' and '.join(chosen) or 'no way'} to build by: choose one of {', '.join(ways)}.")
     if same_file(source, output):
         raise InputError(f"The output {str(output)!r} is the input: choose another name, the input is never changed.")
     with stages("hierarchy", 4) as step:
@@ -186,7 +186,7 @@ def _numbers(option: str, text: str | None) -> list[float]:
     try:
         return [float(part) if "." in part or "e" in part.lower() else int(part) for part in opt.split([text or ""])]
     except ValueError:
-        raise InputError(f"{option} {text!r} is not a list of numbers such as 5,10,20.") from None
+        raise InputError(f"{option} {text!r} is not a list of numbers: give them as in 5,10,20.") from None
 
 
 def _pairs(file: Path | None) -> list[list[str]]:

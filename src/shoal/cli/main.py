@@ -13,6 +13,7 @@ import typer
 from shoal.cli import (
     anonymize,
     compare,
+    engines,
     hierarchy,
     measure,
     profile,
@@ -54,7 +55,7 @@ def _root(
 
 
 for group in (
-    sample, profile, scenario, hierarchy, anonymize, measure, compare, transactions, releases, study, schema,
+    sample, profile, scenario, hierarchy, anonymize, measure, compare, transactions, releases, study, engines, schema,
 ):  # fmt: skip
     group.register(app)
 

@@ -100,7 +100,7 @@ def _groups(choices: list[str] | None) -> dict[str, list[str]]:
     for choice in choices or []:
         name, _, columns = choice.partition("=")
         if not columns:
-            raise InputError(f"--group {choice!r} is not NAME=COLUMN,COLUMN.")
+            raise InputError(f"--group {choice!r} is not NAME=COLUMN,COLUMN: name the group, then its columns.")
         found[name] = opt.split([columns])
     return found
 

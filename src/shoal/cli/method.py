@@ -76,7 +76,7 @@ def _by_column(option: str, choices: list[str]) -> int | dict[str, int]:
         column, _, number = choice.rpartition("=")
         if not number.isdigit() or (option == "levels" and not column):
             form = "COLUMN=NUMBER" if option == "levels" else "a number of intervals, nor COLUMN=NUMBER"
-            raise InputError(f"--{option} {choice!r} is not {form}.")
+            raise InputError(f"--{option} {choice!r} is not {form}: give it so.")
         found[column] = int(number)
     if "" in found and len(found) > 1:
         raise InputError(f"--{option} gives a number for all columns and one for a column: choose one way.")

@@ -238,7 +238,9 @@ def _measured(choice: str) -> Any:
     try:
         return MeasuredRisk(float(level), measure or "rank_linkage")
     except ValueError:
-        raise InputError(f"--measured-risk {choice!r} is neither a number nor MEASURE=NUMBER.") from None
+        raise InputError(
+            f"--measured-risk {choice!r} is neither a number nor MEASURE=NUMBER: give one of them."
+        ) from None
 
 
 def _kinds(pairs: list[str] | None) -> dict[str, dict[str, Any]]:
@@ -261,5 +263,5 @@ def _hierarchies(folder: Path | None, quasi: tuple[str, ...]) -> dict[str, dict[
     if folder is None:
         return {}
     if not folder.is_dir():
-        raise InputError(f"--hierarchies {str(folder)!r} is not a folder.")
+        raise InputError(f"--hierarchies {str(folder)!r} is not a folder: name that of the COLUMN.csv files.")
     return {name: {"hierarchy": str(folder / f"{name}.csv")} for name in quasi if (folder / f"{name}.csv").exists()}

@@ -124,7 +124,7 @@ def _audit_ledger(path: Path, k: int | None) -> Audit:
 
     found = entries(path)
     if not found:
-        raise InputError(f"The ledger {str(path)!r} holds no release yet.")
+        raise InputError(f"The ledger {str(path)!r} holds no release yet: make one with --ledger first.")
     return audit([entry.published for entry in found], k or max(entry.k for entry in found))
 
 

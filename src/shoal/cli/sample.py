@@ -23,10 +23,14 @@ def register(app: typer.Typer) -> None:
 
 shoal sample discharges --rows 200000 --seed 7 -o d.csv
 
-shoal sample discharges --rows 4000000 -o d.parquet"""
+shoal sample discharges --rows 4000000 -o d.parquet
+
+shoal sample discharges --rows 100000000 -o discharges/"""
 )
 def discharges(
-    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where the table goes.")],
+    output: Annotated[
+        str, typer.Option("-o", "--output", metavar="FILE", help="Where the table goes; a folder gets it in chunks.")
+    ],
     rows: Annotated[int, typer.Option(help="How many discharges.")] = 100_000,
     seed: Annotated[int | None, typer.Option(min=0, help="Makes the table repeatable.")] = None,
 ) -> None:
@@ -35,6 +39,10 @@ def discharges(
     from shoal.data.files import write_table
     from shoal.data.sample import discharges as generate
 
+    if not Path(output).suffix:
+        _discharges_in_chunks(Path(output), rows, seed)
+        say(f"{rows:,} discharges written to {output}.")
+        return
     opt.check_paths([], output)
     with stages("sample", 3) as step:
         step("generating")
@@ -43,6 +51,20 @@ def discharges(
         write_table(table, output)
         step("done")
     say(f"{rows:,} discharges written to {output}.")
+
+
+def _discharges_in_chunks(folder: Path, rows: int, seed: int | None) -> None:
+    """A million at a time: however many they are, memory holds one chunk."""
+    from shoal.cli.console import stages
+    from shoal.data.sample import discharge_chunks
+    from shoal.engines.disk import new_folder
+
+    million = 1_000_000
+    with stages("sample", -(-rows // million) + 1) as step, new_folder(folder) as partial:
+        for number, chunk in enumerate(discharge_chunks(rows, seed, million)):
+            step(f"{number + 1} million")
+            chunk.write_parquet(partial / f"part-{number:05d}.parquet")
+        step("done")
 
 
 @_sample.command(

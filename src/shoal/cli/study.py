@@ -56,8 +56,8 @@ def tour(
             result = take_tour(output, STUDIES, step)
     except KeyboardInterrupt:
         done = sum(finished(study, output / study.name) is not None for study in STUDIES)
-        say(f"Interrupted. {done} of {len(STUDIES)} studies are finished and kept in {output}: ask again to go on.")
-        raise typer.Exit(130) from None
+        say(f"{done} of {len(STUDIES)} studies are finished and kept in {output}: ask again to go on.")
+        raise
     show(result, as_json)
 
 
@@ -68,18 +68,19 @@ def _bar(seconds: float) -> Iterator[Callable[[str, float], None]]:
         yield lambda stage, seconds: None
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.table import Column
 
     from shoal.cli.console import err
 
     columns = (
         TextColumn("tour"),
-        BarColumn(24),
+        BarColumn(18),
         TimeElapsedColumn(),
         TextColumn("left"),
         TimeRemainingColumn(),
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", table_column=Column(no_wrap=True, overflow="ellipsis", max_width=36)),
     )
-    with Progress(*columns, console=err, transient=True, speed_estimate_period=120) as progress:
+    with Progress(*columns, console=err, transient=True, speed_estimate_period=seconds) as progress:
         task = progress.add_task("starting", total=seconds)
         behind = 0.0
 

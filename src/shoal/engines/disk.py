@@ -12,7 +12,7 @@ import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -146,23 +146,9 @@ class DiskTable:
         return _of_files(self.disk, files, schema, kind), [fact for _, told in written for fact in told]
 
     def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> None:
-        target = Path(folder)
-        if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise InputError(f"{folder!r} is there already: name a new folder, or remove it first.")
-        try:
-            target.parent.mkdir(parents=True, exist_ok=True)
-            partial_folder = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-        except OSError as error:
-            raise InputError(f"The release cannot be written to {folder!r}: {error.strerror}.") from None
-        try:
+        with new_folder(Path(folder)) as partial_folder:
             for name, content in {**check(*self._to_files(partial_folder, kind)), "_SUCCESS": b""}.items():
                 (partial_folder / name).write_bytes(content)
-            partial_folder.chmod(0o777 & ~_umask())
-            os.replace(partial_folder, target)
-        except OSError as error:
-            raise InputError(f"The release cannot be written to {folder!r}: {error.strerror}.") from None
-        finally:
-            shutil.rmtree(partial_folder, ignore_errors=True)
 
     def digests(self) -> dict[str, str]:
         def digest(path: Path) -> str:
@@ -223,6 +209,30 @@ class DiskParts:
         if part in self.gone:
             frame = frame[self.gone[part]]
         return pl.concat([frame, *self.joined[part]]) if part in self.joined else frame
+
+
+def refuse_used(target: Path) -> None:
+    """A release goes to a new folder: nothing is ever written over."""
+    if target.exists() and (not target.is_dir() or any(target.iterdir())):
+        raise InputError(f"{str(target)!r} is there already: name a new folder, or remove it first.")
+
+
+@contextmanager
+def new_folder(target: Path) -> Iterator[Path]:
+    """A folder to write to, which gets its name when all is written, or goes."""
+    refuse_used(target)
+    partial = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
+        yield partial
+        partial.chmod(0o777 & ~_umask())
+        os.replace(partial, target)
+    except OSError as error:
+        raise InputError(f"{str(target)!r} cannot be written: {error.strerror}. Name another folder.") from None
+    finally:
+        if partial is not None:
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 def side_by_side(work: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:

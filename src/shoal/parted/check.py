@@ -14,14 +14,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.schema import Schema
+from shoal.data.schema import Kind, Role, Schema
 from shoal.engines.table import Batch, Table, selected
 from shoal.engines.whole import LISTED, summarise
-from shoal.errors import InputError
+from shoal.errors import InputError, PromiseError
 from shoal.parted.grouped import PART
+from shoal.policy import Policy
 from shoal.privacy import KAnonymity
 from shoal.privacy.check import released_classes
 from shoal.privacy.model import PrivacyModel, Verdict, class_hash, in_order
+from shoal.report.certificate import Shown
 
 _HASHES = ("@one", "@two")
 
@@ -79,6 +81,37 @@ def judge(table: Table, schema: Schema, promises: Sequence[PrivacyModel]) -> Jud
 def _by_size(model: PrivacyModel, sizes: Sizes) -> Verdict:
     holds = sizes.smallest >= model.asked or not len(sizes.size)
     return Verdict(model.name, model.asked, sizes.smallest, holds)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A table that somebody released, judged."""
+
+    verdicts: tuple[Verdict, ...]
+    shown: Shown
+
+
+def check(table: Table, policy: Policy) -> Checked:
+    """Judges a table, released by whomever, against a policy's models."""
+    empty = pl.DataFrame(schema=table.schema)
+    schema = policy.schema(empty, released=True)
+    if not schema.quasi_identifiers:
+        raise InputError("No quasi-identifier is named: name the columns an intruder may know (--quasi a,b).")
+    for name in schema.with_role(Role.IDENTIFIER):
+        raise PromiseError(
+            f"The table shows {name!r}, which the policy names as an identifier: it must not be released."
+        )
+    judged = judge(table, schema, policy.promises(schema))
+    return Checked(judged.verdicts, shown_by(table, schema, judged.sizes))
+
+
+def shown_by(table: Table, schema: Schema, sizes: Sizes) -> Shown:
+    """What a certificate tells of a table; of ordered categories it lists those that are shown."""
+    empty = pl.DataFrame(schema=table.schema)
+    listed = [name for name in schema.confidential if schema[name].kind in (Kind.NOMINAL, Kind.ORDINAL)]
+    found = {name: table.counts([name])[name] for name in listed}
+    columns = {name: found.get(name, empty[name]) for name in empty.columns}
+    return Shown(sizes.records, columns, int(sizes.classes.sum()), sizes.smallest)
 
 
 # ---- what is judged within classes

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -39,18 +40,21 @@ def is_spark(frame: Any) -> bool:
     return type(frame).__module__.startswith("pyspark.sql")
 
 
-def open_table(frame: Any, engine: str, *, master: str | None = None) -> Table:
-    """The frame, or what stands in a file or folder, as a table of the engine."""
-    return _on_spark(frame, master) if engine == "spark" else _on_disk(frame)
+def open_table(frame: Any, engine: str, *, master: str | None = None, text: Sequence[str] = ()) -> Table:
+    """The frame, or what stands in a file or folder, as a table of the engine.
+
+    Of a CSV file `text` names the columns that are read as they stand: masked values are no numbers.
+    """
+    return _on_spark(frame, master, text) if engine == "spark" else _on_disk(frame, text)
 
 
-def _on_disk(frame: Any) -> Table:
+def _on_disk(frame: Any, text: Sequence[str]) -> Table:
     from shoal.engines.disk import Disk
 
     disk = Disk()
     atexit.register(disk.close)  # what is released lies in its scratch folder: it goes with the process
     if isinstance(frame, str | Path):
-        return disk.table(scan(frame))
+        return disk.table(scan(frame, text))
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return disk.table(frame.lazy())
     if type(frame).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
@@ -60,7 +64,7 @@ def _on_disk(frame: Any) -> Table:
     return disk.table(to_polars(frame)[0].lazy())
 
 
-def _on_spark(frame: Any, master: str | None) -> Table:
+def _on_spark(frame: Any, master: str | None, text: Sequence[str]) -> Table:
     from shoal.engines.spark import Spark
 
     if is_spark(frame):
@@ -69,10 +73,10 @@ def _on_spark(frame: Any, master: str | None) -> Table:
         raise InputError("Spark reads its own frames, and folders, files or tables by name: give one of these.")
     spark = Spark(master=master)
     kind = KINDS.get(Path(frame).suffix.lower()) or kind_of_folder(Path(frame)) or "parquet"
-    return spark.read(str(frame), kind)
+    return spark.read(str(frame), kind, text)
 
 
-def scan(path: str | Path) -> pl.LazyFrame:
+def scan(path: str | Path, text: Sequence[str] = ()) -> pl.LazyFrame:
     """A file, or all files of a folder, read when asked for."""
     path = Path(path)
     kind = kind_of_folder(path) if path.is_dir() else KINDS.get(path.suffix.lower())
@@ -87,18 +91,18 @@ def scan(path: str | Path) -> pl.LazyFrame:
         raise InputError(f"There is no file {str(path)!r}: check the name.")
     files: Any = files_of(path) if path.is_dir() else path
     try:
-        frame: pl.LazyFrame = _SCANS[kind](files)
+        frame = _scanned(files, kind, text)
         frame.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{str(path)!r} cannot be read as {kind}: {str(error).splitlines()[0]}") from None
     return frame
 
 
-_SCANS: dict[str, Any] = {
-    "parquet": pl.scan_parquet,
-    "csv": lambda files: pl.scan_csv(files, infer_schema_length=10_000),
-    "ipc": pl.scan_ipc,
-}
+def _scanned(files: Any, kind: str, text: Sequence[str]) -> pl.LazyFrame:
+    if kind == "csv":
+        as_text = dict.fromkeys(text, pl.String)
+        return pl.scan_csv(files, infer_schema_length=10_000, schema_overrides=as_text, null_values="")
+    return pl.scan_parquet(files) if kind == "parquet" else pl.scan_ipc(files)
 
 
 def files_of(folder: Path) -> list[Path]:

@@ -10,24 +10,21 @@ from pathlib import Path
 from secrets import randbits
 from typing import Any
 
-import polars as pl
-
-from shoal.data.schema import Kind
 from shoal.engines.table import Table
 from shoal.parted.capabilities import refuse_what_cannot
-from shoal.parted.check import Judged, Sizes, judge
-from shoal.parted.grouped import in_parts
+from shoal.parted.check import Judged, Sizes, shown_by
 from shoal.parted.mask import MaskPart
+from shoal.parted.measured import judged_with_parts, split, where_measured
+from shoal.parted.methods import once, parts_of, prepared, refuse_method, trial_of
 from shoal.parted.source import Source, prepare
 from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken
 from shoal.privacy.model import Verdict
-from shoal.report.certificate import Shown, certify, digest_of_list
+from shoal.report.certificate import certify, digest_of_list
 
 Progress = Callable[[str], None]
 
 CERTIFICATE = "_certificate.json"
-CATEGORIES = (Kind.NOMINAL, Kind.ORDINAL)
 
 
 @dataclass(frozen=True)
@@ -37,6 +34,7 @@ class PartedRelease:
     table: Table = field(repr=False)
     source: Source = field(repr=False)
     judged: Judged = field(repr=False)
+    told: tuple[dict[str, Any], ...] = field(repr=False)  # by each part, when it was masked
     facts: dict[str, Any]
     notes: tuple[str, ...]
 
@@ -66,8 +64,7 @@ class PartedRelease:
     def certificate(self) -> dict[str, Any]:
         """What the public may know: nothing that the release does not show by itself."""
         schema = self.source.schema
-        shown = Shown(self.records, self._shown_values(), int(self.sizes.classes.sum()), self.sizes.smallest)
-        content = certify(shown, schema, self.source.promises, self.verdicts)
+        content = certify(shown_by(self.table, schema, self.sizes), schema, self.source.promises, self.verdicts)
         return {**content, "record_order": "shuffled"}
 
     def certificate_of_files(self) -> bytes:
@@ -75,18 +72,11 @@ class PartedRelease:
         content = {**self.certificate, "sha256": digest_of_list(self.table.digests())}
         return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
-    def _shown_values(self) -> dict[str, pl.Series]:
-        """Of ordered categories a certificate lists those that are shown."""
-        empty = pl.DataFrame(schema=self.table.schema)
-        listed = [name for name in self.source.schema.confidential if self.source.schema[name].kind in CATEGORIES]
-        found = {name: self.table.counts([name])[name] for name in listed}
-        return {name: found.get(name, empty[name]) for name in empty.columns}
-
     def write(self, folder: str | Path, kind: str = "parquet") -> None:
         """As a folder of files, judged once more as they stand there."""
 
         def judge_files(written: Table, _: list[str]) -> dict[str, bytes]:
-            judged = judge(written, self.source.schema, self.source.promises)
+            judged = judged_with_parts(self.source, written, self.told)
             refuse_broken(judged.verdicts)
             return {CERTIFICATE: replace(self, table=written, judged=judged).certificate_of_files()}
 
@@ -114,7 +104,7 @@ def anonymize(
     source, masked = _draft(table, policy, seed, say)
     shown, told = masked.kept()
     say("judging the result")
-    return _released(source, shown, told, judge(shown, source.schema, source.promises))
+    return _released(source, shown, told)
 
 
 def anonymize_to(
@@ -133,7 +123,7 @@ def anonymize_to(
 
     def judge_files(written: Table, told: list[str]) -> dict[str, bytes]:
         say("judging the files")
-        release = _released(source, written, told, judge(written, source.schema, source.promises))
+        release = _released(source, written, told)
         judged.append(release)
         return {CERTIFICATE: release.certificate_of_files()}
 
@@ -144,6 +134,7 @@ def anonymize_to(
 def _draft(table: Table, policy: Policy, seed: int | None, say: Progress) -> tuple[Source, Table]:
     """What is known, and the masked table, not yet worked out."""
     refuse_what_cannot(policy, table.engine)
+    refuse_method(policy, table.engine)
     say("reading")
     source = prepare(table, policy)
     say("masking")
@@ -152,18 +143,16 @@ def _draft(table: Table, policy: Policy, seed: int | None, say: Progress) -> tup
 
 def _masked(source: Source, seed: int) -> Table:
     """Lazily."""
-    method = source.policy.method
-    work = MaskPart(source.attributes, method, source.promises, seed)
-    trial = source.summary.sample.head(max(source.k, 1000)).select(source.table.schema.names())
-    shown = work(trial, 0).schema
-    return in_parts(source, method, seed).map(replace(work, shown=shown), shown)
+    work = MaskPart(source.attributes, prepared(source), source.promises, seed)
+    shown = replace(work, promises=split(source.promises)[0])(trial_of(source), 0).schema
+    return parts_of(source, seed).map(replace(work, shown=shown), shown)
 
 
-def _released(source: Source, shown: Table, told: Sequence[str], judged: Judged) -> PartedRelease:
-    refuse_broken(judged.verdicts)
+def _released(source: Source, shown: Table, told: Sequence[str]) -> PartedRelease:
     facts = [json.loads(text) for text in told]
+    judged = judged_with_parts(source, shown, facts)
+    refuse_broken(judged.verdicts)
     quasi_loss = sum(fact["loss"] for fact in facts) / sum(fact["records"] for fact in facts)
-    notes = tuple(dict.fromkeys(note for fact in facts for note in fact["notes"]))
-    return PartedRelease(
-        shown, source, judged, {"information_loss": quasi_loss, "parts": len(facts)}, source.notes + notes
-    )
+    found = {"information_loss": quasi_loss, "parts": len(facts), **facts[0]["facts"]}
+    notes = (*source.notes, *once([fact["notes"] for fact in facts]), *where_measured(source.promises, len(facts)))
+    return PartedRelease(shown, source, judged, tuple(facts), found, notes)

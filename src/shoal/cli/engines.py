@@ -1,0 +1,148 @@
+"""`shoal engines`, and what `--engine disk` and `--engine spark` make of `anonymize` and `check`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from shoal.cli import options as opt
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from shoal.parted.release import PartedRelease
+    from shoal.policy import Policy
+
+PANEL = "Engine"
+
+Engine = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="memory, disk or spark; a folder is read from disk, part by part.", rich_help_panel=PANEL
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(metavar="URL", help="Of spark: local[2], spark://..., yarn, k8s://...", rich_help_panel=PANEL),
+]
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=_EXAMPLES)(engines)
+
+
+_EXAMPLES = """Examples:
+
+shoal engines
+
+shoal engines --json"""
+
+
+def engines(as_json: opt.Json = False) -> None:
+    """What each engine can do: methods, models and measures."""
+    from shoal.cli.console import show
+    from shoal.parted.capabilities import CAPABILITIES
+    from shoal.sheet import Sheet, for_terminal
+
+    if as_json:
+        rows = [{"sort": one.sort, "name": one.name, "in_parts": one.in_parts or None} for one in CAPABILITIES]
+        show({"engines": ["memory", "disk", "spark"], "capabilities": rows}, as_json)
+        return
+    sheets = [
+        Sheet(
+            f"{sort.capitalize()}s",
+            ("", "memory", "disk and spark"),
+            [(one.name, "yes", one.in_parts or "no") for one in CAPABILITIES if one.sort == sort],
+        )
+        for sort in dict.fromkeys(one.sort for one in CAPABILITIES)
+    ]
+    show(for_terminal(sheets), as_json)
+
+
+def refuse_options(given: Mapping[str, object]) -> None:
+    """What only a table in memory can have."""
+    from shoal.errors import InputError
+
+    for option, value in given.items():
+        if value not in (None, False):
+            raise InputError(f"{option} needs the whole table in memory: leave it out, or use --engine memory.")
+
+
+def anonymize_parts(
+    source: str,
+    chosen: Policy,
+    output: str,
+    engine: str,
+    *,
+    master: str | None,
+    seed: int | None,
+    certificate: Path | None,
+    as_json: bool,
+) -> None:
+    from shoal.cli.console import say, show, stages
+    from shoal.data.files import atomic_write
+    from shoal.engines.disk import refuse_used
+    from shoal.parted.capabilities import refuse_what_cannot
+    from shoal.parted.opening import KINDS, kind_of_folder, open_table
+    from shoal.parted.release import anonymize_to
+
+    refuse_what_cannot(chosen, engine)
+    refuse_used(Path(output))
+    kinds = (KINDS.get(Path(name).suffix.lower()) for name in (output, source))
+    kind = next((kind for kind in (*kinds, kind_of_folder(Path(source))) if kind in ("csv", "parquet")), "parquet")
+    with stages("anonymize", 5) as step:
+        step("opening")
+        table = open_table(source, engine, master=master)
+        release = anonymize_to(table, chosen, output, kind, seed=seed, progress=step)
+        if certificate is not None:
+            with atomic_write(certificate) as partial:
+                partial.write_bytes(release.certificate_of_files())
+        step("done")
+    for note in release.notes:
+        say(note)
+    show(release.to_dict() if as_json else _summary(release, output), as_json)
+
+
+def _summary(release: PartedRelease, output: str) -> Group:
+    from shoal.cli.anonymize import judgement
+    from shoal.sheet import Sheet, for_terminal
+
+    facts = [
+        ("engine", release.table.engine),
+        ("records", f"{release.records:,}"),
+        ("suppressed", f"{release.source.records - release.records:,}"),
+        ("classes", f"{int(release.sizes.classes.sum()):,}"),
+        ("smallest class", f"{release.sizes.smallest:,}"),
+        ("information loss", f"{release.information_loss:.4f}"),
+        ("parts", f"{release.facts['parts']:,}"),
+    ]
+    return for_terminal([Sheet(f"Released: {output}", ("", "value"), facts), judgement(release.verdicts)])
+
+
+def check_parts(source: str, chosen: Policy, engine: str, *, master: str | None, stated: Any, as_json: bool) -> None:
+    """`stated` is the certificate that the folder must match, or None."""
+    from shoal.cli.anonymize import judgement
+    from shoal.cli.console import show, stages
+    from shoal.parted.check import check
+    from shoal.parted.opening import open_table
+    from shoal.sheet import for_terminal
+
+    with stages("check", 3) as step:
+        step("opening")
+        table = open_table(source, engine, master=master, text=chosen.quasi_identifiers)
+        step("judging")
+        found = check(table, chosen)
+        if stated is not None:
+            stated.verify_shown(found.shown, found.verdicts)
+        step("done")
+    holds = all(verdict.holds for verdict in found.verdicts)
+    facts = {
+        "records": found.shown.records,
+        "holds": holds,
+        "models": [verdict.to_dict() for verdict in found.verdicts],
+    }
+    show(facts if as_json else for_terminal([judgement(found.verdicts)]), as_json)
+    raise typer.Exit(0 if holds else 1)
