@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from benchmarks import linkage, microaggregation, perturbing, recoding, release, releases, transactions
+from benchmarks import linkage, microaggregation, out_of_core, perturbing, recoding, release, releases, transactions
 from benchmarks.measure import Claim
 
 BENCHMARKS: dict[str, Callable[[int], list[Claim]]] = {
@@ -24,6 +24,7 @@ BENCHMARKS: dict[str, Callable[[int], list[Claim]]] = {
     "transactions": transactions.transactions,
     "microaggregation": microaggregation.microaggregation,
     "releases": releases.releases,
+    "out-of-core": out_of_core.out_of_core,
 }
 
 

@@ -68,7 +68,7 @@ class AtRandom:
 
 def in_parts(source: Source, method: Grouped, seed: int) -> Parts:
     """The records brought together as the grouping asks, at least k in each part."""
-    if beyond_size(source.promises):
+    if beyond_size(source.promises) or method.grouping == "stratified":
         return at_random(source, seed, RANDOM_PART)
     along = Along(source.attributes, method.grouping == "sorted")
     parts = -(-source.records // PART)
