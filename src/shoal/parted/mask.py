@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from shoal.data.microdata import Microdata
 from shoal.engines.table import FACTS
-from shoal.masking.method import Method
+from shoal.masking.method import Masked, Method
+from shoal.parted.measured import told_of_part
 from shoal.parted.source import Attributes
 from shoal.privacy.model import PrivacyModel
 from shoal.release import assemble
@@ -32,10 +35,20 @@ class MaskPart:
         shown = assemble(original, masked)
         coded = [name for name, dtype in shown.schema.items() if isinstance(dtype, pl.Enum) and name in masked.columns]
         shown = shown.with_columns(pl.col(coded).cast(pl.String))
-        # Position alone can re-identify. Parts themselves tell nothing: all records of a class are in the same.
+        if self.shown is not None:
+            shown = shown.cast({name: dtype for name, dtype in self.shown.items() if name != FACTS})
+        # Position alone can re-identify. Parts themselves tell nothing: all records of a class are in the same, or
+        # the parts were drawn at random.
         order = np.random.default_rng(own).permutation(shown.height)
-        loss = information_loss(original, masked.columns, masked.kept) * len(original)
-        told = json.dumps({"records": len(original), "loss": loss, "notes": list(masked.notes)})
-        facts = pl.Series(FACTS, [told], dtype=pl.String).extend_constant(None, shown.height - 1)
-        released = shown[order].with_columns(facts)
-        return released if self.shown is None else released.cast(dict(self.shown))  # type: ignore[arg-type]
+        told = json.dumps(self._told(original, masked, shown))
+        facts = pl.Series(FACTS, [told, *[None] * (shown.height - 1)][: shown.height], dtype=pl.String)
+        return shown[order].with_columns(facts)
+
+    def _told(self, original: Microdata, masked: Masked, shown: pl.DataFrame) -> dict[str, Any]:
+        return {
+            "records": len(original),
+            "loss": information_loss(original, masked.columns, masked.kept) * len(original),
+            "notes": list(masked.notes),
+            "facts": dict(masked.facts),
+            **told_of_part(original, masked, shown, self.promises),
+        }

@@ -1,0 +1,123 @@
+"""Coarsening of a large table: each attribute by itself, as all its values say, in every part alike.
+
+Where classes may be suppressed, the engine counts them: a class is known by two hashes of what its records show. Those
+that miss k-anonymity are left out everywhere, or nowhere where they hold more records than may be suppressed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+import polars as pl
+
+from shoal.data.masked import MaskedColumn
+from shoal.data.microdata import Microdata, Whole
+from shoal.engines.table import Batch
+from shoal.engines.whole import LISTED
+from shoal.errors import InputError
+from shoal.masking.grouped import beyond_size
+from shoal.masking.method import Masked, Method
+from shoal.masking.recoding.coarsening import Coarsened, may_suppress
+from shoal.parted.source import Attributes, Source
+from shoal.privacy.model import PrivacyModel
+
+_HASHES = ("@one", "@two")
+_EXACT = float(1 << 53)  # whole numbers beyond have no number of their own among floats
+
+
+def refuse_suppressing(method: Method, models: Sequence[PrivacyModel], suppression: float, engine: str) -> None:
+    """Only how large a class is can be counted."""
+    for model in beyond_size(models):
+        if suppression > 0:
+            raise InputError(
+                f"The engine {engine!r} cannot suppress classes that miss {model.name} after method {method.name!r}: "
+                "allow no suppression, use the memory engine, or a grouped method."
+            )
+
+
+def coarsened(source: Source, method: Coarsened) -> Method:
+    resolutions = method.resolutions(source.schema.quasi_identifiers)
+    for name in resolutions:
+        _refuse_unlisted(name, source.attributes.whole[name], method)
+    return without_small(source, method)
+
+
+def _refuse_unlisted(name: str, whole: Whole, method: Coarsened) -> None:
+    if whole.values is not None:
+        return
+    if method.mode == "labels":
+        raise InputError(
+            f"Column {name!r} has more than {LISTED:,} values, too many to be cut into runs of values: "
+            "cut its domain into equal lengths (mode = 'width')."
+        )
+    if max(abs(whole.least), abs(whole.greatest)) > _EXACT:
+        raise InputError(
+            f"Column {name!r} holds numbers beyond 2^53, and too many to be listed: use the memory engine, or leave it "
+            "out of the quasi-identifiers."
+        )
+
+
+# ---- suppression
+
+
+@dataclass(frozen=True)
+class WithoutSmall:
+    """A method, and the classes of its result that are left out."""
+
+    method: Method
+    out: pl.DataFrame  # their hashes
+    notes: tuple[str, ...]
+
+    name: ClassVar[str] = "suppressed"
+
+    def mask(
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
+    ) -> Masked:
+        masked = self.method.mask(microdata, models, seed=seed)
+        masked = replace(masked, notes=(*masked.notes, *self.notes))
+        if not self.out.height:
+            return masked
+        shown = class_hashes(masked.columns).with_row_index("@record")
+        kept = (
+            shown.join(self.out, on=_HASHES, how="anti", maintain_order="left")["@record"].to_numpy().astype(np.int64)
+        )
+        columns = {name: replace(column, index=column.index[kept]) for name, column in masked.columns.items()}
+        return replace(masked, columns=columns, kept=kept)
+
+
+def without_small(source: Source, method: Method) -> Method:
+    """The method, without the classes below k where the limit covers them all."""
+    limit = int(source.policy.suppression * source.records + 1e-9)
+    if limit == 0 or source.k == 1:
+        return method
+    hashes = pl.Schema(dict.fromkeys(_HASHES, pl.Int64()))
+    counts = source.table.map(_Classes(source.attributes, method), hashes).counts(_HASHES)
+    small = counts.filter(pl.col("@records") < source.k)
+    may, notes = may_suppress(int(small["@records"].sum()), limit, source.records)
+    return WithoutSmall(method, small.select(_HASHES) if may else small.select(_HASHES).clear(), notes)
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """Each record's class under the method."""
+
+    attributes: Attributes
+    method: Method
+
+    def __call__(self, batch: Batch) -> pl.DataFrame:
+        return class_hashes(self.method.mask(self.attributes.microdata(batch.frame), ()).columns)
+
+
+def class_hashes(columns: Mapping[str, MaskedColumn]) -> pl.DataFrame:
+    """Two hashes of what each record shows: those of its cells, each times an odd number of its own, added up."""
+    odd = np.random.default_rng(0).integers(2**63, size=(2, len(columns)), dtype=np.uint64) * 2 + 1
+
+    def hashed(seed: int) -> pl.Series:
+        cells = (column.text.cast(pl.String).hash(seed).to_numpy()[column.index] for column in columns.values())
+        total = sum((cell * times for cell, times in zip(cells, odd[seed], strict=True)), np.uint64(0))
+        return pl.Series(_HASHES[seed], np.asarray(total).view(np.int64))
+
+    return pl.DataFrame([hashed(0), hashed(1)])

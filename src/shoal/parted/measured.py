@@ -1,0 +1,127 @@
+"""A measured risk of a table in parts: measured in each part as it is masked, original beside masked.
+
+Parts are drawn at random, and each holds its records' originals as well as what is released of them. Their mean, by
+records, is no more optimistic than the measure of the whole table:
+
+- whose nearest masked record is their own among all stays so among fewer: correct links are more;
+- in the ranks of one of P parts a distance is P times shorter, while the nearest of so many fewer candidates is at most
+  P^(1/m) times as far, m attributes: linkage and permutation distances are less;
+- intervals of a share of the ranks hold the same values up to chance: in parts they are those of a large sample.
+
+What is released is shuffled, and nobody can pair it again. So each part tells, beside the risk, a sum of hashes of what
+it shows; what stands there in the end must have the same sum over all parts, or it is not what was measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal.data.microdata import Microdata
+from shoal.engines.table import Batch, Table
+from shoal.errors import InputError, PromiseError
+from shoal.masking.method import Masked
+from shoal.measure import find_measure
+from shoal.parted.check import Judged, judge
+from shoal.parted.source import Source
+from shoal.privacy import MeasuredRisk
+from shoal.privacy.check import released_classes
+from shoal.privacy.model import PrivacyModel, Verdict, class_hash
+from shoal.privacy.model import Source as Beside
+
+IN_PARTS = (
+    "rank_linkage",
+    "permutation_distance",
+    "correct_links",
+    "correct_links_mahalanobis",
+    "correct_links_rank",
+    "interval_disclosure",
+)
+
+_ROUND = 1 << 64
+
+
+def refuse_measures(models: Sequence[PrivacyModel], engine: str) -> None:
+    for model in models:
+        if isinstance(model, MeasuredRisk) and model.measure not in IN_PARTS:
+            raise InputError(
+                f"The engine {engine!r} cannot promise the measured risk {model.measure!r}: what it is in parts tells "
+                f"nothing sure of the whole. Use the memory engine, or one of {', '.join(IN_PARTS)}."
+            )
+
+
+def split(promises: Sequence[PrivacyModel]) -> tuple[list[PrivacyModel], list[MeasuredRisk]]:
+    """What is judged by classes, on what stands there; and what is measured in parts."""
+    measured = [model for model in promises if isinstance(model, MeasuredRisk)]
+    return [model for model in promises if not isinstance(model, MeasuredRisk)], measured
+
+
+def told_of_part(
+    original: Microdata, masked: Masked, shown: pl.DataFrame, promises: Sequence[PrivacyModel]
+) -> dict[str, Any]:
+    """What a part has to tell: each risk measured, and the sum of what it shows."""
+    _, measured = split(promises)
+    if not measured:
+        return {}
+    classes = released_classes(shown, original.schema, Beside(original, masked.kept))
+    risks = [model.verdict(classes).achieved for model in measured]
+    return {"risks": risks, "sum": _sum(shown, original.schema.quasi_identifiers)}
+
+
+def judged_with_parts(source: Source, table: Table, told: Sequence[Mapping[str, Any]]) -> Judged:
+    """What the models say of the table as it stands there, and of its parts what they told when they were masked."""
+    by_classes, measured = split(source.promises)
+    judged = judge(table, source.schema, by_classes)
+    found = iter(_verdicts(measured, source.schema.quasi_identifiers, told, table)) if measured else iter(())
+    classes = iter(judged.verdicts)
+    ordered = (next(found if isinstance(model, MeasuredRisk) else classes) for model in source.promises)
+    return replace(judged, verdicts=tuple(ordered))
+
+
+def _verdicts(
+    models: Sequence[MeasuredRisk], quasi: Sequence[str], told: Sequence[Mapping[str, Any]], table: Table
+) -> list[Verdict]:
+    """The parts' risks as one, if it is of what stands in the table."""
+    expected = sum(fact["sum"] for fact in told) % _ROUND
+    if table.fold(_Sum(tuple(quasi)), _add) != expected:
+        raise PromiseError("What was written is not what its risk was measured on. Nothing was released.")
+    weights = [fact["records"] for fact in told]
+    found = np.average([fact["risks"] for fact in told], axis=0, weights=weights)
+    return [_verdict(model, float(achieved)) for model, achieved in zip(models, found, strict=True)]
+
+
+def _verdict(model: MeasuredRisk, achieved: float) -> Verdict:
+    safer = find_measure(model.measure, "risk").higher_is == "safer"
+    return Verdict(model.name, model.level, achieved, achieved >= model.level if safer else achieved <= model.level)
+
+
+def where_measured(promises: Sequence[PrivacyModel], parts: int) -> tuple[str, ...]:
+    """What the custodian should know of it."""
+    _, models = split(promises)
+    if not models or parts < 2:
+        return ()
+    names = ", ".join(dict.fromkeys(model.measure for model in models))
+    return (
+        f"The measured risk ({names}) is the mean of {parts:,} random parts, each measured beside its original as it "
+        "was masked; of the release it was verified that it shows the same records.",
+    )
+
+
+def _sum(frame: pl.DataFrame, quasi: Sequence[str]) -> int:
+    return int(frame.select(class_hash(quasi, 0).sum()).item())
+
+
+@dataclass(frozen=True)
+class _Sum:
+    quasi: tuple[str, ...]
+
+    def __call__(self, batch: Batch) -> int:
+        return _sum(batch.frame, self.quasi)
+
+
+def _add(one: int, other: int) -> int:
+    return (one + other) % _ROUND

@@ -1,0 +1,253 @@
+"""Recoding and coarsening in parts: the levels, the table and what is suppressed are those of the table in memory."""
+
+from __future__ import annotations
+
+import pickle
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import shoal
+from shoal.engines import whole
+from shoal.engines.disk import Disk
+from shoal.errors import InputError, PromiseError
+from shoal.parted import frequencies, grouped
+from shoal.parted.methods import prepared
+from shoal.parted.release import PartedRelease, anonymize
+from shoal.parted.source import prepare
+
+COSTS = ["discernibility", "loss", "average-class-size", "precision", "entropy"]
+AGES, ZIPS = range(20, 80), [f"{zip_}" for zip_ in range(93685, 93715)]
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouped, "PART", 400)
+    monkeypatch.setattr("shoal.engines.disk.BATCH", 300)
+
+
+def people(records: int = 2000, seed: int = 1) -> pl.DataFrame:
+    rng = np.random.default_rng(seed)
+    age = np.clip(rng.normal(45, 12, records).astype(int), 20, 79)
+    zip_code = np.array(ZIPS)[np.minimum(rng.geometric(0.15, records) - 1, 29)]
+    sex = rng.choice(["f", "m"], records)
+    table = pl.DataFrame({"age": age, "zip": zip_code, "sex": sex, "ward": rng.integers(9, size=records)})
+    table = table.with_columns(charge=pl.Series(rng.integers(100, 900, records)), name=pl.Series(range(records)))
+    return table.with_columns(pl.when(pl.Series(rng.random(records) > 0.02)).then("sex").alias("sex"))
+
+
+HIERARCHIES = {
+    "age": tuple((str(a), f"{a // 5 * 5}+", f"{a // 20 * 20}+", "*") for a in AGES),
+    "zip": tuple((z, f"{z[:4]}?", f"{z[:3]}??", "*") for z in ZIPS),
+    "sex": (("f", "*"), ("m", "*"), ("x", "*")),
+}
+
+
+def policy(method: object, k: int = 5, suppression: float = 0.02, *models: object, trees: bool = True) -> shoal.Policy:
+    return shoal.Policy(
+        identifiers=["name"],
+        quasi_identifiers=["age", "zip", "sex"],
+        confidential=["charge"],
+        insensitive=["ward"],
+        models=[shoal.KAnonymity(k), *models],
+        method=method,
+        suppression=suppression,
+        attributes={name: {"hierarchy": tree} for name, tree in HIERARCHIES.items()} if trees else {},
+    )
+
+
+def released(table: pl.DataFrame, chosen: shoal.Policy) -> tuple[PartedRelease, pl.DataFrame]:
+    with Disk() as disk:
+        release = anonymize(disk.table(table.lazy()), chosen, seed=1)
+        return release, release.frame.collect()
+
+
+def assert_same(table: pl.DataFrame, chosen: shoal.Policy) -> PartedRelease:
+    """As in memory, all but the order of the records."""
+    release, found = released(table, chosen)
+    memory = shoal.anonymize(table, chosen, seed=1)
+    assert_frame_equal(found, memory.table, check_row_order=False)
+    assert found.rows() != memory.table.rows()  # shuffled
+    assert said(release.notes) == said(memory.notes)
+    assert release.information_loss == pytest.approx(memory.information_loss, rel=1e-12)
+    expected = memory.to_dict()
+    facts = [name for name in memory.masked.facts if name != "nodes_checked"]
+    for name in ("records", "suppressed", "classes", "smallest_class", "models", *facts):
+        assert release.to_dict()[name] == expected[name]
+    assert release.facts["parts"] > 3
+    return release
+
+
+def said(notes: tuple[str, ...]) -> list[str]:
+    """How many nodes are looked at depends on which thread comes first."""
+    return [re.sub(r"\d+ of (\d+) nodes", r"some of \1 nodes", note) for note in notes]
+
+
+# ---- recoding
+
+
+@pytest.mark.parametrize("cost", COSTS)
+@pytest.mark.parametrize("suppression", [0.0, 0.05])
+def test_the_best_recoding_is_that_of_the_table_in_memory(cost: str, suppression: float) -> None:
+    release = assert_same(people(), policy(shoal.GlobalRecoding(cost), 5, suppression))
+    assert release.facts["proven_optimal"]
+    assert (release.records < 2000) == (suppression > 0)
+
+
+def test_levels_that_were_chosen_are_taken() -> None:
+    release = assert_same(people(), policy(shoal.GlobalRecoding(levels={"age": 1, "zip": 2}), 3, 0.2))
+    assert release.facts["levels"] == {"age": 1, "zip": 2, "sex": 0}
+
+
+def test_chosen_levels_that_suppress_too_much_are_refused() -> None:
+    chosen = policy(shoal.GlobalRecoding(levels={"age": 1, "zip": 2}), 50, 0.0)
+    with pytest.raises(InputError, match="within the suppression limit") as memory:
+        shoal.anonymize(people(), chosen)
+    with pytest.raises(InputError) as parts:
+        released(people(), chosen)
+    assert str(parts.value) == str(memory.value)
+
+
+@pytest.mark.parametrize("suppression", [0.0, 0.05])
+def test_too_many_distinct_rows_are_searched_by_a_sample_and_verified_on_all(
+    monkeypatch: pytest.MonkeyPatch, suppression: float
+) -> None:
+    monkeypatch.setattr(frequencies, "LIMIT", 100)
+    monkeypatch.setattr(whole, "SAMPLE", 700)
+    chosen = policy(shoal.GlobalRecoding(), 5, suppression)
+    release, found = released(people(4000), chosen)
+    best = shoal.anonymize(people(4000), chosen)
+    assert all(verdict.holds for verdict in shoal.check(found, chosen))
+    assert 4000 - found.height <= 4000 * suppression
+    assert best.to_dict()["cost"] * (1 - 1e-12) <= release.facts["cost"] < 1.5 * best.to_dict()["cost"]
+    assert not release.facts["proven_optimal"]
+    assert any("a sample of 700 records and verified on all 4,000" in note for note in release.notes)
+    levels = shoal.GlobalRecoding(levels=release.facts["levels"])
+    same = shoal.anonymize(people(4000), policy(levels, 5, suppression))
+    assert_frame_equal(found, same.table, check_row_order=False)
+    assert release.facts["cost"] == pytest.approx(same.to_dict()["cost"], rel=1e-12)
+
+
+def test_a_sample_that_proposes_too_fine_levels_is_asked_for_coarser_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frequencies, "LIMIT", 10)
+    monkeypatch.setattr(whole, "SAMPLE", 50)
+    table = people(1500)
+    table = table.with_columns(age=pl.when(pl.Series(range(1500)) == 7).then(79).otherwise(pl.col("age").clip(20, 40)))
+    release, found = released(table, policy(shoal.GlobalRecoding(), 5, 0.0))
+    assert release.sizes.smallest >= 5
+    assert found.height == 1500
+
+
+def test_chosen_levels_need_no_search_however_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = policy(shoal.GlobalRecoding(levels={"age": 2, "zip": 2}), 5, 0.1)
+    memory = shoal.anonymize(people(), chosen)
+    monkeypatch.setattr(frequencies, "LIMIT", 10)
+    release, found = released(people(), chosen)
+    assert_frame_equal(found, memory.table, check_row_order=False)
+    assert release.facts["cost"] == memory.to_dict()["cost"]
+    assert any("levels as chosen" in note for note in release.notes)
+
+
+@pytest.mark.parametrize(
+    ("method", "model", "sentence"),
+    [
+        (
+            shoal.GlobalRecoding(),
+            shoal.LDiversity(2),
+            "cannot search a recoding for l-diversity: use the memory engine",
+        ),
+        (shoal.GlobalRecoding(local=True), None, "cannot recode each record by itself"),
+        (shoal.Coarsened(4), shoal.TCloseness(0.5), "cannot suppress classes that miss t-closeness"),
+        (shoal.SafeHarbor(), shoal.LDiversity(2), "cannot suppress classes that miss l-diversity"),
+        (shoal.CutPoints(), None, "cannot do the method 'cut-points'"),
+    ],
+)
+def test_what_needs_the_whole_table_is_refused_before_it_is_read(method: object, model: object, sentence: str) -> None:
+    def unread() -> pl.DataFrame:
+        raise AssertionError("nothing may be read")
+
+    with Disk() as disk:
+        table = disk.table(people(20).lazy().map_batches(lambda _: unread(), schema=people(20).schema))
+        models = [] if model is None else [model]
+        with pytest.raises(InputError, match=sentence):
+            anonymize(table, policy(method, 5, 0.1, *models))
+
+
+def test_how_many_rows_there_are_is_told_by_a_sketch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frequencies, "LIMIT", 10)
+    table = pl.DataFrame({"x": np.random.default_rng(1).permutation(np.repeat(np.arange(30_000), 2))})
+    with Disk() as disk:
+        source = prepare(disk.table(table.lazy()), shoal.Policy(quasi_identifiers=["x"]))
+        found = frequencies.how_many(source, _codes_of_x, 1 << 40)
+        exact = frequencies.rows_of(source, _codes_of_x)
+    assert found == pytest.approx(30_000, rel=0.08)
+    assert (exact.counts == 2).all()
+    assert (exact.keys == np.arange(30_000)).all()
+
+
+def _codes_of_x(microdata: object) -> np.ndarray:
+    return microdata["x"].codes.astype(np.uint64)  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        shoal.GlobalRecoding(),
+        shoal.Coarsened({"age": 2, "zip": 2}),
+        shoal.SafeHarbor([{"attribute": "zip", "action": "prefix", "keep": 3}]),
+    ],
+    ids=lambda method: method.name,
+)
+def test_what_travels_to_the_parts_can_be_pickled(method: object) -> None:
+    table = people(600)
+    with Disk() as disk:
+        source = prepare(disk.table(table.lazy()), policy(method, 3, 0.3))
+        ready = prepared(source)
+        microdata = source.attributes.microdata(table.drop("name"))
+        again = pickle.loads(pickle.dumps(ready)).mask(microdata, source.promises)
+        first = ready.mask(microdata, source.promises)
+    assert (again.kept is None) == (first.kept is None)
+    for name, column in first.columns.items():
+        assert again.columns[name].values().to_list() == column.values().to_list()
+
+
+# ---- coarsening
+
+
+@pytest.mark.parametrize("mode", ["labels", "width"])
+@pytest.mark.parametrize("suppression", [0.0, 0.001, 0.3])
+def test_coarsening_is_that_of_the_table_in_memory(mode: str, suppression: float) -> None:
+    method = shoal.Coarsened({"age": 2, "zip": 2}, mode)
+    if suppression == 0.001:  # too little for all classes that miss: kept, and so refused, here as there
+        with pytest.raises(PromiseError) as memory:
+            shoal.anonymize(people(), policy(method, 40, suppression, trees=False))
+        with pytest.raises(PromiseError) as parts:
+            released(people(), policy(method, 40, suppression, trees=False))
+        assert str(parts.value) == str(memory.value)
+    else:
+        k = 40 if suppression else 2
+        release = assert_same(people(), policy(method, k, suppression, trees=False))
+        assert (release.records < 2000) == (suppression > 0)
+
+
+def test_coarsening_with_trees_is_that_of_the_table_in_memory() -> None:
+    assert_same(people(), policy(shoal.Coarsened(3), 5, 0.3))
+
+
+def test_a_column_of_too_many_values_is_cut_by_width_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(5)
+    table = pl.DataFrame(
+        {"x": rng.normal(size=3000), "y": rng.integers(10**6, size=3000), "z": rng.integers(3, size=3000)}
+    )
+    chosen = {mode: shoal.Policy(quasi_identifiers=["x", "y", "z"], models=[shoal.KAnonymity(2)], suppression=0.5,
+                                 method=shoal.Coarsened(6, mode)) for mode in ("labels", "width")}  # fmt: skip
+    memory = shoal.anonymize(table, chosen["width"])
+    monkeypatch.setattr(whole, "LISTED", 100)
+    with Disk() as disk:
+        found = anonymize(disk.table(table.lazy()), chosen["width"], seed=1).frame.collect()
+        assert_frame_equal(found, memory.table, check_row_order=False)
+        with pytest.raises(InputError, match=r"'x' has more than .* values, too many to be cut into runs"):
+            anonymize(disk.table(table.lazy()), chosen["labels"])
