@@ -1,4 +1,4 @@
-"""Tables larger than memory, by the engine `disk`: generated in chunks, anonymized file to file, judged; and the peak."""
+"""Tables larger than memory, by the engine `disk`: made in chunks, anonymized file to file, judged; and the peak."""
 
 from __future__ import annotations
 
