@@ -35,12 +35,17 @@ class Placed:
         """Mean and standard deviation of what is known; NaN where nothing is."""
         count = np.bincount(self.index + 1, minlength=len(self.place) + 1)[1:]
         count[-1] += int((self.index == -1).sum())
-        known = ~np.isnan(self.place)
-        records, place = count[known], self.place[known]
-        if not records.sum():
-            return float("nan"), float("nan")
-        mean = np.average(place, weights=records)
-        return float(mean), float(np.sqrt(np.average((place - mean) ** 2, weights=records)))
+        return moments_of(self.place, count)
+
+
+def moments_of(place: Floats, records: npt.NDArray[np.int64]) -> tuple[float, float]:
+    """Mean and standard deviation of the places that are known, so many records at each; NaN where none is."""
+    known = ~np.isnan(place)
+    records, place = records[known], place[known]
+    if not records.sum():
+        return float("nan"), float("nan")
+    mean = np.average(place, weights=records)
+    return float(mean), float(np.sqrt(np.average((place - mean) ** 2, weights=records)))
 
 
 @dataclass(frozen=True)
@@ -88,31 +93,51 @@ def correlations(before: Sequence[Placed], after: Sequence[Placed]) -> Correlati
 
 def correlation_table(columns: Sequence[Placed]) -> Floats:
     """Pearson's correlation of every two columns over the records where both are known."""
-    m = len(columns)
-    standard = [_standardised(column) for column in columns]
-    # of the records where both are known: how many, and the sums of x, x^2 and x y
-    count, total, squares, products = np.zeros((4, m, m))
-    for start in range(0, len(columns[0].index) if m else 0, _BLOCK):
-        z = np.array([place[c.index[start : start + _BLOCK]] for place, c in zip(standard, columns, strict=True)])
-        known = ~np.isnan(z)
-        z[~known] = 0.0
-        there = known.astype(np.float64)
-        count += there @ there.T
-        total += z @ there.T
-        squares += (z * z) @ there.T
-        products += z @ z.T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        covariance = products - total * total.T / count
-        variance = squares - total**2 / count
-        variance[variance <= 1e-12 * squares] = np.nan  # rounding of a column that is constant here
-        table: Floats = covariance / np.sqrt(variance * variance.T)
-    return np.clip(table, -1.0, 1.0)
+    standard = [standardised(column.place, *column.moments()) for column in columns]
+    sums = Products.of(np.zeros((len(columns), 0)))
+    for start in range(0, len(columns[0].index) if columns else 0, _BLOCK):
+        block = [place[c.index[start : start + _BLOCK]] for place, c in zip(standard, columns, strict=True)]
+        sums = sums.plus(Products.of(np.array(block)))
+    return sums.correlations()
 
 
-def _standardised(column: Placed) -> Floats:
+def standardised(place: Floats, mean: float, deviation: float) -> Floats:
     """Places around 0 and of the order of 1, so that sums of squares stay exact enough."""
-    mean, deviation = column.moments()
-    return (column.place - mean) / (deviation or 1.0)
+    return (place - mean) / (deviation or 1.0)
+
+
+@dataclass(frozen=True)
+class Products:
+    """Of every two standardised columns, over the records where both are known; those of more records add up."""
+
+    count: Floats
+    total: Floats  # of x
+    squares: Floats  # of x^2
+    products: Floats  # of x y
+
+    @classmethod
+    def of(cls, z: Floats) -> Products:
+        """A row an attribute, NaN where it is not known."""
+        known = ~np.isnan(z)
+        z = np.where(known, z, 0.0)
+        there = known.astype(np.float64)
+        return cls(there @ there.T, z @ there.T, (z * z) @ there.T, z @ z.T)
+
+    def plus(self, other: Products) -> Products:
+        return Products(
+            self.count + other.count,
+            self.total + other.total,
+            self.squares + other.squares,
+            self.products + other.products,
+        )
+
+    def correlations(self) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            covariance = self.products - self.total * self.total.T / self.count
+            variance = self.squares - self.total**2 / self.count
+            variance[variance <= 1e-12 * self.squares] = np.nan  # rounding of a column that is constant here
+            table: Floats = covariance / np.sqrt(variance * variance.T)
+        return np.clip(table, -1.0, 1.0)
 
 
 def agreement(before: Floats, after: Floats) -> float | None:

@@ -40,10 +40,14 @@ def marginals_2way(pair: Pair) -> float:
 def total_variation(before: Codes, after: Codes) -> float:
     """Between the shares of the codes in both columns."""
     found, place = np.unique(np.concatenate([before, after]), return_inverse=True)
-    shares = (
-        np.bincount(part, minlength=len(found)) / len(part) for part in (place[: len(before)], place[len(before) :])
+    return variation_of(
+        np.bincount(place[: len(before)], minlength=len(found)), np.bincount(place[len(before) :], minlength=len(found))
     )
-    return float(np.abs(np.subtract(*shares)).sum() / 2)
+
+
+def variation_of(before: Codes, after: Codes) -> float:
+    """The same from how many records each cell of both tables counts."""
+    return float(np.abs(before / before.sum() - after / after.sum()).sum() / 2)
 
 
 def _crossed(one: tuple[Codes, Codes], other: tuple[Codes, Codes]) -> float:
@@ -59,17 +63,24 @@ def _binned(pair: Pair) -> list[tuple[Codes, Codes]]:
 
 
 def _both(before: Column, after: Column, kind: Kind) -> tuple[Codes, Codes]:
-    edges = None if kind is Kind.NOMINAL else _edges(before[~np.isnan(before)])
-    return _bins(before, edges), _bins(after, edges)
+    known = before[~np.isnan(before)]
+    edges = None if kind is Kind.NOMINAL else edges_of(*np.unique(known, return_counts=True))
+    return bins_of(before, edges), bins_of(after, edges)
 
 
-def _edges(known: Column) -> Column:
+def edges_of(values: Column, records: Codes) -> Column:
     """Where bins begin, the first excepted: at each of a few values, otherwise at the deciles."""
-    values = np.unique(known)
-    return values if len(values) <= _BINS else np.unique(np.quantile(known, np.arange(1, _BINS) / _BINS))
+    if len(values) <= _BINS:
+        return values
+    last = np.cumsum(records) - 1  # value -> the place of its last record, in order
+    place = last[-1] * (np.arange(1, _BINS) / _BINS)
+    below, above = (values[np.searchsorted(last, end(place))] for end in (np.floor, np.ceil))
+    step, share = above - below, place - np.floor(place)
+    nearest = np.where(share < 0.5, below + step * share, above - step * (1 - share))  # as np.quantile rounds
+    return np.unique(nearest)
 
 
-def _bins(values: Column, edges: Column | None) -> Codes:
+def bins_of(values: Column, edges: Column | None) -> Codes:
     """Missing is 0, the others count from 1; nominal values by their codes."""
     bins = values if edges is None else np.searchsorted(edges, values, "right")
     return np.where(np.isnan(values), 0, bins + 1).astype(np.int64)

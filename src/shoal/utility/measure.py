@@ -7,7 +7,7 @@ then only the measures that need no pairing are given, and the one left out is n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -21,7 +21,7 @@ from shoal.data.schema import Kind, Schema
 from shoal.errors import InputError, did_you_mean
 from shoal.privacy.model import EquivalenceClasses
 from shoal.sheet import Sheet, for_notebook, for_terminal
-from shoal.utility.correlations import Correlations, Placed, correlations, place_masked, place_original
+from shoal.utility.correlations import Correlations, correlations, place_masked, place_original
 from shoal.utility.discernibility import average_class_size, discernibility
 from shoal.utility.information_loss import attribute_loss, information_loss
 
@@ -118,9 +118,11 @@ def assess_utility(
         attribute_loss={} if unpaired else {q: attribute_loss(microdata[q], cells[q]) for q in quasi},
         discernibility=discernibility(sizes, suppressed),
         average_class_size=average_class_size(sizes, suppressed),
-        mean_shift={name: _mean_shift(microdata[name], before[name], after[name]) for name in quasi},
+        mean_shift={
+            name: mean_shift(microdata[name], before[name].moments()[0], after[name].moments()[0]) for name in quasi
+        },
         correlations=tables,
-        left_out=_left_out(unpaired, tables),
+        left_out=left_out_of(unpaired, tables),
     )
 
 
@@ -128,35 +130,36 @@ def read_both(
     original: pl.DataFrame, masked: pl.DataFrame, schema: Schema
 ) -> tuple[Microdata, dict[str, MaskedColumn]]:
     """The original, encoded, and what the masked table shows of its quasi-identifiers."""
-    _check_columns(original, masked, schema)
+    check_columns(original.columns, masked.columns, schema)
+    for table, frame in {"original": original, "masked": masked}.items():
+        if frame.height == 0:
+            raise InputError(f"The {table} table has no records: there is nothing to measure.")
     microdata = Microdata(original, schema)
     quasi = schema.quasi_identifiers
     return microdata, {name: read_cells(masked[name], schema[name], microdata[name].values) for name in quasi}
 
 
-def _check_columns(original: pl.DataFrame, masked: pl.DataFrame, schema: Schema) -> None:
+def check_columns(original: Sequence[str], masked: Sequence[str], schema: Schema) -> None:
     if not schema.quasi_identifiers:
         raise InputError("No quasi-identifier is named: name the columns that were masked.")
-    for table, frame in {"original": original, "masked": masked}.items():
+    for table, columns in {"original": original, "masked": masked}.items():
         for name in schema.quasi_identifiers:
-            if name not in frame.columns:
-                hint = did_you_mean(name, frame.columns)
+            if name not in columns:
+                hint = did_you_mean(name, columns)
                 raise InputError(f"The {table} table has no column {name!r}, named as quasi-identifier.{hint}")
-        if frame.height == 0:
-            raise InputError(f"The {table} table has no records: there is nothing to measure.")
 
 
-def _mean_shift(coded: Coded, before: Placed, after: Placed) -> float | None:
+def mean_shift(coded: Coded, before: float, after: float) -> float | None:
     """How far the mean of the midpoints lies from the mean, in sigmas; categories without order have none."""
     if coded.is_nominal:
         return None
-    shift = abs(after.moments()[0] - before.moments()[0])
+    shift = abs(after - before)
     if np.isnan(shift):
         return None
     return float(shift / coded.sigma) if coded.sigma else 0.0
 
 
-def _left_out(unpaired: str, tables: Correlations) -> dict[str, str]:
+def left_out_of(unpaired: str, tables: Correlations) -> dict[str, str]:
     left_out = {"information_loss": unpaired} if unpaired else {}
     if tables.agreement is None:
         left_out["correlation_agreement"] = "it needs at least three attributes that vary in both tables"

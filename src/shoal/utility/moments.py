@@ -7,6 +7,8 @@ correlations; an attribute that no longer varies has lost them: they count as 0.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
@@ -34,29 +36,19 @@ def sse(pair: Pair) -> float:
 @measure("utility", "worse")
 def mean_difference(pair: Pair) -> float:
     """How far the means of attributes moved on average, in standard deviations; 0 where all were kept."""
-    (mean, deviation), (masked_mean, _) = _moments(pair)
-    shift = np.abs(masked_mean - mean) / deviation
-    if np.isnan(shift).all():
-        raise InputError("No value is shown after masking: there are no means to compare.")
-    return float(np.nanmean(shift))
+    return means_moved(*_moments(pair))
 
 
 @measure("utility", "worse")
 def covariance_difference(pair: Pair) -> float:
     """How far variances and covariances of standardised attributes moved on average; 0 where all were kept."""
-    before, after = _correlations(pair)
-    (_, deviation), (_, masked_deviation) = _moments(pair)
-    ratio = np.nan_to_num(masked_deviation) / deviation
-    upper = np.triu_indices(len(before))
-    return float(np.abs(after * np.outer(ratio, ratio) - before)[upper].mean())
+    return covariances_moved(*_moments(pair))
 
 
 @measure("utility", "worse")
 def correlation_difference(pair: Pair) -> float:
     """How far the correlations of attributes moved on average; 0 where all were kept, at most 2."""
-    before, after = _several(pair)
-    upper = np.triu_indices(len(before), 1)
-    return float(np.abs(after - before)[upper].mean())
+    return correlations_moved(*_moments(pair))
 
 
 @measure("utility", "worse")
@@ -65,47 +57,84 @@ def principal_components(pair: Pair) -> float:
 
     The mean over the first 1, 2, ... components; both are asked how much of the original's variance they explain.
     """
-    before, after = _several(pair)
-    ours, theirs = (_components(table) for table in (before, after))
-    explained, still = (np.cumsum(np.sum(c * (before @ c), axis=0))[:-1] for c in (ours, theirs))
-    return float(np.maximum(0.0, 1.0 - still / explained).mean())
+    return components_missed(*_moments(pair))
 
 
 @measure("utility", "worse")
 def regression_coefficients(pair: Pair) -> float:
     """How far standardised coefficients moved on average, each attribute regressed on all others; 0 if all kept."""
-    before, after = _several(pair)
-    return float(np.mean([np.abs(_regress(after, j) - _regress(before, j)).mean() for j in range(len(before))]))
+    return coefficients_moved(*_moments(pair))
 
 
 # ---- moments of what is known
 
 
-def _placed(pair: Pair, table: Matrix) -> list[Placed]:
+@dataclass(frozen=True)
+class Moments:
+    """Of the attributes of one table whose values stand in an order and vary in the original."""
+
+    mean: npt.NDArray[np.float64]
+    deviation: npt.NDArray[np.float64]
+    correlation: Matrix  # 0 where an attribute does not vary, its diagonal too
+
+
+def _moments(pair: Pair) -> tuple[Moments, Moments]:
+    """Of the original and of the masked table."""
+    pair = pair.ordered
+    return _of(pair, pair.original), _of(pair, pair.masked)
+
+
+def _of(pair: Pair, table: Matrix) -> Moments:
     index = np.arange(len(table), dtype=np.int32)
-    return [Placed(a.name, index, column) for a, column in zip(pair.attributes, table.T, strict=True)]
+    placed = [Placed(a.name, index, column) for a, column in zip(pair.attributes, table.T, strict=True)]
+    mean, deviation = np.array([column.moments() for column in placed]).T
+    return Moments(mean, deviation, np.nan_to_num(correlation_table(placed)))
 
 
-def _moments(pair: Pair) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """(means, deviations) of the original and of the masked table."""
-    pair = pair.ordered
-    before, after = (
-        np.array([column.moments() for column in _placed(pair, table)]).T for table in (pair.original, pair.masked)
-    )
-    return before, after
+def means_moved(before: Moments, after: Moments) -> float:
+    shift = np.abs(after.mean - before.mean) / before.deviation
+    if np.isnan(shift).all():
+        raise InputError("No value is shown after masking: there are no means to compare.")
+    return float(np.nanmean(shift))
 
 
-def _correlations(pair: Pair) -> tuple[Matrix, Matrix]:
-    """Of both tables; 0 where an attribute does not vary, its diagonal too."""
-    pair = pair.ordered
-    before, after = (np.nan_to_num(correlation_table(_placed(pair, table))) for table in (pair.original, pair.masked))
-    return before, after
+def covariances_moved(before: Moments, after: Moments) -> float:
+    ratio = np.nan_to_num(after.deviation) / before.deviation
+    upper = np.triu_indices(len(before.mean))
+    return float(np.abs(after.correlation * np.outer(ratio, ratio) - before.correlation)[upper].mean())
 
 
-def _several(pair: Pair) -> tuple[Matrix, Matrix]:
-    if len(pair.ordered.attributes) < 2:
+def correlations_moved(before: Moments, after: Moments) -> float:
+    _need_several(before)
+    upper = np.triu_indices(len(before.mean), 1)
+    return float(np.abs(after.correlation - before.correlation)[upper].mean())
+
+
+def components_missed(before: Moments, after: Moments) -> float:
+    _need_several(before)
+    ours, theirs = (_components(table.correlation) for table in (before, after))
+    explained, still = (np.cumsum(np.sum(c * (before.correlation @ c), axis=0))[:-1] for c in (ours, theirs))
+    return float(np.maximum(0.0, 1.0 - still / explained).mean())
+
+
+def coefficients_moved(before: Moments, after: Moments) -> float:
+    _need_several(before)
+    moved = (_regress(after.correlation, j) - _regress(before.correlation, j) for j in range(len(before.mean)))
+    return float(np.mean([np.abs(each).mean() for each in moved]))
+
+
+OF_MOMENTS = {
+    "mean_difference": means_moved,
+    "covariance_difference": covariances_moved,
+    "correlation_difference": correlations_moved,
+    "principal_components": components_missed,
+    "regression_coefficients": coefficients_moved,
+}
+
+
+def _need_several(table: Moments) -> None:
+    if len(table.mean) < 2:
         raise InputError("Only one attribute is in an order and varies: there are no relations between attributes.")
-    return _correlations(pair)
 
 
 def _components(correlation: Matrix) -> Matrix:
