@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
 from shoal import KAnonymity, Policy, TCloseness, anonymize
@@ -49,6 +50,13 @@ def test_nothing_is_wrong_with_the_report(inspect_page: Callable[..., Inspected]
     found = inspect_page(report, **LOOKS[look])
     assert found.problems == ()
     assert found.pictures >= 2 * 20  # figures and the drawings in them
+
+
+def test_whoever_cannot_see_it_finds_the_way(browser: Browser, report: Path) -> None:
+    page = browser.new_page()
+    page.goto(report.as_uri())
+    assert Axe().run(page).generate_snapshot() == ""
+    page.close()
 
 
 def test_paper_is_white_whatever_the_screen_and_no_figure_is_cut(browser: Browser, report: Path) -> None:

@@ -60,6 +60,16 @@ def test_rare_categories_share_one_bar() -> None:
     assert (np.diff(found.before[:-1]) <= 0).all()
 
 
+def test_many_categories_of_a_hierarchy_are_shown_by_their_finest_level_of_few_nodes() -> None:
+    rows = tuple((f"c{i:02}", f"of {i // 4}", f"half {i // 20}", "*") for i in range(40))
+    coded, column = column_of([f"c{i:02}" for i in drawn(40)], "nominal", hierarchy=rows)
+    found = distribution(coded, column)
+    assert isinstance(found, Bars)
+    assert found.labels == tuple(f"of {i}" for i in range(10))
+    assert found.before == pytest.approx(coded.counts.reshape(10, 4).sum(axis=1) / N)
+    assert found.after.sum() == pytest.approx(1)
+
+
 def test_intervals_of_whole_numbers_count_evenly_for_each_number() -> None:
     coded, column = column_of(drawn(36))
     found = distribution(coded, column)

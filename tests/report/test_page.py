@@ -220,7 +220,7 @@ def test_a_recoding_names_its_levels_in_words() -> None:
         suppression=0.1,
     )
     (said,) = row(render(anonymize(discharges(400, seed=2), policy)), "age_yrs")
-    assert said.startswith("Recoded to bands of 10, 13 values; ")
+    assert said.startswith("Recoded: bands of 10, 13 values; ")
 
 
 def test_limits_are_those_of_the_models_used(release: Release, page: str) -> None:

@@ -82,6 +82,16 @@ def test_the_pairs_that_depend_most_come_first() -> None:
     assert found[1].names == ("a", "c")
 
 
+def test_categories_of_a_hierarchy_are_cut_in_its_order() -> None:
+    rows = tuple((f"c{i:02}", f"of {i // 4}", "*") for i in range(20))
+    table = pl.DataFrame({"a": [f"c{i % 20:02}" for i in range(N)], "b": range(N)})
+    attributes = {"a": {"hierarchy": rows}}
+    policy = Policy(quasi_identifiers=["a", "b"], models=[KAnonymity(4)], attributes=attributes)
+    (found,) = tables(anonymize(table, policy, seed=1))
+    assert found.rows == tuple(f"c{i:02} to c{i + 3:02}" for i in range(0, 20, 4))
+    assert found.before.sum(axis=1) == pytest.approx(0.2)
+
+
 def test_one_attribute_has_no_table_and_a_constant_none_that_fails() -> None:
     assert tables(made(a=[1, 2] * 20)) == []
     (found,) = tables(made(a=[1, 2] * 20, same=["x"] * 40))

@@ -1,8 +1,9 @@
 """Where the records of an attribute lie, before and after masking, in a few numbers however large the table.
 
 A released cell says no more than the values it admits, so its records are spread evenly over them: over the
-stretch of an interval, over the categories of a set. Few values and categories become bars, the frequent ones
-by themselves and the rest as one; many numbers, days or ranks become the bins of a histogram.
+stretch of an interval, over the categories of a set. Few values and categories become bars; of many categories the
+nodes of a hierarchy, or the frequent ones by themselves and the rest as one; many numbers, days or ranks become the
+bins of a histogram.
 """
 
 from __future__ import annotations
@@ -134,18 +135,30 @@ def _bars(coded: Coded, column: MaskedColumn) -> Bars:
     spread = _spread(coded, column)
     before = np.append(coded.counts, len(coded.codes) - coded.counts.sum()).astype(np.float64)
     after = np.append(_by_value(coded, spread), spread.missing)
+    labels, parts = _level(coded) or _most_frequent(coded)
+    if before[-1] or after[-1]:
+        labels, parts = [*labels, "(missing)"], [*parts, np.array([-1])]
+    return Bars(tuple(labels), *(_shares(np.array([mass[p].sum() for p in parts])) for mass in (before, after)))
+
+
+def _level(coded: Coded) -> tuple[list[str], list[npt.NDArray[np.int64]]] | None:
+    """The nodes of the finest level of the hierarchy that has few enough, each with its leaves; values if none has."""
+    tree = coded.attribute.hierarchy
+    if tree is None or len(tree.leaf_values) != len(coded.values):
+        return None
+    for level in range(tree.levels - 1):
+        if len(labels := tree.labels(level)) <= BARS:
+            return labels.to_list(), np.split(np.arange(len(coded.values)), tree.starts(level)[1:-1])
+    return None
+
+
+def _most_frequent(coded: Coded) -> tuple[list[str], list[npt.NDArray[np.int64]]]:
     shown = np.arange(len(coded.values))
     if len(shown) > BARS:
-        shown = np.argsort(-before[:-1], kind="stable")[:BARS]
+        shown = np.argsort(-coded.counts, kind="stable")[:BARS]
     rest = np.setdiff1d(np.arange(len(coded.values)), shown)
-    labels = coded.values.gather(shown).cast(pl.String).to_list()
-    bars = [shown]
-    if len(rest):
-        labels, bars = [*labels, f"{len(rest):,} others"], [*bars, rest]
-    if before[-1] or after[-1]:
-        labels, bars = [*labels, "(missing)"], [*bars, np.array([-1])]
-    parts = [np.array([i]) for i in bars[0]] + bars[1:]
-    return Bars(tuple(labels), *(_shares(np.array([mass[p].sum() for p in parts])) for mass in (before, after)))
+    labels, parts = coded.values.gather(shown).cast(pl.String).to_list(), [np.array([i]) for i in shown]
+    return ([*labels, f"{len(rest):,} others"], [*parts, rest]) if len(rest) else (labels, parts)
 
 
 def _by_value(coded: Coded, spread: _Spread) -> Floats:

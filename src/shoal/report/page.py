@@ -112,7 +112,8 @@ def _tiles(release: Release, findings: Findings) -> str:
 
 def _tile(name: str, before: str, after: str, why: str) -> str:
     was = f"<s>{text(before)}</s> " if before else ""
-    return f'<div class="tile"><h3>{name}</h3><p class="value">{was}{text(after)}</p><p>{text(why)}</p></div>'
+    value = f'<p class="value">{was}{text(after)}</p>'
+    return f'<div class="tile"><p class="name">{name}</p>{value}<p>{text(why)}</p></div>'
 
 
 # ---- what was promised
@@ -159,5 +160,5 @@ def _again(release: Release) -> str:
     return (
         "<h2>How to reproduce it</h2><p>Save the policy as <code>shoal.toml</code> and run <code>shoal "
         "anonymize IN -o OUT --policy shoal.toml</code>. Anyone can check what was released: <code>shoal check "
-        f"OUT --policy shoal.toml</code>.{cut}</p><pre>{lines}</pre>"
+        f'OUT --policy shoal.toml</code>.{cut}</p><pre tabindex="0">{lines}</pre>'
     )

@@ -41,7 +41,7 @@ def explained(header: Row, rows: Iterable[Row]) -> str:
     css = {BEFORE: "key", AFTER: "key after"}
     head = "".join(
         f'<th class="num"><span class="{css[name]}">{name}</span></th>' if name in css else f"<th>{name}</th>"
-        for name in header
+        for name in header[1:]
     )
     body = "".join(
         f"<tr><td>{text(name)}</td>"
@@ -52,7 +52,7 @@ def explained(header: Row, rows: Iterable[Row]) -> str:
         + f'<td class="why">{text(why, 500)}</td></tr>'
         for name, *numbers, why in rows
     )
-    return f'<div class="card"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    return f'<div class="card"><table><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def counted(count: int, noun: str) -> str:

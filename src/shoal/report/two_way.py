@@ -1,9 +1,9 @@
 """Two-way tables: how many records have what in two attributes at once, before and after masking.
 
-Each attribute is counted in a few bands: numbers, dates and ordered categories in runs that hold about equal shares of
-the original, other categories by themselves as long as they are frequent. A released cell counts evenly for all
-original values that it admits. The pairs whose attributes depend most on each other (Cramér's V of the original) say
-most: theirs is what an analyst would look for.
+Each attribute is counted in a few bands: numbers, dates, ordered categories and those of a hierarchy, in its order, in
+runs that hold about equal shares of the original, other categories by themselves as long as they are frequent. A
+released cell counts evenly for all original values that it admits. The pairs whose attributes depend most on each other
+(Cramér's V of the original) say most: theirs is what an analyst would look for.
 """
 
 from __future__ import annotations
@@ -76,7 +76,8 @@ class _Banded:
 
     @classmethod
     def of(cls, coded: Coded) -> _Banded:
-        of_code, labels = (_frequent if coded.is_nominal else _runs)(coded)
+        unordered = coded.is_nominal and coded.attribute.hierarchy is None
+        of_code, labels = (_frequent if unordered else _runs)(coded)
         missing = len(labels)
         of_record = np.append(of_code, missing)[coded.codes]  # the code of missing, -1, points to the last
         return cls((*labels, "(missing)"), of_code, of_record)
@@ -100,7 +101,7 @@ def _runs(coded: Coded) -> tuple[Ints, tuple[str, ...]]:
     if len(coded.values) <= BANDS + 1:
         band = np.arange(len(coded.values))
     else:
-        middle = (np.cumsum(coded.counts) - coded.counts / 2) / coded.counts.sum()
+        middle = (np.cumsum(coded.counts) - coded.counts / 2) / max(int(coded.counts.sum()), 1)
         _, band = np.unique(np.minimum(middle * BANDS, BANDS - 1).astype(np.int64), return_inverse=True)
     starts = np.flatnonzero(np.diff(band, prepend=-1))
     ends = np.append(starts[1:], len(band))[: len(starts)] - 1

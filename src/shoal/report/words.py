@@ -144,7 +144,7 @@ def shown(column: MaskedColumn, precision: Precision, level: int | None) -> str:
     """What the cells of an attribute hold, and the most frequent of those that hold something."""
     kind, hierarchy = column.attribute.kind, column.attribute.hierarchy
     if level is not None and hierarchy is not None:
-        how = f"Recoded to {hierarchy.describe(level)}"
+        how = f"Recoded: {hierarchy.describe(level)}"
     elif precision.exact == 1:
         how = "Single values"
     elif kind is Kind.NOMINAL:
