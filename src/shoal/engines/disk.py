@@ -164,7 +164,7 @@ class DiskTable:
 
 def _of_files(disk: Disk, files: tuple[Path, ...], schema: pl.Schema, kind: str) -> DiskTable:
     def read_csv(path: Path) -> pl.DataFrame:
-        return pl.read_csv(path, schema=schema, null_values="")
+        return pl.read_csv(path, schema=schema, has_header=False, skip_rows=1)  # Polars leaves doubled quotes in names
 
     read = pl.read_parquet if kind == "parquet" else read_csv
     return DiskTable(disk, schema, lambda: side_by_side(read, files), files)

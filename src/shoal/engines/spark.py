@@ -38,7 +38,7 @@ T = TypeVar("T")
 Arrow = Iterator["pa.RecordBatch"]
 
 ARROW_BATCH = 1 << 17  # records that pass between Spark and a task at once: what Java holds besides its own
-MERGERS = 8  # tasks that merge the others' results, before the driver merges theirs
+MERGERS = 8  # tasks at most that merge the others' results, before the driver merges theirs
 PLACE = 33  # bits of a record's place in its partition
 
 FOR_OUR_SESSIONS = {
@@ -334,7 +334,15 @@ def sentences(what: str) -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         if told := re.search(r"shoal-error\(([\w+/=]+)\)", str(error)):
             raise pickle.loads(base64.b64decode(told[1])) from None
+        if _of_files(error):
+            raise InputError(f"{what}: {_short(error)}") from None
         raise RuntimeError(f"{what}: {_short(error)}") from error
+
+
+def _of_files(error: Exception) -> bool:
+    """Raised by a file system itself."""
+    java = getattr(error, "java_exception", None)
+    return java is not None and java.getClass().getName().startswith(("java.io.", "org.apache.hadoop."))
 
 
 def _short(error: Exception) -> str:
@@ -380,8 +388,9 @@ class SparkTable:
 
     def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
         results = self._in_tasks(lambda batches: to_results(merged(map(work, batches), merge)), "result binary")
+        mergers = min(MERGERS, self.spark.session.sparkContext.defaultParallelism)
         few = mapped(
-            results.repartition(MERGERS), lambda arrow: to_results(merged(results_of(arrow), merge)), "result binary"
+            results.repartition(mergers), lambda arrow: to_results(merged(results_of(arrow), merge)), "result binary"
         )
         with sentences("The table cannot be read by Spark"):
             found = few.toArrow().to_batches()
@@ -443,8 +452,8 @@ class SparkTable:
 
         files = self.spark.session.read.format("binaryFile").option("pathGlobFilter", "part-*").load(self.folder)
         with sentences(f"The files in {self.folder!r} cannot be read"):
-            found = files.select("path", functions.sha2("content", 256).alias("digest")).orderBy("path").toArrow()
-        return {row["path"].rpartition("/")[2]: row["digest"] for row in found.to_pylist()}
+            found = files.select("path", functions.sha2("content", 256).alias("digest")).toArrow()
+        return dict(sorted((row["path"].rpartition("/")[2], row["digest"]) for row in found.to_pylist()))
 
     def native(self) -> DataFrame:
         if self.persisted is not None:
@@ -532,10 +541,10 @@ class SparkParts:
 
         asked = column("part").isin(np.flatnonzero(heads).tolist())
         with sentences("The parts cannot be read by Spark"):
-            found = mapped(self.blocks.where(asked), run, BLOCKS).orderBy("part").toArrow()
+            found = pl.DataFrame(mapped(self.blocks.where(asked), run, BLOCKS).toArrow()).sort("part")
         keeps = np.where(self.held > heads, np.arange(len(heads)), 0)
         keeper = np.append(0, np.maximum.accumulate(keeps)[:-1])  # the last part before that keeps some
-        taken = unpacked(found.column("packed").to_pylist())
+        taken = unpacked(found["packed"].to_list())
         return replace(self, heads=Heads(taken.with_columns(pl.Series("@to", keeper[taken["@from"].to_numpy()]))))
 
     def map(self, work: Callable[[pl.DataFrame, int], pl.DataFrame], schema: pl.Schema) -> SparkTable:
