@@ -5,8 +5,9 @@ records, is no more optimistic than the measure of the whole table:
 
 - whose nearest masked record is their own among all stays so among fewer: correct links are more;
 - in the ranks of one of P parts a distance is P times shorter, while the nearest of so many fewer candidates is at most
-  P^(1/m) times as far, m attributes: linkage and permutation distances are less;
-- intervals of a share of the ranks hold the same values up to chance: in parts they are those of a large sample.
+  P^(1/m) times as far, m attributes: linkage and permutation distances are less.
+
+Intervals of a share of the ranks are coarser among fewer records, and may disclose less there: they are refused.
 
 What is released is shuffled, and nobody can pair it again. So each part tells, beside the risk, a sum of hashes of what
 it shows; what stands there in the end must have the same sum over all parts, or it is not what was measured.
@@ -39,7 +40,6 @@ IN_PARTS = (
     "correct_links",
     "correct_links_mahalanobis",
     "correct_links_rank",
-    "interval_disclosure",
 )
 
 _ROUND = 1 << 64
