@@ -390,12 +390,22 @@ def assemble(original: Microdata, masked: Masked) -> pl.DataFrame:
         return pl.DataFrame(list(pool.map(column, shown)))
 
 
-def check(frame: Any, policy: Policy, *, original: Any = None, paired: bool = False) -> tuple[Verdict, ...]:
+def check(
+    frame: Any, policy: Policy, *, original: Any = None, paired: bool = False, engine: str | None = None
+) -> tuple[Verdict, ...]:
     """Judges a table, released by whomever, against a policy's models; a measured risk needs the original beside it.
 
     `paired` says that row i of both is the same person: a release is shuffled unless told otherwise.
     """
     from shoal.data.frames import to_polars
+    from shoal.parted.opening import engine_of, open_table
+
+    if (chosen := engine_of(frame, engine)) != "memory":
+        from shoal.parted.check import check as check_parts
+
+        if original is not None:
+            raise InputError(f"The engine {chosen!r} judges a release by itself: leave the original out.")
+        return check_parts(open_table(frame, chosen, text=policy.quasi_identifiers), policy).verdicts
 
     table, _ = to_polars(frame)
     schema = shown_alike(policy.schema(table, released=True), policy.show)

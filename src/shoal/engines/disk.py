@@ -36,6 +36,7 @@ class Disk(AbstractContextManager["Disk"]):
 
     def __init__(self, scratch: str | Path | None = None) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="shoal-", dir=scratch, ignore_cleanup_errors=True)
+        self.shown_as: Callable[[list[Path]], Any] = pl.scan_parquet  # how files are handed out
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -51,7 +52,8 @@ class Disk(AbstractContextManager["Disk"]):
         return DiskTable(self, source.collect_schema(), partial(_read, source))
 
     def relation(self, relation: Any) -> DiskTable:
-        """Of DuckDB."""
+        """Of DuckDB; what comes of it is one, too, on the same connection."""
+        self.shown_as = partial(_relation_of, relation)
         schema = pl.DataFrame(relation.limit(0).to_arrow_table()).schema
         return DiskTable(self, schema, partial(_read_relation, relation))
 
@@ -63,6 +65,11 @@ def _read(source: pl.LazyFrame) -> Iterator[pl.DataFrame]:
 def _read_relation(relation: Any) -> Iterator[pl.DataFrame]:
     for batch in relation.to_arrow_reader(BATCH):
         yield pl.DataFrame(batch)
+
+
+def _relation_of(relation: Any, files: list[Path]) -> Any:
+    listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
+    return relation.query("shoal", f"SELECT * FROM read_parquet([{listed}])")
 
 
 @dataclass(frozen=True)
@@ -157,9 +164,9 @@ class DiskTable:
 
         return dict(zip((path.name for path in self.files), side_by_side(digest, self.files), strict=True))
 
-    def native(self) -> pl.LazyFrame:
-        assert self.files, "only what has been kept can be scanned"
-        return pl.scan_parquet(list(self.files))
+    def native(self) -> Any:
+        assert self.files, "only what has been kept can be handed out"
+        return self.disk.shown_as(list(self.files))
 
 
 def _of_files(disk: Disk, files: tuple[Path, ...], schema: pl.Schema, kind: str) -> DiskTable:

@@ -1,0 +1,97 @@
+"""Frames, files and folders of every kind open on their engine, and what comes out is of the same kind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+
+import shoal
+from shoal.data.sample import discharges
+from shoal.parted.opening import engine_of, open_table, scan
+from shoal.parted.release import PartedRelease
+
+POLICY = shoal.Policy(quasi_identifiers=["age_yrs", "sex"], confidential=["charge"])
+TABLE = discharges(400, seed=1)
+
+
+def holds(frame: object, engine: str | None = "disk") -> None:
+    assert [verdict.holds for verdict in shoal.check(frame, POLICY, engine=engine)] == [True]
+
+
+def test_a_lazy_frame_gives_a_lazy_frame() -> None:
+    release = shoal.anonymize(TABLE.lazy(), POLICY, engine="disk")
+    assert isinstance(release, PartedRelease)
+    assert isinstance(release.frame, pl.LazyFrame)
+    assert release.frame.collect().height == 400
+    holds(release.frame)
+
+
+def test_a_duckdb_relation_gives_one_on_the_same_connection() -> None:
+    with duckdb.connect() as connection:
+        connection.register("discharges", TABLE.to_arrow())
+        release = shoal.anonymize(connection.table("discharges"), POLICY, engine="disk")
+        assert isinstance(release.frame, duckdb.DuckDBPyRelation)
+        assert release.frame.aggregate("count(*)").fetchall() == [(400,)]
+        holds(release.frame)
+
+
+def test_a_pandas_frame_and_a_folder_go_to_disk(tmp_path: Path) -> None:
+    holds(shoal.anonymize(TABLE.to_pandas(), POLICY, engine="disk").frame)
+    (tmp_path / "year=2020").mkdir()
+    TABLE.write_parquet(tmp_path / "year=2020" / "a.parquet")
+    TABLE.write_parquet(tmp_path / "b.parquet")
+    (tmp_path / "_SUCCESS").touch()
+    release = shoal.anonymize(str(tmp_path), POLICY)
+    assert release.records == 800
+
+
+def test_a_folder_of_text_is_judged_as_it_stands(tmp_path: Path) -> None:
+    shoal.anonymize(TABLE, POLICY, engine="disk").write(tmp_path / "r", "csv")
+    assert {path.suffix for path in (tmp_path / "r").glob("part*")} == {".csv"}
+    holds(tmp_path / "r", None)
+
+
+def test_engines_are_known_by_name() -> None:
+    with pytest.raises(shoal.InputError, match="no engine 'dsik'.* 'disk'"):
+        engine_of(TABLE, "dsik")
+    with pytest.raises(shoal.InputError, match="no engine 'x'. Known are memory, disk, spark"):
+        engine_of(TABLE, "x")
+    assert engine_of(TABLE) == "memory"
+
+
+def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
+    with pytest.raises(shoal.InputError, match="holds no Parquet, CSV or Arrow files"):
+        scan(tmp_path)
+    with pytest.raises(shoal.InputError, match="is no Parquet, CSV or Arrow file"):
+        scan(tmp_path / "x.xlsx")
+    with pytest.raises(shoal.InputError, match="There is no file"):
+        scan(tmp_path / "x.parquet")
+    (tmp_path / "x.parquet").write_text("no")
+    with pytest.raises(shoal.InputError, match="cannot be read as parquet"):
+        scan(tmp_path / "x.parquet")
+    (tmp_path / "y.csv").write_text("a\n1\n")
+    with pytest.raises(shoal.InputError, match="files of several kinds"):
+        scan(tmp_path)
+    with pytest.raises(shoal.InputError, match="Spark reads its own frames"):
+        open_table(TABLE, "spark")
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"),
+    [
+        ({"method": shoal.CutPoints()}, "cannot do the method 'cut-points'"),
+        ({"models": [shoal.KMap(5, fraction=0.1)]}, "cannot do the model 'k-map'"),
+    ],
+    ids=str,
+)
+def test_what_an_engine_cannot_do_is_refused_by_name(choice: dict[str, object], words: str) -> None:
+    with pytest.raises(shoal.InputError, match=words):
+        shoal.anonymize(TABLE, POLICY.model_copy(update=choice), engine="disk")
+
+
+def test_what_needs_the_whole_table_is_refused() -> None:
+    with pytest.raises(shoal.InputError, match="leave the original out"):
+        shoal.check(TABLE, POLICY, original=TABLE, engine="disk")
