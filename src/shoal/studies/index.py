@@ -42,7 +42,7 @@ def _tiles(tour: Tour) -> str:
     repeated, items = tour.items
     tiles = (
         ("Statements compared", agree + differ, "Sentences and numbers of the papers that can be held against a run."),
-        ("Agree", agree, "Within the tolerance that each study states."),
+        ("Agree", agree, "The same finding and, where the paper prints a number, near it."),
         ("Differ", differ, "Each with its reason: other data, a gap in the paper, or a slip in it."),
         (
             "Figures and tables made again",
@@ -54,8 +54,8 @@ def _tiles(tour: Tour) -> str:
 
 
 def _tile(name: str, value: int | str, words: str) -> str:
-    kind = name.split()[0].lower()
-    return f'<div class="tile {kind}"><h2>{name}</h2><p class="value">{value}</p><p>{words}</p></div>'
+    kind = "tile differing" if name == "Differ" else "tile"
+    return f'<div class="{kind}"><h2>{name}</h2><p class="value">{value}</p><p>{words}</p></div>'
 
 
 def _only_differences() -> str:
@@ -95,7 +95,8 @@ def _thumbnails(one: Found) -> Iterator[str]:
 
 def _table(one: Found) -> Iterator[str]:
     parts = one.results["parts"]
-    yield '<div class="card"><table class="items"><thead><tr><th>In the paper</th><th>The paper says</th>'
+    where = "In the paper" if one.study.paper.items else "In our study"
+    yield f'<div class="card"><table class="items"><thead><tr><th>{where}</th><th>The paper says</th>'
     yield "<th>Ours</th><th>Verdict</th></tr></thead>"
     shown: dict[str, list[str]] = {}  # items that one part makes again stand together
     for item in one.study.paper.items:
@@ -109,8 +110,8 @@ def _table(one: Found) -> Iterator[str]:
             yield from _rows(_head(one, item.part, ", ".join(names), " ".join(told)), one.statements(item.part))
         else:
             yield from _missing(item.name, item.shows, item.why_not)
-    if one.beyond:
-        words = "In the paper's text, and what we ask besides" if one.study.paper.items else "What the paper reasons"
+    if one.beyond and one.study.paper.items:
+        words = "In the paper's text, and what we ask besides"
         yield f'<tbody class="beyond"><tr class="group"><th colspan="4">{words}</th></tr></tbody>'
     for name in one.beyond:
         yield from _rows(_head(one, name, name, parts[name]["title"]), one.statements(name))

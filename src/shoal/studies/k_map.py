@@ -18,10 +18,8 @@ is measured a second time with one fixed recoding, that with which D1 suppresses
 from __future__ import annotations
 
 import json
-import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -39,6 +37,7 @@ from shoal.studies.k_map_examples import figures_1_and_2
 from shoal.studies.k_map_populations import PATIENTS, populations, sources
 from shoal.studies.result import Part, Statement, StudyResult, unwritable
 from shoal.studies.sampled_recoding import Outcome, Population
+from shoal.studies.workers import workers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -143,7 +142,7 @@ class Point:
     def measure(self) -> list[dict[str, Any]]:
         """One row for each k and criterion, with the best recoding of each sample and with the fixed one."""
         fixed = self.population.suppressing(HALF, LEVELS[0], FRACTIONS[0])
-        with ThreadPoolExecutor(os.cpu_count()) as pool:
+        with workers() as pool:
             drawn = list(pool.map(lambda draw: self._releases(draw, fixed), range(self.samples)))
         rows = []
         for k, asked in self.thresholds.items():

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from math import ceil
@@ -21,6 +20,7 @@ import polars as pl
 
 from shoal.data.purchases import purchases
 from shoal.errors import InputError
+from shoal.studies.workers import workers
 from shoal.transactions.balanced import balanced_clusters
 from shoal.transactions.balancing import balance
 from shoal.transactions.characteristics import Characteristics
@@ -154,7 +154,7 @@ def padded(histories: Histories, label: Labels, seed: int) -> Histories:
 
 
 def _side_by_side(work: Callable[[int], list[dict[str, Any]]], over: Sequence[int]) -> Iterator[list[dict[str, Any]]]:
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    with workers() as pool:
         yield from pool.map(work, over)
 
 

@@ -12,9 +12,8 @@ microaggregation with k = 5 has, as in the paper.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -40,6 +39,7 @@ from shoal.release import prepare
 from shoal.studies import figures
 from shoal.studies.figures import Panel, percent
 from shoal.studies.result import Part, Statement, StudyResult, check_folder
+from shoal.studies.workers import workers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -262,7 +262,7 @@ def measured(table: Table, runs: int, seed: int, output: Path, progress: Callabl
         return pl.DataFrame(rows)
 
     policy = _policy(table.frame)
-    with opened(output) as kept, _workers() as pool:
+    with opened(output) as kept, workers() as pool:
         trials = _trials(table.frame, runs, seed, kept, pool)
         curves = []
         for method, grid in GRIDS.items():
@@ -290,16 +290,6 @@ def measured(table: Table, runs: int, seed: int, output: Path, progress: Callabl
         [one.method for one in equal.outcomes if not one.meets(equal.question)],
         groups,
     )
-
-
-@contextmanager
-def _workers() -> Iterator[ThreadPoolExecutor]:
-    """A thread a core; where the study is interrupted, what has not begun never does."""
-    pool = ThreadPoolExecutor(os.cpu_count())
-    try:
-        yield pool
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 def _trials(frame: pl.DataFrame, runs: int, seed: int, kept: Cache, pool: ThreadPoolExecutor) -> Trials:
