@@ -118,7 +118,7 @@ def test_numbers_too_many_to_list_are_coded_part_by_part(monkeypatch: pytest.Mon
     monkeypatch.setattr("shoal.engines.whole.LISTED", 100)
     table = discharges(3000, seed=8)
     with Disk() as disk:
-        release, found = released(disk, table, policy())
+        release, _ = released(disk, table, policy())
         assert release.sizes.smallest >= 5
         whole = shoal.anonymize(table, policy())
         assert release.information_loss < 1.25 * whole.information_loss

@@ -55,9 +55,9 @@ def test_a_folder_of_text_is_judged_as_it_stands(tmp_path: Path) -> None:
 
 
 def test_engines_are_known_by_name() -> None:
-    with pytest.raises(shoal.InputError, match="no engine 'dsik'.* 'disk'"):
+    with pytest.raises(shoal.InputError, match=r"no engine 'dsik'.* 'disk'"):
         engine_of(TABLE, "dsik")
-    with pytest.raises(shoal.InputError, match="no engine 'x'. Known are memory, disk, spark"):
+    with pytest.raises(shoal.InputError, match=r"no engine 'x'\. Known are memory, disk, spark"):
         engine_of(TABLE, "x")
     assert engine_of(TABLE) == "memory"
 
