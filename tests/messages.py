@@ -64,10 +64,12 @@ def unhelpful(provoked: Mapping[str, str]) -> list[str]:
     return [f"{site}: {message}" for site, message in sorted(provoked.items()) if not helps(message)]
 
 
-_NAMED = re.compile(r"'|\d|--\w|/|\w\.\w|\b(table|column|file|policy|record|release|ledger|method|measure)", re.IGNORECASE)
-_WAY_OUT = re.compile(r": \S|[.?] [A-Z]|\bmust (be|have|name|hold)\b|;|\(--")
+# A name, a number, an option, a file; or at least what of it is meant. Then: after a colon or in a second sentence,
+# as what must or needs to be, or as the form that was expected.
+_NAMED = re.compile(r"'|\d|--\w|/|\w\.\w|\b(table|column|file|policy|record|release|ledger|method|measure|value)", re.I)
+_WAY_OUT = re.compile(r": \S|[.?] [A-Z]|\b(must|needs?|such as|one of)\b|;|\b[A-Z]+=[A-Z]+")
 
 
 def helps(message: str) -> bool:
-    """Does it name the thing, and a way out: after a colon, in a second sentence, or as what must be?"""
+    """Does it name the thing, and a way out?"""
     return bool("\n" not in message and _NAMED.search(message) and _WAY_OUT.search(message))

@@ -144,7 +144,7 @@ class Measure:
         except Exception as error:  # whatever one's own measure raises
             raise InputError(f"The measure {self.name!r} fails: {type(error).__name__}: {error}") from None
         if not np.isfinite(value):
-            raise InputError(f"The measure {self.name!r} has no finite value on these tables.")
+            raise InputError(f"The measure {self.name!r} has no finite value on these tables: take another.")
         return value
 
 

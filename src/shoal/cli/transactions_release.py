@@ -147,7 +147,9 @@ def _known_goods(k: int | None, m: int | None) -> tuple[int, int] | None:
     if k is None and m is None:
         return None
     if k is None or m is None:
-        raise InputError("k^m-anonymity needs --k, how many baskets, and --m, how many goods are known: give both.")
+        raise InputError(
+            "k^m-anonymity needs both --k, how many baskets, and --m, how many goods are known: give the other."
+        )
     return k, m
 
 

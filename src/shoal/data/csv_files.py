@@ -85,7 +85,7 @@ def read_delimited(
     frame = with_zeros_kept(frame, file, zero_led)
     frame = without_blank_lines(frame, file)
     if frame.is_empty():
-        raise InputError(f"{file.label} holds no records, only column names.")
+        raise InputError(f"{file.label} holds no records, only column names: give a table with records.")
     if needed is not None:  # of the others it does not matter what their texts are
         text = {*text, *(name for name in file.names if name not in needed)}
     return finite(with_types(frame, file, decimal, text), lambda row: f"line {line_of(file, row)}")
@@ -110,7 +110,7 @@ def utf8_source(path: Path, encoding: str | None) -> Path | bytes:
     with path.open("rb") as stream:
         head = stream.read(BLOCK) if content is None else content[:BLOCK]
     if not head:
-        raise InputError(f"{path} is empty.")
+        raise InputError(f"{path} is empty: give a line of column names and one for each record.")
     encoding = encoding or ("utf-16" if head.startswith(UTF16_MARKS) else "utf-8")
     old_mac = b"\r" in head and b"\n" not in head
     like_zlib = head.startswith(b"x^")  # a column x^2: Polars would take the file for a compressed one
@@ -128,7 +128,7 @@ def unpacked(path: Path) -> bytes:
     try:
         return gzip.decompress(path.read_bytes())
     except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} is not a whole gzip file ({error}).") from error
+        raise InputError(f"{path} is not a whole gzip file ({error}): fetch or pack it anew.") from error
 
 
 def is_utf8(encoding: str) -> bool:
@@ -161,7 +161,7 @@ def laid_out(path: Path, source: Path | bytes, delimiter: str | None, header: bo
     except csv.Error as error:
         raise broken_quoting(error) from None
     if first is None:
-        raise InputError(f"{path} is empty.")
+        raise InputError(f"{path} is empty: give a line of column names and one for each record.")
     names = tuple(first) if header else tuple(f"column_{i + 1}" for i in range(len(first)))
     check_names(names, str(path))
     return replace(file, names=names)

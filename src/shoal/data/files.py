@@ -164,10 +164,11 @@ def is_sql(source: str | Path) -> bool:
 
 def check_readable(path: Path) -> None:
     if path.is_dir():
-        raise InputError(f"{path} is a folder, not a file.")
+        raise InputError(f"{path} is a folder: name a file in it.")
     if not path.exists():
         near = os.listdir(path.parent) if path.parent.is_dir() else []
-        raise InputError(f"There is no file {str(path)!r}.{did_you_mean(path.name, near)}")
+        hint = did_you_mean(path.name, near) or " Check its name and its folder."
+        raise InputError(f"There is no file {str(path)!r}.{hint}")
     if not os.access(path, os.R_OK):
         raise InputError(f"{path} may not be read: ask for permission.")
 
@@ -184,7 +185,7 @@ def checked(frame: pl.DataFrame, label: str, text: Collection[str]) -> pl.DataFr
     """What holds of every table read: named columns, records, finite numbers."""
     check_names(frame.columns, label)
     if frame.is_empty():
-        raise InputError(f"{label} holds no records, only column names.")
+        raise InputError(f"{label} holds no records, only column names: give a table with records.")
     for name in text:
         if name not in frame.columns:
             raise InputError(f"{label} has no column {name!r} to read as text.{did_you_mean(name, frame.columns)}")

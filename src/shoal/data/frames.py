@@ -35,7 +35,7 @@ def to_polars(frame: object) -> tuple[pl.DataFrame, Restore]:
     """The frame as Polars, without copying where the kind allows it, and the way back."""
     inside, restore = _opened(frame)
     if not inside.width:
-        raise InputError("The frame has no columns.")
+        raise InputError("The frame has no columns: give a table with columns and records.")
     check_names(inside.columns, "The frame")
     return finite(inside), restore
 

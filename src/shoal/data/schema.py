@@ -64,7 +64,8 @@ class Schema:
         for attribute in self.attributes:
             if attribute.name == name:
                 return attribute
-        raise InputError(f"There is no column {name!r}.{did_you_mean(name, self.names)}")
+        hint = did_you_mean(name, self.names) or f" There are {', '.join(map(repr, self.names))}."
+        raise InputError(f"There is no column {name!r}.{hint}")
 
     @property
     def names(self) -> list[str]:

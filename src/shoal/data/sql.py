@@ -144,7 +144,7 @@ def opened(address: Address, *, writable: bool) -> Iterator[Database]:
     kind, package = DATABASES[address.scheme]
     driver = extra_package(package, f"Using {address.scheme} databases", "sql")
     if address.scheme != "postgresql" and not writable and not Path(address.place).is_file():
-        raise InputError(f"There is no database file {address.place!r}.")
+        raise InputError(f"There is no database file {address.place!r}: check its path.")
     try:
         database = kind(driver, address.place, writable)
         try:

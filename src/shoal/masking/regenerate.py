@@ -135,7 +135,7 @@ def _from_json(text: str, path: Path) -> dict[str, dict[str, int]]:
 def _from_csv(text: str, path: Path) -> dict[str, dict[str, int]]:
     rows = csv.DictReader(io.StringIO(text, newline=""))
     if not {"attribute", "value", "count"} <= set(rows.fieldnames or ()):
-        raise InputError(f"The counts in {str(path)!r} need a first line 'attribute,value,count'.")
+        raise InputError(f"The counts in {str(path)!r} lack their first line: it must be 'attribute,value,count'.")
     counts: dict[str, dict[str, int]] = {}
     for row in rows:
         name, value, count = row["attribute"], row["value"], (row["count"] or "").strip()

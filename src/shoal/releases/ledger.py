@@ -170,7 +170,7 @@ def ledger_key(path: str | Path | None, ledger: str | Path) -> bytes:
 def entries(path: str | Path) -> list[Entry]:
     """Everything in the ledger, the first release first; no key is needed."""
     if not Path(path).exists():
-        raise InputError(f"There is no ledger {str(path)!r}.")
+        raise InputError(f"There is no ledger {str(path)!r}: check its name and its folder.")
     with _opened(Path(path)) as connection:
         rows = connection.execute(
             "SELECT id, made_at, file, sha256, k, promises, epsilon, seed, members, shown FROM release ORDER BY id"
@@ -207,7 +207,7 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.OperationalError as error:
         raise InputError(f"The ledger {str(path)!r} cannot be used: {error}.") from None
     except sqlite3.DatabaseError:
-        raise InputError(f"{str(path)!r} is not a ledger.") from None
+        raise InputError(f"{str(path)!r} is not a ledger: name the file that --ledger made.") from None
     finally:
         connection.close()
 
@@ -230,7 +230,7 @@ def _recognise(connection: sqlite3.Connection, path: Path) -> None:
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id = {_OURS}")
     elif connection.execute("PRAGMA application_id").fetchone()[0] != _OURS:
-        raise InputError(f"{str(path)!r} is a database, but not a ledger.")
+        raise InputError(f"{str(path)!r} is a database, but not a ledger: name the file that --ledger made.")
 
 
 def _settle(connection: sqlite3.Connection) -> None:

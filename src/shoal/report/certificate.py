@@ -127,7 +127,8 @@ class Certificate:
 
     def _false(self, name: str, stated: object, shown: object) -> PromiseError:
         return PromiseError(
-            f"The certificate {str(self.path)!r} states {name} as {stated}, but the file shows {shown}."
+            f"The certificate {str(self.path)!r} states {name} as {stated}, but the file shows {shown}: "
+            "do not publish the one with the other, make both anew."
         )
 
 
@@ -144,7 +145,9 @@ def read_certificate(path: str | Path, source: str | Path) -> Certificate:
         )
         stated = content["sha256"]
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
-        raise InputError(f"{str(path)!r} is not a certificate that Shoal wrote.") from None
+        raise InputError(
+            f"{str(path)!r} is not a certificate that Shoal wrote: give what --certificate made."
+        ) from None
     try:
         found = digest(source)
     except OSError as error:

@@ -127,7 +127,7 @@ class Dependence:
 def dependence(attributes: Sequence[Coded]) -> Dependence:
     """Every pair of these attributes, judged over all records."""
     if not attributes:
-        raise InputError("No attribute is named whose dependence could be judged.")
+        raise InputError("No attribute is named whose dependence could be judged: name the confidential ones.")
     names = tuple(coded.name for coded in attributes)
     chosen = list(combinations(range(len(attributes)), 2))
     levels = [_levels(coded) for coded in attributes]

@@ -82,7 +82,8 @@ class Histories:
         if last is not None:
             inside &= self.days <= _day_number(last)
         if not inside.any():
-            raise InputError(f"There are no records from {first or 'the first day'} to {last or 'the last'}.")
+            window = f"from {first or 'the first day'} to {last or 'the last'}"
+            raise InputError(f"There are no records {window}: widen the window.")
         times = self.times.filter(inside) if self.times is not None else None
         return replace(
             self, table=self.table.filter(inside), customer=self.customer[inside], item=self.item[inside], times=times
@@ -117,7 +118,7 @@ def histories_of(table: pl.DataFrame, roles: Roles, where: Where = lambda record
     """The histories in a table of transactions; what cannot be used is told with its place."""
     _check_columns(table, roles)
     if table.is_empty():
-        raise InputError("The transaction table holds no records.")
+        raise InputError("The transaction table holds no records: give a table with records.")
     for column in (roles.customer, roles.item):
         missing = table[column].is_null()
         if missing.any():
@@ -188,7 +189,7 @@ def read_baskets(path: str | Path, delimiter: str = ",") -> Histories:
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8: byte {error.start + 1} of the file cannot be read.") from None
     if not lines:
-        raise InputError(f"{path} is empty.")
+        raise InputError(f"{path} is empty: give one basket a line.")
     numbered = pl.DataFrame({"customer": range(1, len(lines) + 1), "item": lines})
     table = numbered.with_columns(pl.col("item").str.split(delimiter)).explode("item")
     table = table.with_columns(pl.col("item").str.strip_chars()).filter(pl.col("item") != "")
@@ -235,7 +236,7 @@ def _check_columns(table: pl.DataFrame, roles: Roles) -> None:
     taken: dict[str, str] = {}
     for role, column in roles.named.items():
         if taken.setdefault(column, role) != role:
-            raise InputError(f"Column {column!r} cannot be both the {taken[column]} and the {role}.")
+            raise InputError(f"Column {column!r} cannot be both the {taken[column]} and the {role}: name another.")
 
 
 def _numbered(roles: Roles, file: TextFile) -> Roles:

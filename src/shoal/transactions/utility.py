@@ -155,7 +155,10 @@ def cmae(
         after, on=[name for name in before.columns if name != "value"], suffix="_after", nulls_equal=True
     )
     if both.is_empty():
-        raise InputError("No cell of the cross table holds records of both the original and the release.")
+        raise InputError(
+            "No cell of the cross table holds records of both the original and the release: "
+            "name customers and goods alike in both."
+        )
     return float((both["value"] - both["value_after"]).abs().mean())  # type: ignore[arg-type]
 
 
@@ -184,7 +187,7 @@ def _goods(histories: Histories) -> pl.Series:
 def _amounts(histories: Histories, amount: Amount) -> Floats:
     roles = histories.roles
     if lacking := _lacks(histories, amount):
-        raise InputError(f"The {amount} is asked for, but no column of {lacking} is named.")
+        raise InputError(f"The {amount} is asked for, but no column of {lacking} is named: name one.")
     if amount == "records":
         return np.ones(len(histories))
     price = histories.numbers(roles.price) if roles.price else np.ones(len(histories))

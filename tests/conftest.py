@@ -1,0 +1,48 @@
+"""After a run of all tests, every message that Shoal has for its users has been provoked (`tests/messages.py`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+from tests import messages
+
+_open: list[str] = []  # what is wrong with the messages, found at the end
+
+
+settings.register_profile("shoal", deadline=None)  # no test measures time
+settings.load_profile("shoal")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    messages.listen()
+
+
+def pytest_testnodedown(node: Any, error: object) -> None:
+    """What a worker heard; it ends before all does."""
+    messages.heard.update(getattr(node, "workeroutput", {}).get("messages", {}))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    config = session.config
+    if hasattr(config, "workeroutput"):
+        config.workeroutput["messages"] = messages.heard
+    elif exitstatus == 0 and _all_tests(config):
+        _open.extend(f"no test provokes {site}" for site in messages.missing(messages.heard))
+        _open.extend(f"no help: {message}" for message in messages.unhelpful(messages.heard))
+        if _open:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    if _open:
+        terminalreporter.section("messages", red=True)
+        terminalreporter.write_line("\n".join(_open))
+
+
+def _all_tests(config: pytest.Config) -> bool:
+    options = ("keyword", "markexpr", "deselect", "lf", "ff", "collectonly")
+    return config.args_source is pytest.Config.ArgsSource.TESTPATHS and not any(map(config.getoption, options))
