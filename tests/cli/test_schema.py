@@ -89,6 +89,7 @@ RUNS = {  # more than one run where the output may look different
     "transactions check": [f"tr.csv {GOODS} --min-size 2", f"tr.csv {GOODS} --k 30 --m 2"],
     "transactions risk": [f"t.csv {GOODS} --time date --price price", f"t.csv {GOODS}"],
     "transactions utility": [f"t.csv tr.csv {FACTS} --truth map.csv", f"t.csv tr.csv {GOODS}"],
+    "engines": [""],
     "study big-data": ["-o study --rows 1000"],
 }
 SILENT = {"demo", "regenerate", "sample discharges", "sample purchases", "schema"}  # they print nothing for machines
