@@ -14,7 +14,6 @@ COLOURED = ("color-brand-primary", "color-brand-content", "color-api-name", "col
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["_build"]
-suppress_warnings = ["toc.empty_glob"]
 html_theme = "furo"
 html_title = "Shoal"
 html_static_path = ["_static"]
