@@ -81,7 +81,10 @@ def assess(table: Table, policy: Policy, *, when: Sequence[str] = ()) -> PartedR
     quasi = need_quasi_identifiers(columns.columns, schema)
     unions = unions_of(policy.groups, quasi)
     _check_conditions(columns, when, schema, table.engine)
-    whole = _whole(table, schema, learnt_of(columns.columns, schema))
+    learnt = learnt_of(columns.columns, schema)
+    asked = {*quasi, *learnt, *(name for condition in when for name in pl.sql_expr(condition).meta.root_names())}
+    table = table.select([name for name in columns.columns if name in asked])
+    whole = _whole(table, schema, learnt)
     told = _told(table, _ByClass(tuple(quasi), tuple(when), whole.values), whole.records)
     sizes = _sizes(told)
     found = _uniques(table, schema, policy.groups, unions, sizes)
@@ -139,21 +142,28 @@ class _Values:
         return self.banded.of_code[encode(column, self.attribute, self.whole).codes]
 
 
-class _Known(NamedTuple):
+class Shown(NamedTuple):
+    """How many records there are, and what they show of some attributes."""
+
     records: int
     marginals: dict[str, Marginal]
 
-    def plus(self, other: _Known) -> _Known:
+    def plus(self, other: Shown) -> Shown:
         marginals = {name: one.plus(other.marginals[name]) for name, one in self.marginals.items()}
-        return _Known(self.records + other.records, marginals)
+        return Shown(self.records + other.records, marginals)
 
 
 @dataclass(frozen=True)
 class _Look:
     names: tuple[str, ...]
 
-    def __call__(self, batch: Batch) -> _Known:
-        return _Known(batch.frame.height, {name: Marginal.of(batch.frame[name]) for name in self.names})
+    def __call__(self, batch: Batch) -> Shown:
+        return Shown(batch.frame.height, {name: Marginal.of(batch.frame[name]) for name in self.names})
+
+
+def look(table: Table, names: Sequence[str]) -> Shown:
+    """One pass."""
+    return table.fold(_Look(tuple(names)), Shown.plus) or Shown(0, {})
 
 
 @dataclass(frozen=True)
@@ -164,8 +174,7 @@ class _Whole:
 
 
 def _whole(table: Table, schema: Schema, learnt: Sequence[str]) -> _Whole:
-    """One pass."""
-    found = table.fold(_Look(tuple(learnt)), _Known.plus) or _Known(0, {})
+    found = look(table, learnt)
     values, left_out = [], {}
     for name, marginal in found.marginals.items():
         if marginal.counts is None:
@@ -175,12 +184,12 @@ def _whole(table: Table, schema: Schema, learnt: Sequence[str]) -> _Whole:
             continue
         attribute = as_it_stands(table.schema[name], schema[name])
         whole = marginal.whole(attribute)
-        values.append(_Values(attribute, whole, in_bands(_listed(attribute, whole))))
+        values.append(_Values(attribute, whole, in_bands(without_records(attribute, whole))))
     return _Whole(found.records, tuple(values), left_out)
 
 
-def _listed(attribute: Attribute, whole: Whole) -> Coded:
-    """The attribute of the whole table, without the records."""
+def without_records(attribute: Attribute, whole: Whole) -> Coded:
+    """The attribute of the whole table, its values listed."""
     assert whole.values is not None
     return encode(whole.values.clear(), attribute, whole)
 
@@ -354,7 +363,7 @@ def _uniques(
         risk = assess_risk(pl.concat([listed, several]).drop("@records"), schema, groups=groups)
         known = {one.groups: one.uniques for one in risk.attributes_known}
         return _Uniques(risk.uniques, risk.uniques_rule, risk.uniques_proven, known)
-    counted = {attributes: _single(_class_sizes(table, attributes, sizes.records)) for attributes in unions.values()}
+    counted = {attributes: _single(class_sizes(table, attributes, sizes.records)) for attributes in unions.values()}
     known = {union: counted[attributes] for union, attributes in unions.items()}
     single = _single(sizes)
     if not table.fold(_Masks(schema, tuple(quasi)), bool.__or__):
@@ -380,7 +389,8 @@ class _Masks:
         return shows_masks(batch.frame, self.schema, self.quasi)
 
 
-def _class_sizes(table: Table, quasi: Sequence[str], records: int) -> Sizes:
+def class_sizes(table: Table, quasi: Sequence[str], records: int) -> Sizes:
+    """How many classes there are of each size."""
     return _sizes(_told(table, _ByClass(tuple(quasi)), records))
 
 
@@ -403,8 +413,11 @@ def intruders(
     schema = policy.schema(pl.DataFrame(schema=table.schema), released=True)
     quasi = need_quasi_identifiers(columns, schema)
     if weights is not None:
-        return _by_weights(table, _Weighed(tuple(quasi), weights), threshold, alpha)
-    sizes = _class_sizes(table, quasi, _records(table))
+        weights_of(pl.DataFrame(schema=table.schema), weights)
+        asked = list(dict.fromkeys((*quasi, weights)))
+        return _by_weights(table.select(asked), _Weighed(tuple(quasi), weights), threshold, alpha)
+    table = table.select(quasi)
+    sizes = class_sizes(table, quasi, _records(table))
     if population is not None:
         return _by_population(table, [schema[name] for name in quasi], sizes, population, threshold)
     if fraction is not None:
@@ -498,7 +511,6 @@ class _Inferred:
 
 
 def _by_weights(table: Table, work: _Weighed, threshold: float, alpha: float) -> Scenarios:
-    weights_of(pl.DataFrame(schema=table.schema), work.weights)
     parts = parts_of(_records(table))
     divided = table.map(work, _Weighed.schema).exchange(ByHash(parts), parts)
     told = divided.map(_Inferred(threshold, alpha), _Inferred.schema).fold(_frame, _beside)

@@ -130,7 +130,7 @@ def read_both(
     original: pl.DataFrame, masked: pl.DataFrame, schema: Schema
 ) -> tuple[Microdata, dict[str, MaskedColumn]]:
     """The original, encoded, and what the masked table shows of its quasi-identifiers."""
-    check_columns(original.columns, masked.columns, schema)
+    check_columns(schema.quasi_identifiers, original.columns, masked.columns)
     for table, frame in {"original": original, "masked": masked}.items():
         if frame.height == 0:
             raise InputError(f"The {table} table has no records: there is nothing to measure.")
@@ -139,11 +139,11 @@ def read_both(
     return microdata, {name: read_cells(masked[name], schema[name], microdata[name].values) for name in quasi}
 
 
-def check_columns(original: Sequence[str], masked: Sequence[str], schema: Schema) -> None:
-    if not schema.quasi_identifiers:
+def check_columns(quasi: Sequence[str], original: Sequence[str], masked: Sequence[str]) -> None:
+    if not quasi:
         raise InputError("No quasi-identifier is named: name the columns that were masked.")
     for table, columns in {"original": original, "masked": masked}.items():
-        for name in schema.quasi_identifiers:
+        for name in quasi:
             if name not in columns:
                 hint = did_you_mean(name, columns)
                 raise InputError(f"The {table} table has no column {name!r}, named as quasi-identifier.{hint}")

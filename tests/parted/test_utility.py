@@ -1,0 +1,197 @@
+"""The utility of a release on an engine is the one found in memory of the same two tables, unpaired."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import pickle
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shoal
+from shoal.assess import measured
+from shoal.data.sample import discharges
+from shoal.engines.disk import Disk
+from shoal.errors import InputError
+from shoal.parted import utility as parted
+from shoal.parted.utility import compare_tables, measured_tables
+
+QUASI = ["age_yrs", "sex", "patzip", "los", "admitted", "severity", "place"]
+SEVERITY = ["mild", "moderate", "severe"]
+MEASURED = [
+    "mean_difference",
+    "covariance_difference",
+    "correlation_difference",
+    "principal_components",
+    "regression_coefficients",
+    "marginals_1way",
+    "marginals_2way",
+]
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.parted.risk.PART", 300)
+    monkeypatch.setattr("shoal.engines.disk.BATCH", 170)
+
+
+def policy(*quasi: str, **choices: object) -> shoal.Policy:
+    described = {"severity": {"kind": "ordinal", "domain": SEVERITY}} if not quasi else {}
+    stated = {"quasi_identifiers": quasi or QUASI, "confidential": ["charge"], "attributes": described}
+    return shoal.Policy(**{**stated, **choices})
+
+
+@pytest.fixture(scope="module")
+def table() -> pl.DataFrame:
+    """Numbers, dates, ordered and other categories, and missing values."""
+    drawn = np.random.default_rng(2)
+    frame = discharges(1500, seed=4)
+    days = drawn.integers(0, 400, len(frame))
+    return frame.with_columns(
+        admitted=pl.lit(dt.date(2024, 1, 1)) + pl.duration(days=pl.Series(days)),
+        severity=pl.Series(drawn.choice(SEVERITY, len(frame))),
+        place=pl.Series(drawn.choice(["city", "town", "rural", ""], len(frame))).replace("", None),
+        los=pl.when(pl.col("los") > 9).then(None).otherwise(pl.col("los").cast(pl.Float64) * 1.5),
+        age_yrs=pl.when(pl.Series(drawn.random(len(frame)) < 0.05)).then(None).otherwise("age_yrs"),
+    )
+
+
+def masked_by(table: pl.DataFrame, chosen: shoal.Policy, **more: object) -> pl.DataFrame:
+    return shoal.anonymize(table, chosen.model_copy(update=more), seed=1).table
+
+
+def same_utility(table: pl.DataFrame, masked: pl.DataFrame, chosen: shoal.Policy) -> None:
+    expected = shoal.utility(table, masked, chosen, paired=False).to_dict()
+    with Disk() as disk:
+        found = compare_tables(disk.table(table.lazy()), disk.table(masked.lazy()), chosen).to_dict()
+    assert list(found) == list(expected)
+    for name in ("records", "suppressed", "paired", "information_loss", "attribute_loss", "discernibility"):
+        assert found[name] == expected[name], name
+    for name in (
+        "average_class_size",
+        "correlation_agreement",
+        "correlations",
+        "mean_shift",
+        "mean_shift_by_attribute",
+    ):
+        assert close(found[name], expected[name]), name
+    assert set(found["left_out"]) == set(expected["left_out"])  # type: ignore[call-overload]
+
+
+def close(found: object, expected: object) -> bool:
+    if isinstance(expected, dict):
+        assert isinstance(found, dict)
+        return set(found) == set(expected) and all(close(found[name], value) for name, value in expected.items())
+    if isinstance(expected, list):
+        assert isinstance(found, list)
+        return len(found) == len(expected) and all(map(close, found, expected))
+    if isinstance(expected, float) and isinstance(found, float):
+        return math.isclose(found, expected, rel_tol=1e-9, abs_tol=1e-10)
+    return found == expected
+
+
+def same_measures(table: pl.DataFrame, masked: pl.DataFrame, chosen: shoal.Policy) -> shoal.measure.Measured:
+    expected = measured(table, masked, chosen, "utility", MEASURED, paired=False)
+    with Disk() as disk:
+        found = measured_tables(disk.table(table.lazy()), disk.table(masked.lazy()), chosen, MEASURED)
+    assert close(found.values, expected.values)
+    assert found.left_out == expected.left_out
+    return found
+
+
+MASKINGS = {
+    "grouped": {},
+    "noise": {"method": shoal.AddedNoise(0.3), "models": [shoal.MeasuredRisk(0.99)]},
+}
+
+
+@pytest.mark.parametrize("how", MASKINGS)
+def test_a_release_of_every_kind_of_attribute(table: pl.DataFrame, how: str) -> None:
+    chosen = policy() if how == "grouped" else policy("age_yrs", "sex", "los", "patzip")
+    masked = masked_by(table, chosen, **MASKINGS[how])
+    same_utility(table, masked, chosen)
+    same_utility(table, masked.head(1100), chosen)  # the others suppressed
+    assert len(same_measures(table, masked, chosen).values) == len(MEASURED)
+
+
+def test_open_ends_wildcards_sets_and_missing_cells_count_as_in_memory() -> None:
+    table = pl.DataFrame({"a": [1, 5, 80, 86, 87, 91], "b": ["x", "y", "z", "x", "y", None], "c": [1, 2, 3, 4, 5, 7]})
+    masked = pl.DataFrame(
+        {
+            "a": ["[1;5]", "*", "85+", "85+", "[80;99]", None],
+            "b": ["{x;y}", "*", "z", "x", None, "w"],
+            "c": ["1", "2", "[3;4]", "[3;4]", "7", "5"],
+        }
+    )
+    same_utility(table, masked, policy("a", "b", "c", confidential=[]))
+    same_measures(table, masked, policy("a", "b", "c", confidential=[]))
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.data())
+def test_any_two_small_tables(data: st.DataObject) -> None:
+    def drawn() -> pl.DataFrame:
+        cells = st.tuples(
+            st.one_of(st.none(), st.integers(-5, 40)),
+            st.one_of(st.none(), st.sampled_from([0.5, 1.0, 1e6, float("nan")])),
+            st.sampled_from(["u", "v", "w"]),
+        )
+        rows = data.draw(st.lists(cells, min_size=1, max_size=40))
+        return pl.DataFrame(rows, schema={"a": pl.Int64, "b": pl.Float64, "c d": pl.String}, orient="row")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shoal.engines.disk.BATCH", 7)
+        chosen = policy("a", "b", "c d", confidential=[])
+        table, masked = drawn(), drawn()
+        same_utility(table, masked, chosen)
+        same_measures(table, masked, chosen)
+
+
+def test_values_too_many_to_list_are_placed_batch_by_batch(
+    table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = policy("age_yrs", "patzip", "admitted")
+    masked = masked_by(table, chosen)
+    monkeypatch.setattr("shoal.engines.whole.LISTED", 60)
+    same_utility(table, masked, chosen)
+    with Disk() as disk:
+        found = measured_tables(disk.table(table.lazy()), disk.table(masked.lazy()), chosen, MEASURED)
+    assert found.values == {}
+    assert "'age_yrs' has more than" in found.left_out["marginals_1way"]
+
+
+def test_what_compares_single_records_is_left_out_by_name(table: pl.DataFrame) -> None:
+    chosen = policy("age_yrs", "sex")
+    with Disk() as disk:
+        source = disk.table(table.lazy())
+        found = measured_tables(source, source, chosen)
+    assert set(found.values) == set(MEASURED)
+    assert {"sse", "earth_movers_distance", "pmse", "pmse_ratio"} <= set(found.left_out)
+    assert found.left_out["sse"] == parted.UNPAIRED
+    assert max(found.values.values()) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_tables_that_cannot_be_compared_are_refused(table: pl.DataFrame) -> None:
+    with Disk() as disk:
+        source, empty = disk.table(table.lazy()), disk.table(table.clear().lazy())
+        with pytest.raises(InputError, match=re.escape("The masked table has no column 'sex'")):
+            compare_tables(source, disk.table(table.drop("sex").lazy()), policy("sex"))
+        with pytest.raises(InputError, match="The masked table has no records"):
+            compare_tables(source, empty, policy("sex"))
+        with pytest.raises(InputError, match="no records"):
+            compare_tables(empty, source, policy("sex"))
+
+
+def test_all_works_travel(table: pl.DataFrame) -> None:
+    with Disk() as disk:
+        source = disk.table(table.lazy())
+        both = parted._read(source, source, policy())
+        columns = [both.placed(name)[1] for name in both.quasi]
+        work = parted._Multiply(tuple((column.attribute.name, column) for column in columns))
+    again = pickle.loads(pickle.dumps(work))(parted.Batch(table, 0))
+    assert np.array_equal(again.products, work(parted.Batch(table, 0)).products)
