@@ -413,7 +413,7 @@ def _figure_3(data: pl.DataFrame) -> Part:
         f"At ε = {EPSILONS[-1]:g} a class's mean is off by {small[one]['class_off']:.3f} standard deviations with "
         f"classes of {SIZES[0]}, by {large[one]['class_off']:.3f} with classes of {SIZES[1]}: {ratio:.1f} times less, "
         f"where {asked:g} are expected.",
-        abs(ratio / asked - 1) <= 4 / np.sqrt(large[one]["classes"]),  # standard errors of a mean of such noise
+        abs(ratio / asked - 1) <= 4 / large[one]["classes"] ** 0.5,  # standard errors of a mean of such noise
         "Clamping to the domain cuts the wide noise of small classes off.",
     )
     note = (

@@ -160,7 +160,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def write_json(path: Path, content: object) -> None:
-    text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False, default=str)
+    text = json.dumps(content, ensure_ascii=False, indent=1, allow_nan=False)
     write_whole(path, (text + "\n").encode())
 
 
