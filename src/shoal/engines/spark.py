@@ -12,7 +12,7 @@ import pickle
 import re
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
@@ -27,6 +27,7 @@ import polars as pl
 from shoal.data.frames import check_names
 from shoal.engines.disk import BATCH
 from shoal.engines.table import FACTS, Batch, Block, Table, pack, packed, unpacked
+from shoal.engines.text import HEAD, with_types
 from shoal.errors import InputError, ShoalError
 
 if TYPE_CHECKING:
@@ -131,10 +132,16 @@ class Spark(AbstractContextManager["Spark"]):
         check_names(frame.columns, "The Spark frame")
         return SparkTable(self, frame, to_polars(frame.schema))
 
-    def read(self, path: str, kind: str) -> SparkTable:
-        """A folder of Parquet files, or a table that the session's catalogue knows."""
+    def read(self, path: str, kind: str, text: Collection[str] = ()) -> Table:
+        """Parquet or CSV, a file or a folder of files; or a `table` that the session's catalogue knows.
+
+        Columns of CSV that are named in `text` are left as they stand.
+        """
         reader = self.session.read
         with sentences(f"{path!r} cannot be read"):
+            if kind == "csv":
+                words = self.table(reader.options(**READ_CSV).csv(path))
+                return with_types(words, pl.DataFrame(words.frame.limit(HEAD).toArrow()), text)
             return self.table(reader.table(path) if kind == "table" else reader.parquet(path))
 
     def written(self, folder: str, kind: str, schema: pl.Schema) -> SparkTable:
@@ -334,7 +341,7 @@ def sentences(what: str) -> Iterator[None]:
     except (PySparkException, Py4JError) as error:
         if told := re.search(r"shoal-error\(([\w+/=]+)\)", str(error)):
             raise pickle.loads(base64.b64decode(told[1])) from None
-        if _of_files(error):
+        if _of_files(error) or re.search(r"\[(MALFORMED|FAILED_READ|CANNOT_READ)", str(error)):
             raise InputError(f"{what}: {_short(error)}") from None
         raise RuntimeError(f"{what}: {_short(error)}") from error
 
@@ -368,6 +375,7 @@ class SparkTable:
     schema: pl.Schema  # what a work sees; Spark may hold it in wider types
     persisted: DataFrame | None = field(default=None, repr=False)  # where it has been kept
     folder: str = ""  # where it has been written
+    parts: DataFrame | None = field(default=None, repr=False)  # persisted, and of no use once this has been kept
 
     engine = "spark"
 
@@ -377,14 +385,14 @@ class SparkTable:
 
     def select(self, names: Sequence[str]) -> SparkTable:
         schema = pl.Schema({name: self.schema[name] for name in names})
-        return SparkTable(self.spark, self.frame.select(*map(column, names)), schema)
+        return SparkTable(self.spark, self.frame.select(*map(column, names)), schema, parts=self.parts)
 
     def map(self, work: Callable[[Batch], pl.DataFrame], schema: pl.Schema) -> SparkTable:
         def run(batches: Iterator[Batch]) -> Arrow:
             for batch in batches:
                 yield from to_arrow(work(batch), schema)
 
-        return SparkTable(self.spark, self._in_tasks(run, to_spark(schema)), schema)
+        return SparkTable(self.spark, self._in_tasks(run, to_spark(schema)), schema, parts=self.parts)
 
     def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
         results = self._in_tasks(lambda batches: to_results(merged(map(work, batches), merge)), "result binary")
@@ -420,14 +428,14 @@ class SparkTable:
 
     def kept(self) -> tuple[SparkTable, list[str]]:
         frame = self.spark.persist(self.frame)
-        with sentences("The table cannot be worked on by Spark"):
-            if FACTS not in self.schema:
-                frame.count()
-                return replace(self, persisted=frame), []
-            told = frame.select(column(FACTS)).where(column(FACTS).isNotNull()).toArrow()
         schema = pl.Schema({name: dtype for name, dtype in self.schema.items() if name != FACTS})
-        shown = frame.select(*map(column, schema))
-        return SparkTable(self.spark, shown, schema, frame), told.column(0).to_pylist()
+        with sentences("The table cannot be worked on by Spark"):
+            frame.count()  # works it out
+            facts = frame.select(FACTS).dropna() if FACTS in self.schema else None
+            told = facts.toArrow()[FACTS].to_pylist() if facts is not None else []
+        if self.parts is not None:
+            self.spark.let_go(self.parts)
+        return SparkTable(self.spark, frame.select(*map(column, schema)), schema, frame), told
 
     def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> None:
         target = Folder(self.spark.session, folder)
@@ -441,11 +449,14 @@ class SparkTable:
                 for name, content in check(self.spark.written(partial.path, kind, table.schema), told).items():
                     partial.put(name, content)
                 partial.rename(target)
+                target.put("_SUCCESS", b"")
+            except BaseException:
+                target.remove()
+                raise
             finally:
                 partial.remove()
                 if table.persisted is not None and table is not self:
                     self.spark.let_go(table.persisted)
-            target.put("_SUCCESS", b"")
 
     def digests(self) -> dict[str, str]:
         from pyspark.sql import functions
@@ -560,7 +571,7 @@ class SparkParts:
                 if left.height:
                     yield from to_arrow(work(left, part), schema)
 
-        return SparkTable(self.spark, mapped(self.blocks, run, to_spark(schema)), schema)
+        return SparkTable(self.spark, mapped(self.blocks, run, to_spark(schema)), schema, parts=self.blocks)
 
 
 def parts_of(arrow: Arrow) -> Iterator[tuple[int, pl.DataFrame]]:

@@ -1,0 +1,269 @@
+"""What is Spark's own: types, names, errors from its tasks, workers that die, what stays on its disks."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from shoal.engines.spark import Spark, spark_session, to_polars, to_spark
+from shoal.engines.table import FACTS, Batch, Table
+from shoal.errors import InputError
+from tests.engines.conftest import needs_spark, on_spark
+from tests.engines.test_table import collected, records
+
+pytestmark = pytest.mark.engine
+
+SEVERAL = pl.DataFrame(
+    {
+        "a.b": pl.Series([True, None, False]),
+        "tiny": pl.Series([-128, 127, None], dtype=pl.Int8),
+        "short": pl.Series([1, 2, None], dtype=pl.Int16),
+        "int": pl.Series([1, 2, None], dtype=pl.Int32),
+        "long": pl.Series([2**62, -(2**63), None], dtype=pl.Int64),
+        "single": pl.Series([0.5, None, 3.0], dtype=pl.Float32),
+        "double": [0.1, None, 1e300],
+        "sum": pl.Series([Decimal("12.30"), None, Decimal("-0.01")], dtype=pl.Decimal(10, 2)),
+        "day": [date(1582, 10, 15), None, date(2400, 1, 1)],
+        "moment": pl.Series([datetime(2020, 3, 29, 2, 30, 0, 123456), None, datetime(1960, 1, 1)]),
+        "zoned": pl.Series([datetime(2020, 3, 29, 2, 30, tzinfo=UTC), None, None], dtype=pl.Datetime("us", "UTC")),
+        "raw": [b"\x00\xff", None, b""],
+        "Text": ["", None, "ß"],
+    }
+)  # fmt: skip
+WIDENED = pl.DataFrame(
+    {
+        "u8": pl.Series([255, None], dtype=pl.UInt8),
+        "u16": pl.Series([65535, None], dtype=pl.UInt16),
+        "u32": pl.Series([2**32 - 1, None], dtype=pl.UInt32),
+        "u64": pl.Series([2**64 - 1, None], dtype=pl.UInt64),
+        "category": pl.Series(["x", None], dtype=pl.Categorical()),
+        "enum": pl.Series(["b", None], dtype=pl.Enum(["a", "b"])),
+        "nano": pl.Series([datetime(2020, 1, 1), None], dtype=pl.Datetime("ns")),
+        "berlin": pl.Series([datetime(2020, 7, 1), None]).dt.replace_time_zone("Europe/Berlin"),
+    }
+)
+
+
+def test_plain_types_are_the_same_there_and_back() -> None:
+    pytest.importorskip("pyspark")
+    assert to_polars(to_spark(SEVERAL.schema)) == SEVERAL.schema
+
+
+def test_values_of_every_type_survive_tasks_blocks_and_disks(spark: Spark) -> None:
+    both = pl.concat([SEVERAL.head(2), WIDENED], how="horizontal")
+    one = on_spark(spark, pl.DataFrame({"x": [0]})).map(lambda batch: both, both.schema)
+    parts = one.exchange(lambda batch: np.arange(batch.frame.height), 2)
+    kept, _ = parts.map(lambda frame, part: frame, both.schema).kept()
+    assert_frame_equal(collected(kept), both, categorical_as_str=True)
+    names = [field.simpleString() for field in kept.native().schema]
+    assert names[-8:] == [
+        "u8:smallint", "u16:int", "u32:bigint", "u64:decimal(20,0)", "category:string", "enum:string",
+        "nano:timestamp_ntz", "berlin:timestamp",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["array<int>", "map<string,int>", "struct<x:int>"])
+def test_columns_of_more_than_one_value_a_record_are_refused(spark: Spark, kind: str) -> None:
+    frame = spark.session.createDataFrame([], f"age int, visits {kind}")
+    with pytest.raises(InputError, match=r"Column 'visits' holds .*take it apart"):
+        spark.table(frame)
+
+
+def test_types_that_spark_lacks_are_refused() -> None:
+    pytest.importorskip("pyspark")
+    with pytest.raises(InputError, match=r"Column 'at' holds .*Time"):
+        to_spark(pl.Schema({"at": pl.Time()}))
+
+
+def test_two_columns_of_one_name_are_refused(spark: Spark) -> None:
+    frame = spark.session.range(1).selectExpr("id as x", "id as x")
+    with pytest.raises(InputError, match="'x' occurs more than once"):
+        spark.table(frame)
+
+
+def test_a_users_session_may_have_other_settings(spark: Spark) -> None:
+    changed = {"spark.sql.execution.arrow.maxRecordsPerBatch": "7", "spark.sql.session.timeZone": "Asia/Kolkata"}
+    own = spark.session.newSession()
+    for name, value in changed.items():
+        own.conf.set(name, value)
+    shown = SEVERAL.drop("moment")  # such a session takes it for a time of its zone
+    frame = pl.concat([shown] * 20)
+    table = Spark(own).table(own.createDataFrame(frame.to_arrow(compat_level=pl.CompatLevel.oldest())).coalesce(1))
+    assert_frame_equal(collected(table), frame)
+    assert table.fold(lambda batch: 1, lambda one, other: one + other) == 1
+
+
+# ---- files
+
+
+def test_text_is_typed_by_its_first_records(spark: Spark, tmp_path: Path) -> None:
+    content = 'zip,age,day,"a ""b""",yes\n01234,5,2020-01-31,"two\nlines",true\n90210,,2020-02-01,,FALSE\n'
+    (tmp_path / "a.csv").write_text(content)
+    table = spark.read(str(tmp_path), "csv", text=["yes"])
+    assert_frame_equal(
+        collected(table),
+        pl.DataFrame(
+            {
+                "zip": ["01234", "90210"],
+                "age": [5, None],
+                "day": [date(2020, 1, 31), date(2020, 2, 1)],
+                'a "b"': ["two\nlines", None],
+                "yes": ["true", "FALSE"],
+            }
+        ),
+    )
+
+
+def test_files_that_cannot_be_read_are_named(spark: Spark, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nowhere"):
+        spark.read(str(tmp_path / "nowhere"), "parquet")
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n3,4,5\n")
+    with pytest.raises(InputError, match=r"a\.csv"):
+        collected(spark.read(str(tmp_path / "a.csv"), "csv"))
+
+
+# ---- failures
+
+
+def test_an_unexpected_failure_is_told_in_a_line(spark: Spark) -> None:
+    with pytest.raises(RuntimeError) as raised:
+        on_spark(spark, records(10)).fold(lambda batch: batch.frame["nothing"], max)
+    assert str(raised.value).count("\n") == 0
+    assert "ColumnNotFoundError" in str(raised.value)
+
+
+def dying(attempts: int) -> Callable[[Batch], pl.DataFrame]:
+    """A work whose process is killed so many times in the second half of the table."""
+
+    def work(batch: Batch) -> pl.DataFrame:
+        from pyspark import TaskContext
+
+        context: Any = TaskContext.get()
+        if context.partitionId() == 1 and context.attemptNumber() < attempts:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return batch.frame
+
+    return work
+
+
+def test_a_worker_killed_once_costs_nothing_but_time(spark: Spark, tmp_path: Path) -> None:
+    table = on_spark(spark, records())
+    seen: list[pl.DataFrame] = []
+
+    def check(written: Table, told: list[str]) -> dict[str, bytes]:
+        seen.append(collected(written))
+        return {}
+
+    table.map(dying(1), table.schema).write(str(tmp_path / "release"), "parquet", check)
+    assert_frame_equal(seen[0], records(), check_row_order=False)
+    assert (tmp_path / "release" / "_SUCCESS").exists()
+
+
+def test_workers_killed_again_and_again_leave_nothing(spark: Spark, tmp_path: Path) -> None:
+    table = on_spark(spark, records())
+    with pytest.raises(RuntimeError, match="cannot be written"):
+        table.map(dying(9), table.schema).write(str(tmp_path / "release"), "parquet", lambda written, told: {})
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_part_that_is_not_as_it_was_is_refused(spark: Spark) -> None:
+    """As when a lost part is worked out again from a table that has changed."""
+    parts: Any = on_spark(spark, records()).exchange(lambda batch: np.zeros(batch.frame.height, np.int64), 1)
+    parts.held[0] += 1
+    with pytest.raises(InputError, match="The table changed"):
+        parts.map(lambda frame, part: frame, parts.schema).kept()
+
+
+# ---- what stays
+
+
+def test_nothing_stays_on_the_disks_but_what_was_handed_out(spark: Spark) -> None:
+    session: Any = spark.session
+    held = session.sparkContext._jsc.getPersistentRDDs
+
+    def work(frame: pl.DataFrame, part: int) -> pl.DataFrame:
+        return frame.with_columns(pl.lit("told").alias(FACTS))
+
+    before = held().size()
+    own = Spark(spark.session)
+    parts = on_spark(own, records()).exchange(lambda batch: batch.positions() % 2, 2)
+    assert held().size() == before + 1
+    schema = pl.Schema({**records(0).schema, FACTS: pl.String()})
+    kept, _ = parts.map(work, schema).kept()
+    assert held().size() == before + 1  # the parts have gone
+    frame = kept.native()
+    own.close()
+    assert held().size() == before + 1
+    assert frame.count() == 1000
+    on_spark(own, records(5)).kept()
+    own.close()
+    assert held().size() == before + 1
+    kept.persisted.unpersist()
+    assert held().size() == before
+
+
+# ---- where it cannot start
+
+
+def test_without_pyspark_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "pyspark"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(InputError, match=r"pip install 'shoal\[spark\]'"):
+        spark_session()
+
+
+def python(code: str, **environment: str) -> str:
+    child = [sys.executable, "-c", code]
+    done = subprocess.run(child, capture_output=True, text=True, env={**os.environ, **environment}, timeout=300)
+    assert done.returncode == 0, done.stderr[-2000:]
+    return done.stdout
+
+
+def test_without_java_it_says_what_to_install() -> None:
+    needs_spark()
+    code = "from shoal.engines.spark import *\ntry: spark_session('local[1]')\nexcept InputError as error: print(error)"
+    assert "install Java 17" in python(code, JAVA_HOME="/nowhere")
+
+
+def test_shoal_alone_does_not_need_spark() -> None:
+    assert python("import sys, shoal, shoal.engines.spark; print('pyspark' in sys.modules)") == "False\n"
+
+
+CLUSTER = """
+import numpy as np, polars as pl
+from shoal.engines.spark import Spark
+from tests.engines.test_table import collected, in_part, records, with_facts, OF_PARTS
+from tests.engines.conftest import QUICK, on_spark
+with Spark(master="local-cluster[2,1,1024]", conf=QUICK) as spark:
+    parts = on_spark(spark, records()).exchange(in_part, 4)
+    moved = parts.moved(np.array([0, 3, 250, 2]), lambda frame: np.argsort(-frame["share"].to_numpy()))
+    table, told = moved.map(with_facts, OF_PARTS).kept()
+    assert collected(table).sort("record").drop("part").equals(records())
+    workers = spark.session.sparkContext._jsc.sc().getExecutorMemoryStatus().size() - 1
+    print(workers, *sorted(told), sep="\\n")
+"""
+
+
+def test_workers_of_their_own_do_the_same() -> None:
+    from tests.engines.test_table import expected_facts
+
+    needs_spark()
+    import pyspark
+
+    home, root = str(Path(pyspark.__file__).parent), str(Path(__file__).parents[2])
+    workers, *told = python(CLUSTER, SPARK_HOME=home, PYTHONPATH=root).splitlines()
+    assert workers == "2"
+    assert told == expected_facts([0, 3, 250, 2])
