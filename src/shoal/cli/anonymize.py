@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,11 +15,7 @@ from shoal.cli import split as opt_split
 from shoal.cli.method import LISTED, PANEL, method_choice
 
 if TYPE_CHECKING:
-    from rich.console import Group
-
-    from shoal.privacy import Verdict
     from shoal.release import Release
-    from shoal.sheet import Sheet
 
 
 _LARGE = 1 << 25  # bytes
@@ -163,6 +158,7 @@ def anonymize(
     from shoal.errors import InputError
     from shoal.parted.opening import engine_of
     from shoal.release import draft
+    from shoal.sheet import for_terminal
 
     used = engine_of(source, engine)
     in_one_file = output if used == "memory" else None
@@ -225,7 +221,7 @@ def anonymize(
     for note in release.notes:
         if note not in said:
             say(note)
-    show(release.to_dict() if as_json else _summary(release, output), as_json)
+    show(release.to_dict() if as_json else for_terminal(release.sheets(f"Released: {output}")), as_json)
 
 
 def _load_kernels(source: str) -> None:
@@ -237,9 +233,12 @@ def _load_kernels(source: str) -> None:
     from shoal.policy import Policy
     from shoal.release import draft
 
+    def warm() -> None:
+        with suppress(RuntimeError):  # Ctrl-C may end the program before this is done
+            draft(pl.DataFrame({"a": range(10)}), Policy(quasi_identifiers=["a"]))
+
     if Path(source).is_file() and Path(source).stat().st_size > _LARGE:
-        small = pl.DataFrame({"a": range(10)})
-        Thread(target=draft, args=(small, Policy(quasi_identifiers=["a"]))).start()
+        Thread(target=warm).start()
 
 
 def _explain(release: Release, folder: Path) -> None:
@@ -249,35 +248,6 @@ def _explain(release: Release, folder: Path) -> None:
     method = release.policy.method
     table = frontier(release.original, method, release.promises)
     write_frontier(folder, table, method.cost, release.suppressed)
-
-
-def _summary(release: Release, output: str) -> Group:
-    from shoal.sheet import Sheet, for_terminal
-
-    facts = [
-        ("records", f"{release.records:,}"),
-        ("suppressed", f"{release.suppressed:,}"),
-        ("classes", f"{len(release.sizes):,}"),
-        ("smallest class", f"{release.sizes.min():,}"),
-        ("information loss", f"{release.information_loss:.4f}"),
-        *((name.replace("_", " "), str(fact)) for name, fact in release.masked.facts.items() if name != "levels"),
-    ]
-    return for_terminal([Sheet(f"Released: {output}", ("", "value"), facts), judgement(release.verdicts)])
-
-
-def judgement(verdicts: Sequence[Verdict]) -> Sheet:
-    from shoal.sheet import Sheet
-
-    rows = [
-        (
-            v.model + (f" of {v.attribute}" if v.attribute else ""),
-            f"{v.asked:g}",
-            f"{v.achieved:.4g}",
-            "holds" if v.holds else "does not hold",
-        )
-        for v in verdicts
-    ]
-    return Sheet("Judged on what is shown", ("promise", "asked", "reached", ""), rows, numbers=2)
 
 
 _CHECK_EXAMPLES = """Examples:
@@ -326,6 +296,7 @@ def check(
     from shoal.errors import InputError
     from shoal.parted.opening import engine_of
     from shoal.release import check as judge
+    from shoal.release import judgement
     from shoal.report.certificate import read_certificate
     from shoal.sheet import for_terminal
 

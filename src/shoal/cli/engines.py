@@ -11,9 +11,6 @@ import typer
 from shoal.cli import options as opt
 
 if TYPE_CHECKING:
-    from rich.console import Group
-
-    from shoal.parted.release import PartedRelease
     from shoal.policy import Policy
 
 PANEL = "Engine"
@@ -88,6 +85,7 @@ def anonymize_parts(
     from shoal.parted.capabilities import refuse_what_cannot
     from shoal.parted.opening import KINDS, kind_of_folder, open_table
     from shoal.parted.release import anonymize_to
+    from shoal.sheet import for_terminal
 
     refuse_what_cannot(chosen, engine)
     refuse_used(Path(output))
@@ -103,31 +101,15 @@ def anonymize_parts(
         step("done")
     for note in release.notes:
         say(note)
-    show(release.to_dict() if as_json else _summary(release, output), as_json)
-
-
-def _summary(release: PartedRelease, output: str) -> Group:
-    from shoal.cli.anonymize import judgement
-    from shoal.sheet import Sheet, for_terminal
-
-    facts = [
-        ("engine", release.table.engine),
-        ("records", f"{release.records:,}"),
-        ("suppressed", f"{release.source.records - release.records:,}"),
-        ("classes", f"{int(release.sizes.classes.sum()):,}"),
-        ("smallest class", f"{release.sizes.smallest:,}"),
-        ("information loss", f"{release.information_loss:.4f}"),
-        ("parts", f"{release.facts['parts']:,}"),
-    ]
-    return for_terminal([Sheet(f"Released: {output}", ("", "value"), facts), judgement(release.verdicts)])
+    show(release.to_dict() if as_json else for_terminal(release.sheets(f"Released: {output}")), as_json)
 
 
 def check_parts(source: str, chosen: Policy, engine: str, *, master: str | None, stated: Any, as_json: bool) -> None:
     """`stated` is the certificate that the folder must match, or None."""
-    from shoal.cli.anonymize import judgement
     from shoal.cli.console import show, stages
     from shoal.parted.check import check
     from shoal.parted.opening import open_table
+    from shoal.release import judgement
     from shoal.sheet import for_terminal
 
     with stages("check", 3) as step:

@@ -8,19 +8,24 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from secrets import randbits
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal.engines.table import Table
 from shoal.parted.capabilities import refuse_what_cannot
 from shoal.parted.check import Judged, Sizes, shown_by
 from shoal.parted.mask import MaskPart
-from shoal.parted.measured import judged_with_parts, split, where_measured
+from shoal.parted.measured import judged_by_classes, judged_with_parts, where_measured
 from shoal.parted.methods import once, parts_of, prepared, refuse_method, trial_of
 from shoal.parted.source import Source, prepare
 from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken
 from shoal.privacy.model import Verdict
+from shoal.release import judgement
 from shoal.report.certificate import certify, digest_of_list
+from shoal.sheet import Sheet, for_notebook, for_terminal
+
+if TYPE_CHECKING:
+    from rich.console import Group
 
 Progress = Callable[[str], None]
 
@@ -81,6 +86,25 @@ class PartedRelease:
             return {CERTIFICATE: replace(self, table=written, judged=judged).certificate_of_files()}
 
         self.table.write(str(folder), kind, judge_files)
+
+    def __rich__(self) -> Group:
+        return for_terminal(self.sheets("Released"))
+
+    def _repr_html_(self) -> str:
+        return for_notebook(self.sheets("Released"), self.notes)
+
+    def sheets(self, title: str) -> list[Sheet]:
+        """As tables: what was released, and how it was judged."""
+        facts = [
+            ("engine", self.table.engine),
+            ("records", f"{self.records:,}"),
+            ("suppressed", f"{self.source.records - self.records:,}"),
+            ("classes", f"{int(self.sizes.classes.sum()):,}"),
+            ("smallest class", f"{self.sizes.smallest:,}"),
+            ("information loss", f"{self.information_loss:.4f}"),
+            ("parts", f"{self.facts['parts']:,}"),
+        ]
+        return [Sheet(title, ("", "value"), facts), judgement(self.verdicts)]
 
     def to_dict(self) -> dict[str, Any]:
         """For the custodian."""
@@ -144,7 +168,7 @@ def _draft(table: Table, policy: Policy, seed: int | None, say: Progress) -> tup
 def _masked(source: Source, seed: int) -> Table:
     """Lazily."""
     work = MaskPart(source.attributes, prepared(source), source.promises, seed)
-    shown = replace(work, promises=split(source.promises)[0])(trial_of(source), 0).schema
+    shown = replace(work, promises=judged_by_classes(source.promises))(trial_of(source), 0).schema
     return parts_of(source, seed).map(replace(work, shown=shown), shown)
 
 
