@@ -12,12 +12,13 @@ import pytest
 
 import shoal
 from shoal.data.microdata import Microdata
+from shoal.engines import whole as whole_table
 from shoal.engines.disk import Disk
 from shoal.engines.table import FACTS
 from shoal.errors import InputError, PromiseError
 from shoal.measure import MEASURES, find_measure, measure
-from shoal.parted import grouped, methods
-from shoal.parted.measured import IN_PARTS
+from shoal.parted import grouped, linked, methods
+from shoal.parted.measured import IN_PARTS, OF_ALL
 from shoal.parted.release import PartedRelease, anonymize, anonymize_to
 from shoal.privacy.check import released_classes
 from shoal.privacy.model import Source
@@ -93,20 +94,69 @@ def test_categories_are_drawn_anew_in_parts() -> None:
     assert 0.1 < changed < 0.3
 
 
+METHODS = [shoal.AddedNoise(0.05), shoal.RankSwapping(0.05), shoal.Microaggregated(4)]
+
+
+def measured(method: object, name: str, table: pl.DataFrame | None = None) -> tuple[PartedRelease, float]:
+    """A release, and the risk that a table in memory measures of it."""
+    table = people() if table is None else table
+    any_level = 0.0 if find_measure(name, "risk").higher_is == "safer" else 1.0
+    release, found = released(table, policy(method, shoal.MeasuredRisk(any_level, name)))
+    classes = released_classes(
+        found.sort("number"), release.source.schema, Source(Microdata(table, release.source.schema), None)
+    )
+    return release, shoal.MeasuredRisk(any_level, name).verdict(classes).achieved
+
+
 @pytest.mark.parametrize("name", IN_PARTS)
-@pytest.mark.parametrize(
-    "method", [shoal.AddedNoise(0.05), shoal.RankSwapping(0.05), shoal.Microaggregated(4)], ids=str
-)
-def test_a_risk_measured_in_parts_is_not_more_optimistic_than_that_of_the_whole(method: object, name: str) -> None:
-    about = find_measure(name, "risk")
-    any_level = 0.0 if about.higher_is == "safer" else 1.0
-    release, found = released(people(), policy(method, shoal.MeasuredRisk(any_level, name)))
-    achieved = release.verdicts[0].achieved
-    original = Microdata(people(), release.source.schema)
-    classes = released_classes(found.sort("number"), release.source.schema, Source(original, None))
-    whole = shoal.MeasuredRisk(any_level, name).verdict(classes).achieved
-    assert 0 < achieved <= whole if about.higher_is == "safer" else achieved >= whole > 0
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_correct_links_in_parts_are_not_fewer_than_in_the_whole(method: object, name: str) -> None:
+    release, whole = measured(method, name)
+    assert release.verdicts[0].achieved >= whole > 0
     assert any(f"The measured risk ({name}) is the mean of 6 random parts" in note for note in release.notes)
+
+
+@pytest.mark.parametrize("name", OF_ALL)
+@pytest.mark.parametrize("method", METHODS, ids=str)
+def test_linkage_in_ranks_is_that_of_all_records(method: object, name: str) -> None:
+    release, whole = measured(method, name)
+    assert release.verdicts[0].achieved == pytest.approx(whole, rel=1e-9)
+    assert whole > 0
+
+
+@pytest.mark.parametrize("name", OF_ALL)
+def test_missing_values_dates_and_common_values_have_their_ranks(name: str) -> None:
+    day = pl.date_range(pl.date(2020, 1, 1), pl.date(2028, 1, 1), eager=True).sample(
+        3000, with_replacement=True, seed=1
+    )
+    table = people().with_columns(day.alias("income"), pl.when(pl.col("age") > 30).then("age").alias("age"))
+    release, whole = measured(shoal.AddedNoise(0.1), name, table)
+    assert release.verdicts[0].achieved == pytest.approx(whole, rel=1e-9)
+
+
+@pytest.mark.parametrize("name", OF_ALL)
+@pytest.mark.parametrize("zeros", [0.0, 0.4])
+def test_ranks_of_too_many_values_err_on_the_safe_side(
+    monkeypatch: pytest.MonkeyPatch, name: str, zeros: float
+) -> None:
+    monkeypatch.setattr(whole_table, "LISTED", 500)
+    monkeypatch.setattr(whole_table, "SAMPLE", 1500)
+    monkeypatch.setattr(linked, "PEOPLE", 3000)
+    rng = np.random.default_rng(4)
+    table = people().with_columns(income=pl.when(pl.Series(rng.random(3000) < zeros)).then(0.0).otherwise("income"))
+    release, whole = measured(shoal.AddedNoise(0.5), name, table)
+    assert 0.2 * whole < release.verdicts[0].achieved <= whole * 1.05  # half of the people are linked
+
+
+def test_ranks_in_bins_are_within_what_they_leave_open() -> None:
+    rng = np.random.default_rng(5)
+    values = np.where(rng.random(4000) < 0.3, 0.0, rng.normal(size=4000))
+    begins, single = linked._bins(rng.choice(values, 200), float(values.min()))
+    ranks = linked.Ranks(begins, single, linked._counted(values, begins), 4000)
+    exact = pl.Series(values).rank("average").to_numpy()
+    assert ranks.counts.sum() == 4000
+    assert np.abs(ranks.of(values) - exact).max() <= ranks.open < 200
+    assert ranks.of(np.array([0.0]))[0] == exact[values == 0.0][0]
 
 
 def test_the_risk_is_the_mean_of_the_parts_by_records() -> None:

@@ -1,13 +1,9 @@
-"""A measured risk of a table in parts: measured in each part as it is masked, original beside masked.
+"""A measured risk of a table in parts: linkage in ranks is measured on all that stands there, correct links in parts.
 
-Parts are drawn at random, and each holds its records' originals as well as what is released of them. Their mean, by
-records, is no more optimistic than the measure of the whole table:
-
-- whose nearest masked record is their own among all stays so among fewer: correct links are more;
-- in the ranks of one of P parts a distance is P times shorter, while the nearest of so many fewer candidates is at most
-  P^(1/m) times as far, m attributes: linkage and permutation distances are less.
-
-Intervals of a share of the ranks are coarser among fewer records, and may disclose less there: they are refused.
+Whose nearest masked record is their own can only be told where originals and masked records are paired: in each part,
+as it is masked. Parts are drawn at random. Who is found among all masked records is found among those of a part too,
+where there are fewer to be taken for: the mean of the parts, by records, is no more optimistic than the whole.
+(Distances in ranks are not measured so. Where values are few, the nearest of fewer records may be much farther.)
 
 What is released is shuffled, and nobody can pair it again. So each part tells, beside the risk, a sum of hashes of what
 it shows; what stands there in the end must have the same sum over all parts, or it is not what was measured.
@@ -28,43 +24,41 @@ from shoal.errors import InputError, PromiseError
 from shoal.masking.method import Masked
 from shoal.measure import find_measure
 from shoal.parted.check import Judged, judge
+from shoal.parted.linked import permutation_distance, rank_linkage
 from shoal.parted.source import Source
 from shoal.privacy import MeasuredRisk
 from shoal.privacy.check import released_classes
 from shoal.privacy.model import PrivacyModel, Verdict, class_hash
 from shoal.privacy.model import Source as Beside
 
-IN_PARTS = (
-    "rank_linkage",
-    "permutation_distance",
-    "correct_links",
-    "correct_links_mahalanobis",
-    "correct_links_rank",
-)
+IN_PARTS = ("correct_links", "correct_links_mahalanobis", "correct_links_rank")
+OF_ALL = {"rank_linkage": rank_linkage, "permutation_distance": permutation_distance}
 
 _ROUND = 1 << 64
 
 
 def refuse_measures(models: Sequence[PrivacyModel], engine: str) -> None:
     for model in models:
-        if isinstance(model, MeasuredRisk) and model.measure not in IN_PARTS:
+        if isinstance(model, MeasuredRisk) and model.measure not in (*OF_ALL, *IN_PARTS):
             raise InputError(
                 f"The engine {engine!r} cannot promise the measured risk {model.measure!r}: what it is in parts tells "
-                f"nothing sure of the whole. Use the memory engine, or one of {', '.join(IN_PARTS)}."
+                f"nothing sure of the whole. Use the memory engine, or one of {', '.join((*OF_ALL, *IN_PARTS))}."
             )
 
 
-def split(promises: Sequence[PrivacyModel]) -> tuple[list[PrivacyModel], list[MeasuredRisk]]:
-    """What is judged by classes, on what stands there; and what is measured in parts."""
-    measured = [model for model in promises if isinstance(model, MeasuredRisk)]
-    return [model for model in promises if not isinstance(model, MeasuredRisk)], measured
+def judged_by_classes(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
+    return [model for model in promises if not isinstance(model, MeasuredRisk)]
+
+
+def measured_in_parts(promises: Sequence[PrivacyModel]) -> list[MeasuredRisk]:
+    return [model for model in promises if isinstance(model, MeasuredRisk) and model.measure in IN_PARTS]
 
 
 def told_of_part(
     original: Microdata, masked: Masked, shown: pl.DataFrame, promises: Sequence[PrivacyModel]
 ) -> dict[str, Any]:
     """What a part has to tell: each risk measured, and the sum of what it shows."""
-    _, measured = split(promises)
+    measured = measured_in_parts(promises)
     if not measured:
         return {}
     classes = released_classes(shown, original.schema, Beside(original, masked.kept))
@@ -74,18 +68,24 @@ def told_of_part(
 
 def judged_with_parts(source: Source, table: Table, told: Sequence[Mapping[str, Any]]) -> Judged:
     """What the models say of the table as it stands there, and of its parts what they told when they were masked."""
-    by_classes, measured = split(source.promises)
-    judged = judge(table, source.schema, by_classes)
-    found = iter(_verdicts(measured, source.schema.quasi_identifiers, told, table)) if measured else iter(())
+    judged = judge(table, source.schema, judged_by_classes(source.promises))
     classes = iter(judged.verdicts)
-    ordered = (next(found if isinstance(model, MeasuredRisk) else classes) for model in source.promises)
-    return replace(judged, verdicts=tuple(ordered))
+    in_parts = iter(_verdicts(measured_in_parts(source.promises), source.schema.quasi_identifiers, told, table))
+
+    def verdict(model: PrivacyModel) -> Verdict:
+        if not isinstance(model, MeasuredRisk):
+            return next(classes)
+        return next(in_parts) if model.measure in IN_PARTS else _verdict(model, OF_ALL[model.measure](source, table))
+
+    return replace(judged, verdicts=tuple(verdict(model) for model in source.promises))
 
 
 def _verdicts(
     models: Sequence[MeasuredRisk], quasi: Sequence[str], told: Sequence[Mapping[str, Any]], table: Table
 ) -> list[Verdict]:
     """The parts' risks as one, if it is of what stands in the table."""
+    if not models:
+        return []
     expected = sum(fact["sum"] for fact in told) % _ROUND
     if table.fold(_Sum(tuple(quasi)), _add) != expected:
         raise PromiseError("What was written is not what its risk was measured on. Nothing was released.")
@@ -101,7 +101,7 @@ def _verdict(model: MeasuredRisk, achieved: float) -> Verdict:
 
 def where_measured(promises: Sequence[PrivacyModel], parts: int) -> tuple[str, ...]:
     """What the custodian should know of it."""
-    _, models = split(promises)
+    models = measured_in_parts(promises)
     if not models or parts < 2:
         return ()
     names = ", ".join(dict.fromkeys(model.measure for model in models))

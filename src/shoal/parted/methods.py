@@ -21,7 +21,7 @@ from shoal.masking.recoding.safe_harbor import SafeHarbor
 from shoal.parted import grouped
 from shoal.parted.coarsened import coarsened, refuse_suppressing
 from shoal.parted.grouped import at_random, in_parts
-from shoal.parted.measured import refuse_measures, split
+from shoal.parted.measured import measured_in_parts, refuse_measures
 from shoal.parted.perturbed import PERTURBING, perturbed
 from shoal.parted.recoded import recoded, refuse_recoding
 from shoal.parted.safe_harbor import safe_harbor
@@ -58,7 +58,7 @@ def prepared(source: Source) -> Method:
 def parts_of(source: Source, seed: int) -> Parts:
     """The records brought together as the method asks; at random where a risk is to be measured in parts."""
     method = source.policy.method
-    if isinstance(method, Grouped) and not split(source.promises)[1]:
+    if isinstance(method, Grouped) and not measured_in_parts(source.promises):
         return in_parts(source, method, seed)
     return at_random(source, seed, grouped.PART)
 
