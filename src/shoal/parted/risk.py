@@ -57,7 +57,7 @@ from shoal.risk.measure import (
 from shoal.risk.scenarios import Chance, Scenarios, chance, check_asked, inferred, of_sample, of_sizes, weights_of
 from shoal.sheet import Sheet
 
-_CLASS = ("@one", "@two")
+CLASS = ("@one", "@two")
 
 
 @dataclass(frozen=True)
@@ -213,7 +213,7 @@ class _ByClass:
         values = {f"value {j}": one.satisfied(frame[one.name]) for j, one in enumerate(self.values)}
         satisfied = (pl.Series(name, column) for name, column in (conditions | values).items())
         classes = hashed(frame, self.quasi).with_columns(satisfied)
-        return classes.group_by(_CLASS).agg(
+        return classes.group_by(CLASS).agg(
             pl.len().cast(pl.Int64).alias("@records"),
             *(pl.col(name).sum().cast(pl.Int64) for name in conditions),
             *(pl.col(name).min().alias(f"{name} least") for name in values),
@@ -223,7 +223,7 @@ class _ByClass:
     @property
     def schema(self) -> pl.Schema:
         return pl.Schema(
-            dict.fromkeys((*_CLASS, "@records", *(f"when {i}" for i in range(len(self.when)))), pl.Int64())
+            dict.fromkeys((*CLASS, "@records", *(f"when {i}" for i in range(len(self.when)))), pl.Int64())
             | {f"value {j} {end}": pl.Int32() for end in ("least", "most") for j in range(len(self.values))}
         )
 
@@ -231,9 +231,7 @@ class _ByClass:
 def hashed(frame: pl.DataFrame, quasi: Sequence[str]) -> pl.DataFrame:
     """Each record's class as two numbers; NaN is missing."""
     shown = _Shown(tuple(quasi))(Batch(frame, 0))
-    return shown.select(
-        class_hash(quasi, seed).reinterpret(signed=True).alias(name) for seed, name in enumerate(_CLASS)
-    )
+    return shown.select(class_hash(quasi, seed).reinterpret(signed=True).alias(name) for seed, name in enumerate(CLASS))
 
 
 @dataclass(frozen=True)
@@ -255,7 +253,7 @@ class ByHash:
     """The part of a class."""
 
     parts: int
-    key: str = _CLASS[0]
+    key: str = CLASS[0]
 
     def __call__(self, batch: Batch) -> npt.NDArray[np.int64]:
         number = batch.frame[self.key].reinterpret(signed=False).to_numpy()
@@ -264,6 +262,9 @@ class ByHash:
 
 def parts_of(records: int) -> int:
     return max(1, -(-records // PART))
+
+
+TOLD = pl.Schema({"what": pl.String(), "key": pl.Int64(), "count": pl.Int64()})  # of what, how many of which kind
 
 
 @dataclass(frozen=True)
@@ -275,27 +276,25 @@ class _AddUp:
 
     def __call__(self, frame: pl.DataFrame, part: int) -> pl.DataFrame:
         whens = [f"when {i}" for i in range(self.conditions)]
-        classes = frame.group_by(_CLASS).agg(
+        classes = frame.group_by(CLASS).agg(
             pl.col("@records", *whens).sum(),
             pl.col("^value .* least$").min(),
             pl.col("^value .* most$").max(),
         )
         records = pl.col("@records")
-        told = [_rows("sizes", classes.group_by(records.alias("key")).agg(pl.len().alias("count")))]
+        told = [rows("sizes", classes.group_by(records.alias("key")).agg(pl.len().alias("count")))]
         for i, name in enumerate(whens):
             alike = classes.filter(pl.col(name) == records)
-            told.append(_rows(f"satisfied {i}", classes.select(key=0, count=pl.col(name).sum())))
-            told.append(_rows(f"alike {i}", alike.select(key=0, count=records.sum())))
+            told.append(rows(f"satisfied {i}", classes.select(key=0, count=pl.col(name).sum())))
+            told.append(rows(f"alike {i}", alike.select(key=0, count=records.sum())))
         for j in range(self.values):
             least, most = pl.col(f"value {j} least"), pl.col(f"value {j} most")
             alike = classes.filter(least == most, least != NONE)
-            told.append(_rows(f"exposed {j}", alike.group_by(least.alias("key")).agg(records.sum().alias("count"))))
+            told.append(rows(f"exposed {j}", alike.group_by(least.alias("key")).agg(records.sum().alias("count"))))
         return pl.concat(told)
 
-    schema = pl.Schema({"what": pl.String(), "key": pl.Int64(), "count": pl.Int64()})
 
-
-def _rows(what: str, counted: pl.DataFrame) -> pl.DataFrame:
+def rows(what: str, counted: pl.DataFrame) -> pl.DataFrame:
     return counted.select(pl.lit(what).alias("what"), pl.col("key", "count").cast(pl.Int64))
 
 
@@ -304,33 +303,33 @@ def _told(table: Table, work: _ByClass, records: int) -> pl.DataFrame:
     parts = parts_of(records)
     add_up = _AddUp(len(work.when), len(work.values))
     divided = table.map(work, work.schema).exchange(ByHash(parts), parts)
-    found = divided.map(add_up, _AddUp.schema).fold(_frame, _sum)
-    return pl.DataFrame(schema=_AddUp.schema) if found is None else found
+    found = divided.map(add_up, TOLD).fold(frame_of, summed)
+    return pl.DataFrame(schema=TOLD) if found is None else found
 
 
-def _frame(batch: Batch) -> pl.DataFrame:
+def frame_of(batch: Batch) -> pl.DataFrame:
     return batch.frame
 
 
-def _sum(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+def summed(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([one, other]).group_by("what", "key").agg(pl.col("count").sum())
 
 
-def _of(told: pl.DataFrame, what: str) -> pl.DataFrame:
-    return _sum(told, told.clear()).filter(pl.col("what") == what).sort("key")
+def of_told(told: pl.DataFrame, what: str) -> pl.DataFrame:
+    return summed(told, told.clear()).filter(pl.col("what") == what).sort("key")
 
 
 def _sizes(told: pl.DataFrame) -> Sizes:
-    found = _of(told, "sizes")
+    found = of_told(told, "sizes")
     return Sizes(found["key"].to_numpy(), found["count"].to_numpy())
 
 
 def _count(told: pl.DataFrame, what: str) -> int:
-    return int(_of(told, what)["count"].sum())
+    return int(of_told(told, what)["count"].sum())
 
 
 def _exposed(told: pl.DataFrame, values: _Values, j: int) -> npt.NDArray[np.int64]:
-    found = _of(told, f"exposed {j}")
+    found = of_told(told, f"exposed {j}")
     exposed = np.zeros(len(values.banded.conditions), np.int64)
     exposed[found["key"].to_numpy()] = found["count"].to_numpy()
     return exposed
@@ -417,7 +416,7 @@ def intruders(
         asked = list(dict.fromkeys((*quasi, weights)))
         return _by_weights(table.select(asked), _Weighed(tuple(quasi), weights), threshold, alpha)
     table = table.select(quasi)
-    sizes = class_sizes(table, quasi, _records(table))
+    sizes = class_sizes(table, quasi, records_of(table))
     if population is not None:
         return _by_population(table, [schema[name] for name in quasi], sizes, population, threshold)
     if fraction is not None:
@@ -425,7 +424,7 @@ def intruders(
     return of_sizes(sizes.size, threshold, classes=sizes.classes)
 
 
-def _records(table: Table) -> int:
+def records_of(table: Table) -> int:
     return table.fold(_height, operator.add) or 0
 
 
@@ -476,9 +475,9 @@ class _Weighed:
     def __call__(self, batch: Batch) -> pl.DataFrame:
         weight = pl.Series("@people", weights_of(batch.frame, self.weights))
         classes = hashed(batch.frame, self.quasi).with_columns(weight)
-        return classes.group_by(_CLASS).agg(pl.len().cast(pl.Int64).alias("@records"), pl.col("@people").sum())
+        return classes.group_by(CLASS).agg(pl.len().cast(pl.Int64).alias("@records"), pl.col("@people").sum())
 
-    schema = pl.Schema({**dict.fromkeys((*_CLASS, "@records"), pl.Int64()), "@people": pl.Float64()})
+    schema = pl.Schema({**dict.fromkeys((*CLASS, "@records"), pl.Int64()), "@people": pl.Float64()})
 
 
 @dataclass(frozen=True)
@@ -489,7 +488,7 @@ class _Inferred:
     alpha: float
 
     def __call__(self, frame: pl.DataFrame, part: int) -> pl.DataFrame:
-        classes = frame.group_by(_CLASS).agg(pl.col("@records", "@people").sum())
+        classes = frame.group_by(CLASS).agg(pl.col("@records", "@people").sum())
         records, people = classes["@records"].to_numpy(), classes["@people"].to_numpy()
         found = inferred(records, np.minimum(records / people, 1.0), self.threshold, self.alpha)
         size, number = np.unique(records, return_counts=True)
@@ -511,9 +510,9 @@ class _Inferred:
 
 
 def _by_weights(table: Table, work: _Weighed, threshold: float, alpha: float) -> Scenarios:
-    parts = parts_of(_records(table))
+    parts = parts_of(records_of(table))
     divided = table.map(work, _Weighed.schema).exchange(ByHash(parts), parts)
-    told = divided.map(_Inferred(threshold, alpha), _Inferred.schema).fold(_frame, _beside)
+    told = divided.map(_Inferred(threshold, alpha), _Inferred.schema).fold(frame_of, _beside)
     if told is None:
         return of_sizes(np.zeros(0, np.int64), threshold, Chance(0.0, 0.0, 0), "sampling weights")
     sizes = told.group_by("size").agg(pl.col("classes").sum())

@@ -6,8 +6,8 @@ the common subjects, by confidential values that agree, has the same view.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from shoal.sheet import Sheet, for_notebook, for_terminal
 if TYPE_CHECKING:
     from rich.console import Group
 
-_WORST = 10  # atoms shown
+WORST = 10  # atoms shown
 
 
 @dataclass(frozen=True)
@@ -50,49 +50,47 @@ class Audit:
 
     releases: tuple[dict[str, Any], ...]
     k: int
-    anonymity: Counts = field(repr=False)  # subject -> with how many, herself included, she is alike in all releases
+    histogram: Mapping[int, int]  # with how many, herself included, a subject is alike in all releases -> subjects
     pairs: tuple[Pair, ...]
     worst: tuple[dict[str, Any], ...]
 
     @property
+    def subjects(self) -> int:
+        return sum(self.histogram.values())
+
+    @property
     def smallest_pooled_class(self) -> int:
-        return int(self.anonymity.min(initial=len(self.anonymity)))
+        return min(self.histogram, default=0)
 
     @property
     def subjects_below_k(self) -> int:
-        return int((self.anonymity < self.k).sum())
+        return sum(subjects for size, subjects in self.histogram.items() if size < self.k)
 
     @property
     def holds(self) -> bool:
         return self.subjects_below_k == 0
-
-    @property
-    def histogram(self) -> dict[int, int]:
-        """Effective anonymity -> subjects."""
-        size, subjects = np.unique(self.anonymity, return_counts=True)
-        return dict(zip(size.tolist(), subjects.tolist(), strict=True))
 
     def to_dict(self) -> dict[str, Any]:
         return {
             "view": "custodian",
             "releases": list(self.releases),
             "k": self.k,
-            "subjects": len(self.anonymity),
+            "subjects": self.subjects,
             "pairs": [pair.to_dict() for pair in self.pairs],
             "smallest_pooled_class": self.smallest_pooled_class,
             "subjects_below_k": self.subjects_below_k,
-            "histogram": self.histogram,
+            "histogram": dict(self.histogram),
             "worst": list(self.worst),
             "holds": self.holds,
         }
 
     def __rich__(self) -> Group:
-        return for_terminal(self._sheets())
+        return for_terminal(self.as_sheets())
 
     def _repr_html_(self) -> str:
-        return for_notebook(self._sheets())
+        return for_notebook(self.as_sheets())
 
-    def _sheets(self) -> list[Sheet]:
+    def as_sheets(self) -> list[Sheet]:
         each = [
             (one["name"], f"{one['records']:,}", f"{one['classes']:,}", f"{one['smallest_class']:,}")
             for one in self.releases
@@ -109,7 +107,7 @@ class Audit:
             for pair in self.pairs
         ]
         pool = [
-            ("subjects", f"{len(self.anonymity):,}"),
+            ("subjects", f"{self.subjects:,}"),
             ("smallest pooled class", f"{self.smallest_pooled_class:,}"),
             (f"subjects below k = {self.k}", f"{self.subjects_below_k:,}"),
         ]
@@ -140,8 +138,13 @@ def audit(releases: Sequence[Published], k: int, confidential: Sequence[str] = (
         for i, j in combinations(range(len(releases)), 2)
     ]
     return Audit(
-        tuple(_summary(one) for one in releases), k, pool.anonymity, tuple(pairs), _worst(pool, releases, k)
+        tuple(_summary(one) for one in releases), k, _histogram(pool.sizes), tuple(pairs), _worst(pool, releases, k)
     )  # fmt: skip
+
+
+def _histogram(atoms: Counts) -> dict[int, int]:
+    size, number = np.unique(atoms, return_counts=True)
+    return dict(zip(size.tolist(), (size * number).tolist(), strict=True))
 
 
 def _summary(release: Published) -> dict[str, Any]:
@@ -189,7 +192,7 @@ def _least(numbers: pl.Series) -> int | None:
 
 def _worst(pool: Pool, releases: Sequence[Published], k: int) -> tuple[dict[str, Any], ...]:
     """The smallest atoms below k: how many they are, and what each release shows of them."""
-    smallest = np.argsort(pool.sizes, kind="stable")[:_WORST]
+    smallest = np.argsort(pool.sizes, kind="stable")[:WORST]
     smallest = smallest[pool.sizes[smallest] < k]
     _, first = np.unique(pool.atoms, return_index=True)
     return tuple(

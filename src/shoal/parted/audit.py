@@ -1,0 +1,359 @@
+"""The pooled audit of large releases over the same people (paper 2, section 3.2), as `shoal.releases.audit` has it.
+
+Subjects are known by a keyed hash that is drawn anew for each audit, classes by a hash of what they show. The records
+of one subject come together in one part and give her signature: her class in each release, or that she is absent.
+Subjects of one signature, brought together again, are an atom; all that is asked of releases and of pairs of them is
+counted from atoms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial, reduce
+from itertools import combinations
+from secrets import randbits
+from typing import Any
+
+import polars as pl
+
+from shoal.engines.table import Batch, Table
+from shoal.errors import InputError
+from shoal.parted.risk import (
+    CLASS,
+    TOLD,
+    ByHash,
+    class_sizes,
+    frame_of,
+    hashed,
+    of_told,
+    parts_of,
+    records_of,
+    rows,
+    summed,
+)
+from shoal.policy import Policy
+from shoal.privacy.model import class_hash
+from shoal.releases.audit import WORST, Audit, Pair
+from shoal.releases.published import need_columns, subjects_of
+from shoal.sheet import Sheet
+
+_SUBJECT = ("@who", "@whose")  # two hashes of a subject
+_FIRST, _SECOND = ("first one", "first two"), ("second one", "second two")  # of a class in the releases of a pair
+
+
+_Keys = tuple[int, int]  # of the two
+
+
+@dataclass(frozen=True)
+class PartedAudit(Audit):
+    """The audit of tables on an engine; `left_out` says what was not asked, and why."""
+
+    engine: str = ""
+    left_out: Mapping[str, str] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        return super().to_dict() | {"engine": self.engine, "left_out": dict(self.left_out)}
+
+    def as_sheets(self) -> list[Sheet]:
+        return [*super().as_sheets(), Sheet("Left out", ("", "reason"), list(self.left_out.items()), numbers=0)]
+
+
+def audit(tables: Mapping[str, Table], policy: Policy | Mapping[str, Policy], subject: str, k: int) -> PartedAudit:
+    """Every pair and the pool of all releases, which still carry the column that tells their subjects.
+
+    `policy` names the quasi-identifiers, of all releases or of each by its name.
+    """
+    if not tables:
+        raise InputError("There is no release to audit: name some.")
+    policies = {name: policy if isinstance(policy, Policy) else policy[name] for name in tables}
+    releases = [_Release(name, table, subject, policies[name].quasi_identifiers) for name, table in tables.items()]
+    for release in releases:
+        release.check()
+    records = [records_of(release.table) for release in releases]
+    parts = parts_of(sum(records))
+    atoms = _atoms(releases, parts)
+    confidential = any(chosen.confidential for chosen in policies.values())
+    return PartedAudit(
+        tuple(release.summary(number) for release, number in zip(releases, records, strict=True)),
+        k,
+        _histogram(atoms),
+        tuple(_pair(atoms, i, j, releases, k, parts) for i, j in combinations(range(len(releases)), 2)),
+        _worst(atoms, releases, k),
+        engine=releases[0].table.engine,
+        left_out={"differencing": "values of single subjects are compared only in memory"} if confidential else {},
+    )
+
+
+@dataclass(frozen=True)
+class _Release:
+    name: str
+    table: Table
+    subject: str
+    quasi: tuple[str, ...]
+
+    def check(self) -> None:
+        """Refuses what cannot be audited, before any work."""
+        if not self.quasi:
+            raise InputError("No quasi-identifier is named: name the columns that an intruder may know.")
+        columns = pl.DataFrame(schema=self.table.schema)
+        need_columns(self.name, columns, self.quasi)
+        subjects_of(columns, self.subject, self.name)
+
+    def summary(self, records: int) -> dict[str, Any]:
+        sizes = class_sizes(self.table.select(self.quasi), self.quasi, records)
+        return {
+            "name": self.name,
+            "records": records,
+            "classes": int(sizes.classes.sum()),
+            "smallest_class": sizes.smallest,
+        }
+
+    def signed(self, number: int, keys: _Keys) -> Table:
+        columns = list(dict.fromkeys((self.subject, *self.quasi)))
+        return self.table.select(columns).map(
+            _Signed(self.name, self.subject, self.quasi, number, keys), _Signed.schema
+        )
+
+
+# ---- atoms
+
+
+def _labels(release: int) -> tuple[str, str]:
+    """The columns that tell a subject's class in a release."""
+    return f"{release} one", f"{release} two"
+
+
+def _atoms(releases: Sequence[_Release], parts: int) -> Table:
+    """A row an atom: its class in each release, null where absent, and its `@subjects`."""
+    keys = randbits(64), randbits(64)
+    shown = [release.signed(i, keys) for i, release in enumerate(releases)]
+    labels = tuple(column for i in range(len(releases)) for column in _labels(i))
+    signatures = _Signatures(tuple(one.name for one in releases), releases[0].subject)
+    schema = pl.Schema(dict.fromkeys((*labels, "@subjects"), pl.Int64()))
+    with_key = pl.Schema({**schema, "@key": pl.Int64()})
+    by_subject = _one_after_the_other(shown).exchange(ByHash(parts, _SUBJECT[0]), parts)
+    partial_atoms = by_subject.map(signatures, with_key)
+    atoms = partial_atoms.exchange(ByHash(parts, "@key"), parts).map(_Atoms(labels), schema)
+    return atoms.kept()[0]
+
+
+@dataclass(frozen=True)
+class _Signed:
+    """Who each record is about, and her class."""
+
+    name: str
+    subject: str
+    quasi: tuple[str, ...]
+    release: int
+    keys: _Keys
+
+    def __call__(self, batch: Batch) -> pl.DataFrame:
+        subjects = batch.frame[self.subject].cast(pl.String)
+        if subjects.null_count():
+            raise InputError(f"{self.name} does not say in {self.subject!r} whom some records are about: fill it in.")
+        who = [
+            subjects.hash(key).reinterpret(signed=True).alias(name)
+            for name, key in zip(_SUBJECT, self.keys, strict=True)
+        ]
+        release = pl.lit(self.release, pl.Int64).alias("@release")
+        return hashed(batch.frame, self.quasi).with_columns(*who, release).select(list(self.schema))
+
+    schema = pl.Schema(dict.fromkeys((*_SUBJECT, *CLASS, "@release"), pl.Int64()))
+
+
+@dataclass(frozen=True)
+class _Signatures:
+    """The signatures of a part's subjects, and how many have each."""
+
+    names: tuple[str, ...]
+    subject: str
+
+    def __call__(self, frame: pl.DataFrame, part: int) -> pl.DataFrame:
+        again = frame.filter(frame.select(*_SUBJECT, "@release").is_duplicated())
+        if again.height:
+            raise InputError(
+                f"{self.names[again['@release'][0]]} names a subject in {self.subject!r} more than once: "
+                "give one record a subject, or name the column that tells subjects apart."
+            )
+        labels = {
+            label: pl.col(column).filter(pl.col("@release") == release).first()
+            for release in range(len(self.names))
+            for label, column in zip(_labels(release), CLASS, strict=True)
+        }
+        subjects = frame.group_by(_SUBJECT).agg(**labels)
+        atoms = subjects.group_by(list(labels)).agg(pl.len().cast(pl.Int64).alias("@subjects"))
+        return atoms.with_columns(class_hash(list(labels), 0).reinterpret(signed=True).alias("@key"))
+
+
+@dataclass(frozen=True)
+class _Atoms:
+    """The same of all subjects."""
+
+    labels: tuple[str, ...]
+
+    def __call__(self, frame: pl.DataFrame, part: int) -> pl.DataFrame:
+        return frame.group_by(self.labels).agg(pl.col("@subjects").sum())
+
+
+def _one_after_the_other(tables: Sequence[Table]) -> Table:
+    """Tables of the same columns as one."""
+    from shoal.engines.disk import DiskTable
+    from shoal.engines.spark import SparkTable
+
+    disk = [table for table in tables if isinstance(table, DiskTable)]
+    spark = [table for table in tables if isinstance(table, SparkTable)]
+    if len(disk) == len(tables):
+        return DiskTable(disk[0].disk, disk[0].schema, partial(_chained, disk))
+    if len(spark) == len(tables):
+        frames = (table.frame for table in spark)
+        return SparkTable(spark[0].spark, reduce(lambda one, other: one.unionByName(other), frames), spark[0].schema)
+    raise InputError("The releases are on different engines: open all of them on the same.")
+
+
+def _chained(tables: Sequence[Any]) -> Iterator[pl.DataFrame]:
+    for table in tables:
+        yield from table.read()
+
+
+# ---- all together
+
+
+def _histogram(atoms: Table) -> dict[int, int]:
+    """Size of an atom -> subjects in atoms of that size."""
+    found = atoms.fold(_by_size, summed)
+    if found is None:
+        return {}
+    sizes = of_told(found, "atoms")
+    return dict(sizes.select("key", subjects=pl.col("key") * pl.col("count")).iter_rows())
+
+
+def _by_size(batch: Batch) -> pl.DataFrame:
+    return rows("atoms", batch.frame.group_by(pl.col("@subjects").alias("key")).agg(pl.len().alias("count")))
+
+
+@dataclass(frozen=True)
+class _Smallest:
+    """The smallest atoms below k."""
+
+    k: int
+
+    def __call__(self, batch: Batch) -> pl.DataFrame:
+        return self.of(batch.frame)
+
+    def of(self, atoms: pl.DataFrame) -> pl.DataFrame:
+        return atoms.filter(pl.col("@subjects") < self.k).sort("@subjects", *atoms.columns).head(WORST)
+
+    def merge(self, one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+        return self.of(pl.concat([one, other]))
+
+
+@dataclass(frozen=True)
+class _Show:
+    """What some classes show."""
+
+    quasi: tuple[str, ...]
+    wanted: pl.DataFrame
+
+    def __call__(self, batch: Batch) -> pl.DataFrame:
+        shown = hashed(batch.frame, self.quasi).hstack(batch.frame.select(pl.col(self.quasi).cast(pl.String)))
+        return shown.join(self.wanted, on=CLASS, how="semi").unique(CLASS)
+
+
+def _either(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
+    return pl.concat([one, other]).unique(CLASS)
+
+
+def _worst(atoms: Table, releases: Sequence[_Release], k: int) -> tuple[dict[str, Any], ...]:
+    """How many the smallest atoms below k are, and what each release shows of them."""
+    smallest = _Smallest(k)
+    found = atoms.fold(smallest, smallest.merge)
+    if found is None or not found.height:
+        return ()
+    worst: list[dict[str, Any]] = [{"subjects": n, "shown": {}} for n in found["@subjects"]]
+    for i, release in enumerate(releases):
+        wanted = found.select(_labels(i)).rename(dict(zip(_labels(i), CLASS, strict=True)))
+        shown = release.table.select(release.quasi).fold(_Show(release.quasi, wanted.drop_nulls()), _either)
+        texts = {} if shown is None else {row[:2]: row[2:] for row in shown.iter_rows()}
+        for atom, label in zip(worst, wanted.iter_rows(), strict=True):
+            cells = texts.get(label)
+            atom["shown"][release.name] = None if cells is None else dict(zip(release.quasi, cells, strict=True))
+    return tuple(worst)
+
+
+# ---- two releases beside each other
+
+
+@dataclass(frozen=True)
+class _Two:
+    """The atoms of two releases alone."""
+
+    first: tuple[str, str]
+    second: tuple[str, str]
+
+    def __call__(self, batch: Batch) -> pl.DataFrame:
+        names = dict(zip((*self.first, *self.second), (*_FIRST, *_SECOND), strict=True))
+        both = batch.frame.rename(names).filter(pl.any_horizontal(pl.col(_FIRST[0], _SECOND[0]).is_not_null()))
+        return _joined(both).with_columns(pl.coalesce(_FIRST[0], _SECOND[0]).alias("@key"))
+
+    schema = pl.Schema(dict.fromkeys((*_FIRST, *_SECOND, "@subjects", "@key"), pl.Int64()))
+
+
+def _joined(atoms: pl.DataFrame) -> pl.DataFrame:
+    return atoms.group_by(*_FIRST, *_SECOND).agg(pl.col("@subjects").sum())
+
+
+def _beside_first(frame: pl.DataFrame, part: int) -> pl.DataFrame:
+    """Each class of the first release is here with all classes of the second that it meets."""
+    others = pl.col("@subjects").sum().over(_FIRST) - pl.col("@subjects")
+    return _joined(frame).with_columns(others.alias("first others"), pl.coalesce(_SECOND[0], _FIRST[0]).alias("@key"))
+
+
+_BESIDE_FIRST = pl.Schema(dict.fromkeys((*_FIRST, *_SECOND, "@subjects", "first others", "@key"), pl.Int64()))
+
+
+def _beside_second(frame: pl.DataFrame, part: int) -> pl.DataFrame:
+    """And here each of the second with all of the first: what is asked of a pair can be counted."""
+    subjects = pl.col("@subjects")
+    others = subjects.sum().over(_SECOND) - subjects
+    both = frame.with_columns(others.alias("second others")).filter(
+        pl.all_horizontal(pl.col(_FIRST[0], _SECOND[0]).is_not_null())
+    )
+    differ = both.filter(pl.any_horizontal(pl.col("first others", "second others") > 0))
+    left = pl.concat([differ["first others"], differ["second others"].alias("first others")])
+    return pl.concat(
+        [
+            rows("pooled", _counted(frame["@subjects"])),
+            rows("common", _counted(both["@subjects"])),
+            rows("unequal", _counted(differ["@subjects"])),
+            rows("others", _counted(left.filter(left > 0))),
+        ]
+    )
+
+
+def _counted(numbers: pl.Series) -> pl.DataFrame:
+    return numbers.alias("key").to_frame().group_by("key").agg(pl.len().alias("count"))
+
+
+def _pair(atoms: Table, i: int, j: int, releases: Sequence[_Release], k: int, parts: int) -> Pair:
+    two = atoms.map(_Two(_labels(i), _labels(j)), _Two.schema).exchange(ByHash(parts, "@key"), parts)
+    by_second = two.map(_beside_first, _BESIDE_FIRST).exchange(ByHash(parts, "@key"), parts)
+    told = by_second.map(_beside_second, TOLD).fold(frame_of, summed)
+    told = pl.DataFrame(schema=TOLD) if told is None else told
+    pooled, common, unequal, others = (of_told(told, what) for what in ("pooled", "common", "unequal", "others"))
+    below = pooled.filter(pl.col("key") < k)
+    return Pair(
+        (releases[i].name, releases[j].name),
+        int((common["key"] * common["count"]).sum()),
+        int(common["count"].sum()),
+        int(unequal["count"].sum()),
+        _least(unequal),
+        _least(others),
+        _least(pooled) or 0,
+        int((below["key"] * below["count"]).sum()),
+        (),
+    )
+
+
+def _least(told: pl.DataFrame) -> int | None:
+    return int(told["key"][0]) if told.height else None
