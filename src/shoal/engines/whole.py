@@ -60,7 +60,7 @@ class Marginal:
             self.missing + other.missing,
             n,
             self.mean + apart * share,
-            self.squares + other.squares + apart**2 * self.present * share,
+            self.squares + other.squares + apart * apart * self.present * share,
             min(self.least, other.least),
             max(self.greatest, other.greatest),
         )

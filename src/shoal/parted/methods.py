@@ -13,7 +13,7 @@ import polars as pl
 
 from shoal.engines.table import Parts
 from shoal.errors import InputError
-from shoal.masking.grouped import Grouped
+from shoal.masking.grouped import Grouped, class_size
 from shoal.masking.method import Method
 from shoal.masking.recoding.coarsening import Coarsened
 from shoal.masking.recoding.recode import GlobalRecoding
@@ -42,6 +42,7 @@ def refuse_method(policy: Policy, engine: str) -> None:
 def prepared(source: Source) -> Method:
     """The method as each part is masked by it."""
     method: Method = source.policy.method
+    class_size(range(source.records), source.promises)  # whatever the method, a class needs k records
     if isinstance(method, Grouped):
         return method
     if isinstance(method, GlobalRecoding):
