@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -10,9 +11,11 @@ from polars.testing import assert_frame_equal
 import shoal
 from shoal.engines.disk import Disk
 from shoal.errors import ShoalError
+from shoal.masking.recoding.safe_harbor import Step
 from shoal.parted import grouped
 from shoal.parted.release import anonymize
 from shoal.testing import Case, cases
+from tests.parted.test_recoded import said
 
 
 @pytest.fixture(autouse=True)
@@ -24,31 +27,44 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 METHODS = (shoal.Coarsened(2), shoal.Coarsened(3, "width"), shoal.GlobalRecoding())
 
 
-@settings(
-    max_examples=60,
+quickly = settings(
+    max_examples=40,
     deadline=None,
     database=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
+
+
+@quickly
 @given(st.sampled_from(METHODS).flatmap(lambda method: cases(method)))
 def test_a_table_in_parts_is_released_or_refused_as_in_memory(case: Case) -> None:
-    policy = case.policy.model_copy(update={"models": (case.policy.models[0],)})  # k-anonymity
+    assert_same(case.table, case.policy.model_copy(update={"models": (case.policy.models[0],)}))  # k-anonymity
+
+
+@quickly
+@given(cases(shoal.SafeHarbor([Step("age", "suppress")])))
+def test_a_ladder_is_climbed_in_parts_as_in_memory(case: Case) -> None:
+    ladder = [Step(name, "suppress") for name in case.policy.quasi_identifiers]
+    chosen = {"models": (case.policy.models[0],), "method": shoal.SafeHarbor(ladder)}
+    assert_same(case.table, case.policy.model_copy(update=chosen))
+
+
+def assert_same(table: pl.DataFrame, policy: shoal.Policy) -> None:
     try:
-        memory = shoal.anonymize(case.table, policy, seed=1)
+        memory = shoal.anonymize(table, policy, seed=1)
     except ShoalError as error:
         memory, refused = None, error
     with Disk() as disk:
-        table = disk.table(case.table.lazy())
         if memory is None:
             with pytest.raises(type(refused)) as parts:
-                anonymize(table, policy, seed=1)
+                anonymize(disk.table(table.lazy()), policy, seed=1)
             assert str(parts.value) == str(refused)
             return
-        release = anonymize(table, policy, seed=1)
+        release = anonymize(disk.table(table.lazy()), policy, seed=1)
         assert_frame_equal(release.frame.collect(), memory.table, check_row_order=False)
     assert release.records == memory.records
     assert release.verdicts == memory.verdicts
-    assert {name: release.facts.get(name) for name in ("levels", "cost", "proven_optimal")} == {
-        name: memory.masked.facts.get(name) for name in ("levels", "cost", "proven_optimal")
-    }
+    assert said(release.notes) == said(memory.notes)
+    facts = ("levels", "cost", "proven_optimal")
+    assert [release.facts.get(name) for name in facts] == [memory.masked.facts.get(name) for name in facts]
