@@ -66,7 +66,7 @@ def released(table: pl.DataFrame, chosen: shoal.Policy, seed: int = 1) -> tuple[
 
 @pytest.mark.parametrize("method", NUMERIC, ids=str)
 def test_every_part_is_perturbed_by_draws_of_its_own(method: object) -> None:
-    chosen = policy(method, shoal.MeasuredRisk(0.0))
+    chosen = policy(method)
     release, found = released(people(), chosen)
     assert release.facts["parts"] == 6
     assert sorted(found["number"]) == list(range(3000))
@@ -80,7 +80,7 @@ def test_every_part_is_perturbed_by_draws_of_its_own(method: object) -> None:
 
 @pytest.mark.parametrize("method", [shoal.RankSwapping(0.05), shoal.Shuffling(0.7)], ids=str)
 def test_what_changes_places_stays_the_same_altogether(method: object) -> None:
-    _, found = released(people(), policy(method, shoal.MeasuredRisk(0.0)))
+    _, found = released(people(), policy(method))
     for name in ("age", "income", "visits"):
         assert found[name].sort().equals(people()[name].sort())
 

@@ -28,7 +28,7 @@ METHODS = (shoal.Coarsened(2), shoal.Coarsened(3, "width"), shoal.GlobalRecoding
 
 
 quickly = settings(
-    max_examples=40,
+    max_examples=20,
     deadline=None,
     database=None,
     derandomize=True,

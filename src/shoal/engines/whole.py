@@ -43,8 +43,9 @@ class Marginal:
         if not (column.dtype.is_numeric() or column.dtype.is_temporal()) or len(column) == missing:
             return cls(_listed(counts), missing)
         number = column.drop_nulls().to_physical().cast(pl.Float64).to_numpy()
-        mean = float(number.mean())
-        squares = float(((number - mean) ** 2).sum())
+        with np.errstate(over="ignore", invalid="ignore"):  # numbers whose squares have no number
+            mean = float(number.mean())
+            squares = float(((number - mean) ** 2).sum())
         return cls(_listed(counts), missing, len(number), mean, squares, float(number.min()), float(number.max()))
 
     def plus(self, other: Marginal) -> Marginal:
