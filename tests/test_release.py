@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from pathlib import Path
 from typing import Any
 
@@ -262,3 +263,15 @@ def test_risk_and_utility_of_a_release() -> None:
     assert shoal.risk(release.frame, POLICY).classes.smallest_class >= 3
     loss = shoal.utility(TABLE, release.frame, POLICY).information_loss
     assert loss == pytest.approx(release.information_loss)
+
+
+def test_ordered_categories_keep_their_order_in_a_text_file(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    stage = pl.Series(rng.choice(["low", "middle", "high"], 40, p=[0.6, 0.3, 0.1]))
+    table = pl.DataFrame({"age": rng.integers(0, 4, 40), "stage": stage.cast(pl.Enum(["low", "middle", "high"]))})
+    policy = shoal.Policy(quasi_identifiers=["age"], confidential=["stage"], models=[shoal.TCloseness(0.3)])
+    release = shoal.anonymize(table, policy)
+    release.write(tmp_path / "r.csv", certificate=tmp_path / "c.json")
+    stated = json.loads((tmp_path / "c.json").read_text())
+    assert stated["attributes"]["stage"]["domain"] == ["low", "middle", "high"]
+    assert stated["models"][0]["achieved"] == release.verdicts[0].achieved

@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -58,6 +58,7 @@ class Pair:
     original: Matrix  # n x m
     masked: Matrix  # n' x m
     kept: npt.NDArray[np.int64] | None = None  # masked row i is original row kept[i]; None: all, in their order
+    linked_at_most: int = 100_000  # original records that are looked for among the masked ones
 
     @classmethod
     def of(
@@ -79,7 +80,7 @@ class Pair:
     def only(self, wanted: npt.NDArray[np.bool_]) -> Pair:
         """The pair of these attributes."""
         attributes = tuple(a for a, want in zip(self.attributes, wanted, strict=True) if want)
-        return Pair(attributes, self.original[:, wanted], self.masked[:, wanted], self.kept)
+        return replace(self, attributes=attributes, original=self.original[:, wanted], masked=self.masked[:, wanted])
 
     @cached_property
     def ordered(self) -> Pair:

@@ -230,7 +230,10 @@ class Policy(BaseModel):
         choice = self.attributes.get(column.name, AttributeChoice())
         hierarchy = _hierarchy(column, choice, released)
         kind = choice.kind or (Kind.NOMINAL if hierarchy else infer_kind(column))
-        return Attribute(column.name, roles, kind, choice.domain, hierarchy, choice.weight)
+        domain = choice.domain
+        if domain is None and hierarchy is None and isinstance(column.dtype, pl.Enum):
+            domain = tuple(column.dtype.categories)  # a text file would lose their order
+        return Attribute(column.name, roles, kind, domain, hierarchy, choice.weight)
 
 
 def _hierarchy(column: pl.Series, choice: AttributeChoice, released: bool) -> Hierarchy | None:

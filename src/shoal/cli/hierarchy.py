@@ -258,7 +258,7 @@ def _excerpt(hierarchy: Hierarchy) -> Tree:
         children = int(hierarchy.ancestors[level, hierarchy.starts(level + 1)[1] - 1]) + 1
         nodes = []
         for child in range(min(children, _SIBLINGS)):
-            size = f"  ({below[child]:,} values)" if level else ""
+            size = f"  ({below[child]:,} value{'s' if below[child] > 1 else ''})" if level else ""
             nodes.append(branch.add(Text(labels[child]) + Text(size, style="dim")))
         if children > _SIBLINGS:
             branch.add(Text(f"... {children - _SIBLINGS:,} more", style="dim"))

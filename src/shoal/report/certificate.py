@@ -135,7 +135,13 @@ class Certificate:
 def read_certificate(path: str | Path, source: str | Path) -> Certificate:
     """The certificate of that very file; any other file is refused."""
     try:
-        content = json.loads(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"The certificate {str(path)!r} cannot be read: {error.strerror}. Check its name.") from None
+    except UnicodeDecodeError:
+        text = ""
+    try:
+        content = json.loads(text)
         roles = {"quasi_identifiers": content["quasi_identifiers"], "confidential": content["confidential"]}
         policy = Policy(
             **roles,
@@ -144,7 +150,7 @@ def read_certificate(path: str | Path, source: str | Path) -> Certificate:
             models=[_promised(model) for model in content["models"]],
         )
         stated = content["sha256"]
-    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+    except (ValueError, LookupError, TypeError, AttributeError):
         raise InputError(
             f"{str(path)!r} is not a certificate that Shoal wrote: give what --certificate made."
         ) from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,12 +12,13 @@ import polars as pl
 
 from shoal.data.masked import MaskedColumn
 from shoal.data.schema import Schema
-from shoal.measure import About, Measured, Pair, evaluate
+from shoal.measure import About, Measured, Pair, evaluate, measures
 from shoal.privacy import KMap
 from shoal.report.distributions import Precision, precision
 from shoal.report.two_way import TwoWay, two_way_tables
 from shoal.risk.classes import class_risk, records_at_risk
 from shoal.risk.disclosure import Exposure, Family, expose, value_family
+from shoal.risk.linkage import sampled
 from shoal.risk.measure import Risk, assess_risk
 from shoal.risk.scenarios import Chance, scenarios
 from shoal.utility.correlations import Correlations, correlations, place_masked, place_original
@@ -76,7 +77,7 @@ def measure(release: Release) -> Findings:
     values = zip(learnt, before.families, after.families, strict=True)
     known = Schema(tuple(release.schema[name] for name in quasi))
     risk = assess_risk(original.frame, known, groups=release.policy.groups)
-    pair = Pair.of(original, {name: columns[name] for name in quasi[:MOST]}, kept).sample(SAMPLE)
+    pair = Pair.of(original, {name: columns[name] for name in quasi[:MOST]}, kept)
     return Findings(
         before=risk,
         after=_risk_after(release, risk, after.sizes),
@@ -90,8 +91,17 @@ def measure(release: Release) -> Findings:
             [place_original(original[name]) for name in quasi], [place_masked(columns[name]) for name in quasi]
         ),
         two_way=two_way_tables([original[name] for name in quasi[:MOST]], [columns[name] for name in quasi[:MOST]]),
-        measured={"risk": evaluate(pair, ["all"], "risk"), "utility": evaluate(pair, ["all"], "utility")},
+        measured={"risk": _linked(pair), "utility": evaluate(pair.sample(SAMPLE), ["all"], "utility")},
     )
+
+
+def _linked(pair: Pair) -> Measured:
+    """Some people, looked for among all that is released: among a few, hardly anybody would have their like."""
+    some, drawn = replace(pair, linked_at_most=SAMPLE), pair.sample(SAMPLE)
+    links = [name for name, one in measures("risk").items() if one.how is sampled]
+    others = [name for name in measures("risk") if name not in links]
+    found = evaluate(some, links, "risk"), evaluate(drawn, others, "risk")
+    return Measured(*({**getattr(found[0], part.name), **getattr(found[1], part.name)} for part in fields(Measured)))
 
 
 def _exposures(release: Release, families: Sequence[Family]) -> tuple[Exposure, Exposure]:

@@ -72,7 +72,8 @@ def measured(title: str, findings: Findings, about: About) -> str:
         )
         for name, value in found.values.items()
     ]
-    drawn = f" Measured on {SAMPLE:,} records drawn at random." if findings.after.records > SAMPLE else ""
+    what = "people drawn at random, each looked for among all records" if about == "risk" else "records drawn at random"
+    drawn = f" Measured on {SAMPLE:,} {what}." if findings.after.records > SAMPLE else ""
     drawn += f" Only the first {MOST} attributes are compared." if len(findings.losses) > MOST else ""
     return (
         f"<h3>{title}</h3><p>The measures that <code>shoal compare</code> ranks methods by. A released range "

@@ -6,8 +6,8 @@ beside it: of original records whose nearest masked record is their own; where t
 intruder hits it one time in t.
 
 Only attributes in an order count. A missing value stands in the middle, at the mean rank or the mean value: near to
-another missing one, far from the extremes. All original records are linked up to 100,000, beyond that a random 100,000
-of them, always to all masked records.
+another missing one, far from the extremes. All original records are linked up to 100,000 (or as many as the pair
+says), beyond that so many drawn at random, always to all masked records.
 """
 
 from __future__ import annotations
@@ -20,13 +20,11 @@ import numpy.typing as npt
 from shoal.errors import require
 from shoal.measure import Matrix, Pair, measure
 
-_MOST = 100_000  # records linked
-
 
 def sampled(pair: Pair) -> str:
     """How many records were linked, where not all were."""
-    n = len(pair.original)
-    return f"{_MOST:,} of {n:,} records, drawn at random" if n > _MOST else ""
+    n, most = len(pair.original), pair.linked_at_most
+    return f"{most:,} of {n:,} records, drawn at random" if n > most else ""
 
 
 @measure("risk", "safer", how=sampled)
@@ -87,13 +85,12 @@ def nearest_in_ranks(pair: Pair, *, largest: bool = False) -> npt.NDArray[np.flo
     from shoal.kernels.neighbours import nearest
 
     original, masked = both_ranks(pair)
-    return np.sqrt(nearest(original[_linked(len(original))], masked, largest=largest))
+    return np.sqrt(nearest(original[_linked(pair)], masked, largest=largest))
 
 
-def _linked(n: int) -> npt.NDArray[np.int64]:
-    if n <= _MOST:
-        return np.arange(n)
-    return np.random.default_rng(0).choice(n, _MOST, replace=False)
+def _linked(pair: Pair) -> npt.NDArray[np.int64]:
+    n, most = len(pair.original), pair.linked_at_most
+    return np.arange(n) if n <= most else np.random.default_rng(0).choice(n, most, replace=False)
 
 
 def _correct(pair: Pair, original: Matrix, masked: Matrix) -> float:
@@ -102,7 +99,7 @@ def _correct(pair: Pair, original: Matrix, masked: Matrix) -> float:
 
     own = np.full(len(original), -1)
     own[slice(None) if pair.kept is None else pair.kept] = np.arange(len(masked))
-    linked = _linked(len(original))
+    linked = _linked(pair)
     there = linked[own[linked] >= 0]
     people = original[there]
     squares = ((people - masked[own[there]]) ** 2).sum(axis=1)
