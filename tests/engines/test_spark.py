@@ -21,7 +21,7 @@ from shoal.engines.spark import Spark, spark_session, to_polars, to_spark
 from shoal.engines.table import FACTS, Batch, Table
 from shoal.errors import InputError
 from tests.engines.conftest import needs_spark, on_spark
-from tests.engines.test_table import collected, records
+from tests.engines.test_table import collected, expected_facts, records
 
 pytestmark = pytest.mark.engine
 
@@ -217,6 +217,12 @@ def test_nothing_stays_on_the_disks_but_what_was_handed_out(spark: Spark) -> Non
 # ---- where it cannot start
 
 
+def test_a_session_that_runs_is_taken_and_left_running(spark: Spark) -> None:
+    with Spark() as found:
+        assert found.session is spark.session
+    assert spark.session.range(3).count() == 3
+
+
 def test_without_pyspark_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "pyspark"]:
         monkeypatch.delitem(sys.modules, name)
@@ -257,13 +263,13 @@ with Spark(master="local-cluster[2,1,1024]", conf=QUICK) as spark:
 """
 
 
-def test_workers_of_their_own_do_the_same() -> None:
-    from tests.engines.test_table import expected_facts
-
+def test_workers_of_their_own_do_the_same(tmp_path: Path) -> None:
     needs_spark()
     import pyspark
 
-    home, root = str(Path(pyspark.__file__).parent), str(Path(__file__).parents[2])
-    workers, *told = python(CLUSTER, SPARK_HOME=home, PYTHONPATH=root).splitlines()
+    for path in Path(pyspark.__file__).parent.iterdir():  # workers write beside Spark's own files
+        (tmp_path / path.name).symlink_to(path)
+    root = str(Path(__file__).parents[2])
+    workers, *told = python(CLUSTER, SPARK_HOME=str(tmp_path), PYTHONPATH=root).splitlines()
     assert workers == "2"
     assert told == expected_facts([0, 3, 250, 2])

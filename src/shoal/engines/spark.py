@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
@@ -42,9 +43,10 @@ ARROW_BATCH = 1 << 17  # records that pass between Spark and a task at once: wha
 MERGERS = 8  # tasks at most that merge the others' results, before the driver merges theirs
 PLACE = 33  # bits of a record's place in its partition
 
+SILENT = Path(__file__).with_name("log4j2.properties").as_uri()
 FOR_OUR_SESSIONS = {
     "spark.driver.memory": "2g",
-    "spark.log.level": "OFF",  # what a user must know is raised, in a sentence
+    "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={SILENT}",
     "spark.sql.caseSensitive": "true",
     "spark.sql.execution.arrow.maxRecordsPerBatch": str(ARROW_BATCH),
     "spark.sql.execution.arrow.pyspark.enabled": "true",
@@ -68,7 +70,7 @@ READ_CSV = {**CSV, "emptyValue": "", "nullValue": "\x00", "multiLine": "true", "
 
 
 def spark_session(master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
-    """A session of our own, or the one that runs."""
+    """A session of our own."""
     try:
         from pyspark.errors import PySparkRuntimeError
         from pyspark.sql import SparkSession
@@ -81,7 +83,8 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
     for name, value in {**FOR_OUR_SESSIONS, **(conf or {})}.items():
         builder = builder.config(name, value)
     try:
-        return builder.getOrCreate()
+        with pandas_unmentioned():
+            return builder.getOrCreate()
     except PySparkRuntimeError as error:
         if error.getCondition() != "JAVA_GATEWAY_EXITED":
             raise
@@ -90,8 +93,17 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
         ) from None
 
 
+def running_session() -> SparkSession | None:
+    """A notebook's, or that of the program that calls us."""
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession
+
+    return SparkSession.getActiveSession()
+
+
 class Spark(AbstractContextManager["Spark"]):
-    """A session, and what has been put on the cluster's disks through it."""
+    """A session (the one given, the one that runs, or one of our own), and what was put on disks through it."""
 
     def __init__(
         self,
@@ -99,8 +111,9 @@ class Spark(AbstractContextManager["Spark"]):
         master: str | None = None,
         conf: Mapping[str, str] | None = None,
     ) -> None:
-        self.session = session or spark_session(master, conf)
-        self._ours = session is None
+        found = session or running_session()
+        self.session = found or spark_session(master, conf)
+        self._ours = found is None
         self._persisted: list[DataFrame] = []
 
     def __exit__(self, *_: object) -> None:
@@ -310,13 +323,16 @@ def to_results(results: Iterable[Any]) -> Arrow:
 
     dumps: Callable[[Any], bytes] = cloudpickle.dumps
     for result in results:
-        yield pa.RecordBatch.from_arrays([pa.array([dumps(result)], pa.large_binary())], ["result"])
+        small = pa.compress(dumps(result), "zstd", asbytes=True)
+        yield pa.RecordBatch.from_arrays([pa.array([small], pa.large_binary())], ["result"])
 
 
 def results_of(arrow: Iterable[pa.RecordBatch]) -> Iterator[Any]:
+    import pyarrow as pa
+
     for batch in arrow:
         for result in batch.column(0):
-            yield pickle.loads(result.as_buffer())
+            yield pickle.load(pa.input_stream(result.as_buffer(), compression="zstd"))
 
 
 def merged(results: Iterator[T], merge: Callable[[T, T], T]) -> Iterator[T]:
@@ -363,9 +379,16 @@ def _short(error: Exception) -> str:
 def mapped(frame: DataFrame, work: Callable[[Arrow], Arrow], schema: StructType | str) -> DataFrame:
     """`mapInArrow`, which stumbles over points and quotes in names: the columns come by number."""
     numbered = frame.toDF(*map(str, range(len(frame.columns))))
+    with pandas_unmentioned():
+        return numbered.mapInArrow(in_task(work), schema)
+
+
+@contextmanager
+def pandas_unmentioned() -> Iterator[None]:
+    """PySpark warns of pandas 3 wherever it might use it; nothing here does."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
-        return numbered.mapInArrow(in_task(work), schema)
+        yield
 
 
 @dataclass(frozen=True)
@@ -430,9 +453,11 @@ class SparkTable:
         frame = self.spark.persist(self.frame)
         schema = pl.Schema({name: dtype for name, dtype in self.schema.items() if name != FACTS})
         with sentences("The table cannot be worked on by Spark"):
-            frame.count()  # works it out
-            facts = frame.select(FACTS).dropna() if FACTS in self.schema else None
-            told = facts.toArrow()[FACTS].to_pylist() if facts is not None else []
+            told: list[str] = []
+            if FACTS in self.schema:
+                told = frame.select(FACTS).dropna().toArrow()[FACTS].to_pylist()
+            else:
+                frame.count()
         if self.parts is not None:
             self.spark.let_go(self.parts)
         return SparkTable(self.spark, frame.select(*map(column, schema)), schema, frame), told
