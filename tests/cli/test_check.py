@@ -134,13 +134,15 @@ def test_a_certificate_that_promises_more_than_holds_is_refused(shoal: Shoal, ce
     assert forged(shoal, certified, {"models.0.k": 100}).code == 1
 
 
-@pytest.mark.parametrize(
-    "content", ["", "[]", "{}", "null", '{"sha256": 1}', '{"quasi_identifiers": 1}', "\xff", "not there"]
-)
+def test_a_certificate_that_is_not_there_is_told(shoal: Shoal, people: Path) -> None:
+    run = shoal("check", people, "--certificate", people.with_name("c.json"))
+    assert (run.code, "cannot be read: No such file" in run.sentence) == (2, True)
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", "null", '{"sha256": 1}', '{"quasi_identifiers": 1}', "\xff"])
 def test_what_is_no_certificate_is_told(shoal: Shoal, people: Path, content: str) -> None:
     certificate = people.with_name("c.json")
-    if content != "not there":
-        certificate.write_bytes(content.encode("latin-1"))
+    certificate.write_bytes(content.encode("latin-1"))
     run = shoal("check", people, "--certificate", certificate)
     assert (run.code, "is not a certificate that Shoal wrote" in run.sentence) == (2, True)
 

@@ -29,7 +29,7 @@ from shoal import (
 )
 from shoal.data.sample import discharges
 from shoal.measure import measures
-from shoal.report.findings import measure
+from shoal.report import findings
 from shoal.report.page import render, write_report
 from shoal.report.parts import ATTRIBUTES
 from shoal.report.plots import number, percent, text
@@ -421,5 +421,5 @@ def test_a_table_that_shows_plain_values_is_reported_with_every_measure(method: 
 
 def test_people_are_looked_for_among_all_that_is_released() -> None:
     policy = Policy(quasi_identifiers=["age_yrs", "patzip", "los"], confidential=["charge"])
-    found = measure(anonymize(discharges(20_000, seed=7), policy))
+    found = findings.measure(anonymize(discharges(20_000, seed=7), policy))
     assert found.measured["risk"].values["correct_links"] < 0.2  # one in five at most, whatever the sample
