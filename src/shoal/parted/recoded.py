@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, prod
 from typing import Any, ClassVar
 
 import numpy as np
@@ -88,9 +88,7 @@ def recoded(source: Source, method: GlobalRecoding) -> AtLevels:
     packing = packing_of(quasi)
     limit = int(source.policy.suppression * source.records + 1e-9)
     attributes = [coded.attribute for coded in quasi]
-    combinations = 1
-    for tree in packing.trees:
-        combinations *= len(tree.records)
+    combinations = prod(len(tree.records) for tree in packing.trees)
     if how_many(source, Lifted(packing), combinations) <= frequencies.LIMIT:
         lattice = lattice_from(packing, *rows_of(source, Lifted(packing)))
         found = method.best(lattice, source.schema.quasi_identifiers, source.k, limit)
