@@ -1,11 +1,13 @@
 # make demo   sets everything up and anonymizes a table of synthetic hospital discharges into demo/
 # make test   sets everything up and runs the whole test suite
+# make demo-spark   the same story on Spark, from a folder to a folder, in demo-spark/
 
 PYTHON ?= python3
 SHOAL_DATA ?= $(wildcard $(abspath ../shared/data))
 export SHOAL_DATA
+QUASI := oshpd_id,age_yrs,sex,ethncty,race,patzip,patcnty,los,adm_qtr
 
-.PHONY: setup browser demo test lint bench docs lock clean
+.PHONY: setup browser java demo demo-spark test lint bench docs lock clean
 .DEFAULT_GOAL := demo
 
 setup: .venv/ready
@@ -27,10 +29,26 @@ browser:
 	  apt-get install -y -qq --no-install-recommends chromium >/dev/null 2>&1 || \
 	  echo "No Chromium: the tests that open pages are skipped (Debian: apt-get install chromium)." >&2
 
+# Spark needs Java 17 or newer, in the same way.
+java:
+	@command -v java >/dev/null && exit 0; \
+	[ "$$(id -u)" = 0 ] && apt-get update -qq >/dev/null 2>&1 && \
+	  apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless >/dev/null 2>&1 || \
+	  echo "No Java: what runs on Spark is skipped (Debian: apt-get install openjdk-17-jre-headless)." >&2
+
 demo: setup
 	.venv/bin/shoal demo -o demo
 
-test: setup browser
+demo-spark: setup java
+	rm -rf demo-spark
+	.venv/bin/shoal sample discharges --rows 400000 --seed 7 -o demo-spark/discharges
+	.venv/bin/shoal risk demo-spark/discharges --quasi $(QUASI) --engine spark --master 'local[2]'
+	.venv/bin/shoal anonymize demo-spark/discharges -o demo-spark/release --quasi $(QUASI) --confidential charge --k 5 \
+	  --engine spark --master 'local[2]'
+	.venv/bin/shoal check demo-spark/release --certificate demo-spark/release/_certificate.json \
+	  --engine spark --master 'local[2]'
+
+test: setup browser java
 	.venv/bin/python -m pytest --cov
 
 lint: setup
@@ -50,4 +68,4 @@ lock:  # needs uv on the path
 	  --all-extras --group dev pyproject.toml -o requirements.txt
 
 clean:
-	rm -rf .venv demo dist build .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv demo demo-spark docs/_build dist build .pytest_cache .mypy_cache .ruff_cache
