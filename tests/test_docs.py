@@ -21,6 +21,7 @@ from typer.main import get_command
 import shoal
 from shoal.cli.main import app
 from shoal.data.sample import discharges
+from shoal.parted.capabilities import CAPABILITIES
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -233,3 +234,9 @@ def defined(source: str) -> set[str]:
 def test_the_map_knows_what_a_file_defines() -> None:
     source = "A = 1\nB: int = 2\nclass C:\n    def d(self): ...\ndef e(): ..."
     assert defined(source) == {"A", "B", "C", "C.d", "e"}
+
+
+def test_the_guide_to_engines_says_what_each_can_do() -> None:
+    text = (ROOT / "docs/engines.md").read_text(encoding="utf-8")
+    for one in CAPABILITIES:
+        assert f"| {one.name} | yes | {one.in_parts or 'no'} |" in text

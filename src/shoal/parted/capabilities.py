@@ -53,6 +53,21 @@ CAPABILITIES = (
     Capability("model", "t-closeness", "against the whole table"),
     Capability("model", "measured-risk", "linkage in ranks over all records, correct links in random parts"),
     Capability("model", "k-map", "", "judge it on a table in memory (--engine memory)"),
+    Capability("measure", "class sizes, uniques, records at risk", _SAME),
+    Capability("measure", "prosecutor, journalist, marketer", _SAME),
+    Capability("measure", "attribute disclosure", _SAME),
+    Capability("measure", "worst-case uniques of masked cells", f"{_SAME} up to a million classes, then a bound"),
+    Capability("measure", "information loss", "by the release itself"),
+    Capability("measure", "discernibility, average class size", _SAME),
+    Capability("measure", "correlations, means", _SAME),
+    Capability("measure", "moments, marginals", f"{_SAME} up to a million values"),
+    Capability("measure", "pooled audit by key", _SAME),
+    Capability("measure", "earth mover's distance, pmse, sse", "", "measure them in memory"),
+    Capability("measure", "audit by linking, differencing", "", "audit in memory"),
+    Capability("other", "private means, values shown alike", "", "show them in memory"),
+    Capability("other", "ledger, incremental, split", "", "use --engine memory"),
+    Capability("other", "report", "", "make it of a sample, in memory"),
+    Capability("other", "the order of the input", "", "use --engine memory with --keep-order"),
 )
 
 
@@ -66,6 +81,8 @@ def refuse_what_cannot(policy: Policy, engine: str) -> None:
         ("method", method_name(policy)),
         *(("model", model.name) for model in policy.models),
     ]
+    if policy.show:
+        asked.append(("other", "private means, values shown alike"))
     for sort, name in asked:
         found = find(sort, name)
         if found is None or not found.can:

@@ -69,8 +69,8 @@ PROPER_ANONYMIZATION = Paper(
 BIG_DATA = Paper(
     "Josep Domingo-Ferrer and Jordi Soria-Comas",
     "Anonymization in the Time of Big Data",
-    "Privacy in Statistical Databases (PSD 2016), LNCS 9867, Springer",
-    "10.1007/978-3-319-45381-1_5",
+    "Universitat Rovira i Virgili, Tarragona",
+    "",
     "Is k-anonymity of use where every attribute may identify and many releases overlap? The paper reasons, without "
     "figures, tables or experiments, and leaves a quantitative analysis to later work: here it is.",
     (),
