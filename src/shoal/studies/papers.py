@@ -138,9 +138,8 @@ PURCHASES = Paper(
 RISK_UTILITY = Paper(
     "Josep Domingo-Ferrer, Sara Ricci and Jordi Soria-Comas",
     "Empirical Comparison of Anonymization Methods Regarding Their Risk-Utility Trade-Off",
-    "published as “A Methodology to Compare Anonymization Methods Regarding Their Risk-Utility Trade-off”, Modeling "
-    "Decisions for Artificial Intelligence (MDAI 2017), LNCS 10571, Springer",
-    "10.1007/978-3-319-67422-3_12",
+    "Universitat Rovira i Virgili, Tarragona",
+    "",
     "Brought to the same risk, which of four methods loses least?",
     (
         _again("Figure 1", "Risk of the four methods at each parameter."),
