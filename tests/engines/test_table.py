@@ -143,7 +143,9 @@ def test_what_is_written_is_what_was_checked_and_stands_there(engine: Engine, tm
         digests.update(written.digests())
         return {"certificate.json": b"{}"}
 
-    engine(records()).exchange(in_part, 6).map(with_facts, OF_PARTS).write(str(target), kind, check)
+    stands = engine(records()).exchange(in_part, 6).map(with_facts, OF_PARTS).write(str(target), kind, check)
+    assert_frame_equal(collected(stands).drop("part"), records(), check_row_order=False)
+    assert stands.digests() == digests
     assert [path.name for path in target.parent.iterdir()] == ["release"]
     files = {path.name: path for path in target.iterdir() if not path.name.startswith(".")}
     assert files.pop("_SUCCESS").read_bytes() == b""

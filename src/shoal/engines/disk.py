@@ -152,10 +152,12 @@ class DiskTable:
         files = tuple(path for path, _ in written)
         return _of_files(self.disk, files, schema, kind), [fact for _, told in written for fact in told]
 
-    def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> None:
+    def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> DiskTable:
         with new_folder(Path(folder)) as partial_folder:
-            for name, content in {**check(*self._to_files(partial_folder, kind)), "_SUCCESS": b""}.items():
+            written, told = self._to_files(partial_folder, kind)
+            for name, content in {**check(written, told), "_SUCCESS": b""}.items():
                 (partial_folder / name).write_bytes(content)
+        return _of_files(self.disk, tuple(Path(folder, path.name) for path in written.files), written.schema, kind)
 
     def digests(self) -> dict[str, str]:
         def digest(path: Path) -> str:

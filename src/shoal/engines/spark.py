@@ -66,6 +66,7 @@ CSV = {
     "timestampNTZFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSS",
 }
 NO_MARK = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}  # ours comes last
+OUR_FILES = {"pathGlobFilter": "part-*"}  # not what stands beside
 READ_CSV = {**CSV, "emptyValue": "", "nullValue": "\x00", "multiLine": "true", "mode": "FAILFAST"}
 
 
@@ -159,7 +160,8 @@ class Spark(AbstractContextManager["Spark"]):
 
     def written(self, folder: str, kind: str, schema: pl.Schema) -> SparkTable:
         """What `SparkTable.write` has put there."""
-        reader = self.session.read.format(kind).options(**(READ_CSV if kind == "csv" else {}))
+        options = {**(READ_CSV if kind == "csv" else {}), **OUR_FILES}
+        reader = self.session.read.format(kind).options(**options)
         return SparkTable(self, reader.schema(to_spark(schema)).load(folder), schema, folder=folder)
 
 
@@ -369,11 +371,21 @@ def _of_files(error: Exception) -> bool:
 
 
 def _short(error: Exception) -> str:
-    """Of a Python traceback inside, the last line; else the first."""
-    java = getattr(error, "java_exception", None)
-    text = str(java.getMessage() if java is not None else error)
+    """Of a Python traceback inside, the last line; else the first line that says more than that something failed."""
+    text = next(text for text in _messages(error) if not text.startswith(("Exception thrown in", "Job aborted")))
     raised = re.findall(r"^([\w.]+(?:Error|Exception|Interrupt)\b.*)$", text, re.MULTILINE)
-    return (raised[-1] if "Traceback" in text and raised else text.strip().split("\n")[0]).strip()
+    return (raised[-1] if "Traceback" in text and raised else text.split("\n")[0]).strip()
+
+
+def _messages(error: Exception) -> Iterator[str]:
+    """Its own, and those of what caused it in Java."""
+    java = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
+    if java is None:
+        yield str(error).strip()
+    while java is not None:
+        yield str(java.getMessage()).strip()
+        java = java.getCause()
+    yield type(error).__name__
 
 
 def mapped(frame: DataFrame, work: Callable[[Arrow], Arrow], schema: StructType | str) -> DataFrame:
@@ -462,7 +474,7 @@ class SparkTable:
             self.spark.let_go(self.parts)
         return SparkTable(self.spark, frame.select(*map(column, schema)), schema, frame), told
 
-    def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> None:
+    def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> SparkTable:
         target = Folder(self.spark.session, folder)
         with sentences(f"The release cannot be written to {folder!r}"):
             target.refuse_used()
@@ -482,11 +494,12 @@ class SparkTable:
                 partial.remove()
                 if table.persisted is not None and table is not self:
                     self.spark.let_go(table.persisted)
+            return self.spark.written(target.path, kind, table.schema)
 
     def digests(self) -> dict[str, str]:
         from pyspark.sql import functions
 
-        files = self.spark.session.read.format("binaryFile").option("pathGlobFilter", "part-*").load(self.folder)
+        files = self.spark.session.read.format("binaryFile").options(**OUR_FILES).load(self.folder)
         with sentences(f"The files in {self.folder!r} cannot be read"):
             found = files.select("path", functions.sha2("content", 256).alias("digest")).toArrow()
         return dict(sorted((row["path"].rpartition("/")[2], row["digest"]) for row in found.to_pylist()))

@@ -71,11 +71,11 @@ class Table(Protocol):
         """The same, worked out and put where reading it again is cheap; and what the works have told (`FACTS`)."""
         ...
 
-    def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> None:
+    def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> Table:
         """As a folder of files: written under another name, checked there as it stands, then renamed.
 
         `check` gets what was written and what the works have told; it raises to withhold the name, and gives the files
-        that go beside. `_SUCCESS` comes last.
+        that go beside. `_SUCCESS` comes last. The table is the one that then stands in the folder.
         """
         ...
 
