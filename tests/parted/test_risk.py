@@ -26,7 +26,7 @@ WHEN = ["charge > 20000", "diag_p in ('V3000', '4280') and sex = 1", "charge < 0
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parted, "PART", 300)
+    monkeypatch.setattr("shoal.parted.grouped.PART", 300)
     monkeypatch.setattr("shoal.engines.disk.BATCH", 170)
 
 
@@ -110,7 +110,7 @@ def test_any_small_table(rows: list[tuple[float | None, str | None, str | None, 
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("shoal.engines.disk.BATCH", 7)
-        patch.setattr(parted, "PART", 10)
+        patch.setattr("shoal.parted.grouped.PART", 10)
         same_risk(frame, chosen, ["e > 3", "d = 'x' or e is null"])
 
 
@@ -184,7 +184,7 @@ def test_all_works_travel(table: pl.DataFrame) -> None:
     schema = chosen.schema(table, released=True)
     with Disk() as disk:
         whole = parted._whole(disk.table(table.lazy()), schema, ["charge", "diag_p"])
-    work = parted._ByClass(tuple(QUASI), tuple(WHEN), whole.values)
+    work = parted._Tell(tuple(QUASI), tuple(WHEN), whole.values)
     batch = parted.Batch(table, 0)
     again = pickle.loads(pickle.dumps(work))(batch)
     assert again.schema == work.schema

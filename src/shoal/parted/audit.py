@@ -19,18 +19,17 @@ import polars as pl
 
 from shoal.engines.table import Batch, Table
 from shoal.errors import InputError
-from shoal.parted.risk import (
+from shoal.parted.classes import (
     CLASS,
     TOLD,
     ByHash,
     class_sizes,
-    frame_of,
     hashed,
     of_told,
     parts_of,
     records_of,
     rows,
-    summed,
+    told_by,
 )
 from shoal.policy import Policy
 from shoal.privacy.model import class_hash
@@ -221,15 +220,12 @@ def _chained(tables: Sequence[Any]) -> Iterator[pl.DataFrame]:
 
 def _histogram(atoms: Table) -> dict[int, int]:
     """Size of an atom -> subjects in atoms of that size."""
-    found = atoms.fold(_by_size, summed)
-    if found is None:
-        return {}
-    sizes = of_told(found, "atoms")
+    sizes = of_told(told_by(atoms.map(_by_size, TOLD)), "atoms")
     return dict(sizes.select("key", subjects=pl.col("key") * pl.col("count")).iter_rows())
 
 
 def _by_size(batch: Batch) -> pl.DataFrame:
-    return rows("atoms", batch.frame.group_by(pl.col("@subjects").alias("key")).agg(pl.len().alias("count")))
+    return rows("atoms", _counted(batch.frame["@subjects"]))
 
 
 @dataclass(frozen=True)
@@ -338,8 +334,7 @@ def _counted(numbers: pl.Series) -> pl.DataFrame:
 def _pair(atoms: Table, i: int, j: int, releases: Sequence[_Release], k: int, parts: int) -> Pair:
     two = atoms.map(_Two(_labels(i), _labels(j)), _Two.schema).exchange(ByHash(parts, "@key"), parts)
     by_second = two.map(_beside_first, _BESIDE_FIRST).exchange(ByHash(parts, "@key"), parts)
-    told = by_second.map(_beside_second, TOLD).fold(frame_of, summed)
-    told = pl.DataFrame(schema=TOLD) if told is None else told
+    told = told_by(by_second.map(_beside_second, TOLD))
     pooled, common, unequal, others = (of_told(told, what) for what in ("pooled", "common", "unequal", "others"))
     below = pooled.filter(pl.col("key") < k)
     return Pair(

@@ -1,66 +1,26 @@
 """The independent check of a large table: records that show the same are brought together, and judged as ever.
 
-A class is known by two hashes of what its records show. Its size is counted by the engine; where a model asks for more,
-the classes are spread over parts by the first hash, none divided, and each part is judged by the models' own verdicts.
+How large classes are is counted by sums (`shoal.parted.classes`). Where a model asks for more, the classes are spread
+over parts by a hash of what they show, none divided, and each part is judged by the models' own verdicts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.data.schema import Kind, Role, Schema
-from shoal.engines.table import Batch, Table, selected
+from shoal.engines.table import Table, selected
 from shoal.engines.whole import LISTED, summarise
 from shoal.errors import InputError, PromiseError
-from shoal.parted.grouped import PART
+from shoal.parted.classes import ByClass, Sizes, class_sizes, frame_of, parts_of, records_of, shown
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity
 from shoal.privacy.check import released_classes
-from shoal.privacy.model import PrivacyModel, Verdict, class_hash, in_order
+from shoal.privacy.model import PrivacyModel, Verdict, in_order
 from shoal.report.certificate import Shown
-
-_HASHES = ("@one", "@two")
-
-
-@dataclass(frozen=True)
-class _Hashed:
-    """Each record's class, as two numbers."""
-
-    quasi: tuple[str, ...]
-
-    def __call__(self, batch: Batch) -> pl.DataFrame:
-        hashes = (
-            class_hash(self.quasi, seed).reinterpret(signed=True).alias(name) for seed, name in enumerate(_HASHES)
-        )
-        return batch.frame.select(*hashes)
-
-
-class Sizes(NamedTuple):
-    """How many classes there are of each size: all that most risks depend on."""
-
-    size: npt.NDArray[np.int64]
-    classes: npt.NDArray[np.int64]
-
-    @property
-    def smallest(self) -> int:
-        return int(self.size[0]) if len(self.size) else 0
-
-    @property
-    def records(self) -> int:
-        return int(self.size @ self.classes)
-
-
-def class_sizes(table: Table, quasi: Sequence[str]) -> Sizes:
-    """Counted by the engine."""
-    hashed = table.map(_Hashed(tuple(quasi)), pl.Schema(dict.fromkeys(_HASHES, pl.Int64())))
-    found = hashed.counts(_HASHES)["@records"].value_counts(name="classes").sort("@records")
-    return Sizes(found["@records"].to_numpy(), found["classes"].cast(pl.Int64).to_numpy())
 
 
 @dataclass(frozen=True)
@@ -69,9 +29,10 @@ class Judged:
     sizes: Sizes
 
 
-def judge(table: Table, schema: Schema, promises: Sequence[PrivacyModel]) -> Judged:
-    """What the models say of the table as it stands there."""
-    sizes = class_sizes(table, schema.quasi_identifiers)
+def judge(table: Table, schema: Schema, promises: Sequence[PrivacyModel], records: int) -> Judged:
+    """What the models say of the table as it stands there; `records`: no fewer than it has."""
+    quasi = schema.quasi_identifiers
+    sizes = class_sizes(selected(table, quasi), quasi, records)
     within = [model for model in promises if not isinstance(model, KAnonymity)]
     found = dict(zip(within, _judge_within(table, schema, within, sizes.records), strict=True)) if within else {}
     verdicts = (found[model] if model in found else _by_size(model, sizes) for model in promises)
@@ -101,7 +62,7 @@ def check(table: Table, policy: Policy) -> Checked:
         raise PromiseError(
             f"The table shows {name!r}, which the policy names as an identifier: it must not be released."
         )
-    judged = judge(table, schema, policy.promises(schema))
+    judged = judge(table, schema, policy.promises(schema), records_of(table))
     return Checked(judged.verdicts, shown_by(table, schema, judged.sizes))
 
 
@@ -118,18 +79,6 @@ def shown_by(table: Table, schema: Schema, sizes: Sizes) -> Shown:
 
 
 @dataclass(frozen=True)
-class _Together:
-    """The part of a record's class, by its hash."""
-
-    quasi: tuple[str, ...]
-    parts: int
-
-    def __call__(self, batch: Batch) -> npt.NDArray[np.int64]:
-        hashed = batch.frame.select(class_hash(self.quasi, 0)).to_series().to_numpy()
-        return ((hashed >> np.uint64(32)) * np.uint64(self.parts) >> np.uint64(32)).astype(np.int64)
-
-
-@dataclass(frozen=True)
 class _Judge:
     """The verdicts on a part's classes, one record a model."""
 
@@ -138,7 +87,7 @@ class _Judge:
     whole: Mapping[str, pl.DataFrame]
 
     def __call__(self, frame: pl.DataFrame, part: int) -> pl.DataFrame:
-        classes = released_classes(frame, self.schema, whole=self.whole)
+        classes = released_classes(shown(frame, frame.columns), self.schema, whole=self.whole)
         found = [model.verdict(classes) for model in self.models]
         return pl.DataFrame(
             {
@@ -158,9 +107,9 @@ def _judge_within(table: Table, schema: Schema, models: Sequence[PrivacyModel], 
     asked = list(dict.fromkeys(model.attribute for model in models if model.attribute))
     whole = _distributions(table, schema, asked)
     only = selected(table, (*quasi, *asked))
-    parts = max(1, -(-records // PART))
-    told = only.exchange(_Together(quasi, parts), parts).map(_Judge(schema, tuple(models), whole), _Judge.shown)
-    found = told.fold(_frame, _both)
+    parts = parts_of(records)
+    told = only.exchange(ByClass(quasi, parts), parts).map(_Judge(schema, tuple(models), whole), _Judge.shown)
+    found = told.fold(frame_of, _both)
     assert found is not None
     verdicts = []
     for number, model in enumerate(models):
@@ -183,10 +132,6 @@ def _distributions(table: Table, schema: Schema, names: Sequence[str]) -> dict[s
             )
         found[name] = counts.with_columns(in_order(counts["@value"].alias(name), schema[name]).alias("@value"))
     return found
-
-
-def _frame(batch: Batch) -> pl.DataFrame:
-    return batch.frame
 
 
 def _both(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from shoal.engines.table import Table
 from shoal.parted.capabilities import refuse_what_cannot
-from shoal.parted.check import Judged, Sizes, shown_by
+from shoal.parted.check import Judged, shown_by
+from shoal.parted.classes import Sizes
 from shoal.parted.mask import MaskPart
 from shoal.parted.measured import judged_by_classes, judged_with_parts, where_measured
 from shoal.parted.methods import once, parts_of, prepared, refuse_method, trial_of

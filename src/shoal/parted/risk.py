@@ -1,8 +1,7 @@
 """What an intruder could do with a large table: the measures of `shoal.risk`, by sums over classes.
 
-A class is known by two hashes of what its records show. Each batch tells of its classes how many records they have and
-which conditions these satisfy; what several batches tell of a class is brought together in one part and added up. How
-many classes there are of each size, and who is exposed, follows part by part.
+Each batch tells of its classes how many records they have and which conditions these satisfy; how many classes there
+are of each size, and who is exposed, follows part by part (`shoal.parted.classes`).
 
 Worst-case uniqueness (by fitting) compares classes with each other. It asks for the distinct classes only: where these
 can be listed it is exact; otherwise the classes of one record bound it from above, and `left_out` says so.
@@ -24,11 +23,25 @@ from shoal.data.schema import Attribute, Role, Schema
 from shoal.engines.table import Batch, Table
 from shoal.engines.whole import LISTED, Marginal
 from shoal.errors import InputError
-from shoal.parted.check import Sizes
-from shoal.parted.grouped import PART
+from shoal.parted.classes import (
+    CLASS,
+    RECORDS,
+    ByHash,
+    Sizes,
+    added_up,
+    class_sizes,
+    count_sizes,
+    frame_of,
+    hashed,
+    of_told,
+    parts_of,
+    records_of,
+    rows,
+    shown,
+    sizes_of,
+)
 from shoal.policy import Policy
-from shoal.privacy.matching import Population, _released, count_people
-from shoal.privacy.model import class_hash
+from shoal.privacy.matching import Population, beside_people, count_people
 from shoal.risk.classes import class_risk, records_at_risk
 from shoal.risk.disclosure import (
     NONE,
@@ -40,7 +53,6 @@ from shoal.risk.disclosure import (
     condition_family,
     in_bands,
     of_one_record,
-    without_nan,
 )
 from shoal.risk.measure import (
     EQUALITY,
@@ -56,8 +68,6 @@ from shoal.risk.measure import (
 )
 from shoal.risk.scenarios import Chance, Scenarios, chance, check_asked, inferred, of_sample, of_sizes, weights_of
 from shoal.sheet import Sheet
-
-CLASS = ("@one", "@two")
 
 
 @dataclass(frozen=True)
@@ -85,8 +95,9 @@ def assess(table: Table, policy: Policy, *, when: Sequence[str] = ()) -> PartedR
     asked = {*quasi, *learnt, *(name for condition in when for name in pl.sql_expr(condition).meta.root_names())}
     table = table.select([name for name in columns.columns if name in asked])
     whole = _whole(table, schema, learnt)
-    told = _told(table, _ByClass(tuple(quasi), tuple(when), whole.values), whole.records)
-    sizes = _sizes(told)
+    tell = _Tell(tuple(quasi), tuple(when), whole.values)
+    told = added_up(table, tell, tell.schema, _AddUp(len(tell.when), len(tell.values)), whole.records)
+    sizes = sizes_of(told)
     found = _uniques(table, schema, policy.groups, unions, sizes)
     return PartedRisk(
         records=whole.records,
@@ -194,16 +205,16 @@ def without_records(attribute: Attribute, whole: Whole) -> Coded:
     return encode(whole.values.clear(), attribute, whole)
 
 
-# ---- classes brought together
+# ---- what classes tell
 
 
 @dataclass(frozen=True)
-class _ByClass:
+class _Tell:
     """What a batch tells of its classes."""
 
     quasi: tuple[str, ...]
-    when: tuple[str, ...] = ()
-    values: tuple[_Values, ...] = ()
+    when: tuple[str, ...]
+    values: tuple[_Values, ...]
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
         frame = batch.frame
@@ -214,7 +225,7 @@ class _ByClass:
         satisfied = (pl.Series(name, column) for name, column in (conditions | values).items())
         classes = hashed(frame, self.quasi).with_columns(satisfied)
         return classes.group_by(CLASS).agg(
-            pl.len().cast(pl.Int64).alias("@records"),
+            RECORDS,
             *(pl.col(name).sum().cast(pl.Int64) for name in conditions),
             *(pl.col(name).min().alias(f"{name} least") for name in values),
             *(pl.col(name).max().alias(f"{name} most") for name in values),
@@ -226,45 +237,6 @@ class _ByClass:
             dict.fromkeys((*CLASS, "@records", *(f"when {i}" for i in range(len(self.when)))), pl.Int64())
             | {f"value {j} {end}": pl.Int32() for end in ("least", "most") for j in range(len(self.values))}
         )
-
-
-def hashed(frame: pl.DataFrame, quasi: Sequence[str]) -> pl.DataFrame:
-    """Each record's class as two numbers; NaN is missing."""
-    shown = _Shown(tuple(quasi))(Batch(frame, 0))
-    return shown.select(class_hash(quasi, seed).reinterpret(signed=True).alias(name) for seed, name in enumerate(CLASS))
-
-
-@dataclass(frozen=True)
-class _Shown:
-    quasi: tuple[str, ...]
-
-    def __call__(self, batch: Batch) -> pl.DataFrame:
-        return batch.frame.select(without_nan(batch.frame[name]) for name in self.quasi)
-
-
-def _list_classes(table: Table, quasi: Sequence[str]) -> pl.DataFrame:
-    """What each class shows, and its `@records`."""
-    schema = pl.Schema({name: table.schema[name] for name in quasi})
-    return table.map(_Shown(tuple(quasi)), schema).counts(quasi)
-
-
-@dataclass(frozen=True)
-class ByHash:
-    """The part of a class."""
-
-    parts: int
-    key: str = CLASS[0]
-
-    def __call__(self, batch: Batch) -> npt.NDArray[np.int64]:
-        number = batch.frame[self.key].reinterpret(signed=False).to_numpy()
-        return ((number >> np.uint64(32)) * np.uint64(self.parts) >> np.uint64(32)).astype(np.int64)
-
-
-def parts_of(records: int) -> int:
-    return max(1, -(-records // PART))
-
-
-TOLD = pl.Schema({"what": pl.String(), "key": pl.Int64(), "count": pl.Int64()})  # of what, how many of which kind
 
 
 @dataclass(frozen=True)
@@ -282,7 +254,7 @@ class _AddUp:
             pl.col("^value .* most$").max(),
         )
         records = pl.col("@records")
-        told = [rows("sizes", classes.group_by(records.alias("key")).agg(pl.len().alias("count")))]
+        told = [count_sizes(classes)]
         for i, name in enumerate(whens):
             alike = classes.filter(pl.col(name) == records)
             told.append(rows(f"satisfied {i}", classes.select(key=0, count=pl.col(name).sum())))
@@ -294,36 +266,6 @@ class _AddUp:
         return pl.concat(told)
 
 
-def rows(what: str, counted: pl.DataFrame) -> pl.DataFrame:
-    return counted.select(pl.lit(what).alias("what"), pl.col("key", "count").cast(pl.Int64))
-
-
-def _told(table: Table, work: _ByClass, records: int) -> pl.DataFrame:
-    """(what, key, count) of all parts."""
-    parts = parts_of(records)
-    add_up = _AddUp(len(work.when), len(work.values))
-    divided = table.map(work, work.schema).exchange(ByHash(parts), parts)
-    found = divided.map(add_up, TOLD).fold(frame_of, summed)
-    return pl.DataFrame(schema=TOLD) if found is None else found
-
-
-def frame_of(batch: Batch) -> pl.DataFrame:
-    return batch.frame
-
-
-def summed(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    return pl.concat([one, other]).group_by("what", "key").agg(pl.col("count").sum())
-
-
-def of_told(told: pl.DataFrame, what: str) -> pl.DataFrame:
-    return summed(told, told.clear()).filter(pl.col("what") == what).sort("key")
-
-
-def _sizes(told: pl.DataFrame) -> Sizes:
-    found = of_told(told, "sizes")
-    return Sizes(found["key"].to_numpy(), found["count"].to_numpy())
-
-
 def _count(told: pl.DataFrame, what: str) -> int:
     return int(of_told(told, what)["count"].sum())
 
@@ -333,6 +275,20 @@ def _exposed(told: pl.DataFrame, values: _Values, j: int) -> npt.NDArray[np.int6
     exposed = np.zeros(len(values.banded.conditions), np.int64)
     exposed[found["key"].to_numpy()] = found["count"].to_numpy()
     return exposed
+
+
+@dataclass(frozen=True)
+class _Shown:
+    quasi: tuple[str, ...]
+
+    def __call__(self, batch: Batch) -> pl.DataFrame:
+        return shown(batch.frame, self.quasi)
+
+
+def _list_classes(table: Table, quasi: Sequence[str]) -> pl.DataFrame:
+    """What each class shows, and its `@records`."""
+    schema = pl.Schema({name: table.schema[name] for name in quasi})
+    return table.map(_Shown(tuple(quasi)), schema).counts(quasi)
 
 
 # ---- unique records
@@ -388,11 +344,6 @@ class _Masks:
         return shows_masks(batch.frame, self.schema, self.quasi)
 
 
-def class_sizes(table: Table, quasi: Sequence[str], records: int) -> Sizes:
-    """How many classes there are of each size."""
-    return _sizes(_told(table, _ByClass(tuple(quasi)), records))
-
-
 # ---- intruders
 
 
@@ -424,14 +375,6 @@ def intruders(
     return of_sizes(sizes.size, threshold, classes=sizes.classes)
 
 
-def records_of(table: Table) -> int:
-    return table.fold(_height, operator.add) or 0
-
-
-def _height(batch: Batch) -> int:
-    return batch.frame.height
-
-
 @dataclass(frozen=True)
 class _Fit:
     """How many of a batch of people fit each class."""
@@ -441,7 +384,7 @@ class _Fit:
 
     def __call__(self, batch: Batch) -> npt.NDArray[np.int64]:
         people = Population(batch.frame)
-        read = [_released(self.classes[a.name], a, people.column(a.name)) for a in self.attributes]
+        read = [beside_people(self.classes[a.name], a, people.column(a.name)) for a in self.attributes]
         return count_people([side for side, _ in read], [cells for _, cells in read])
 
 
@@ -475,7 +418,7 @@ class _Weighed:
     def __call__(self, batch: Batch) -> pl.DataFrame:
         weight = pl.Series("@people", weights_of(batch.frame, self.weights))
         classes = hashed(batch.frame, self.quasi).with_columns(weight)
-        return classes.group_by(CLASS).agg(pl.len().cast(pl.Int64).alias("@records"), pl.col("@people").sum())
+        return classes.group_by(CLASS).agg(RECORDS, pl.col("@people").sum())
 
     schema = pl.Schema({**dict.fromkeys((*CLASS, "@records"), pl.Int64()), "@people": pl.Float64()})
 

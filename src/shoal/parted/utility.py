@@ -24,7 +24,8 @@ from shoal.engines.table import Batch, Table
 from shoal.engines.whole import LISTED, Marginal
 from shoal.errors import InputError
 from shoal.measure import Measured, Pair, find_measure, measures
-from shoal.parted.risk import Shown, class_sizes, look
+from shoal.parted.classes import class_sizes
+from shoal.parted.risk import Shown, look
 from shoal.parted.source import Source, prepare
 from shoal.policy import Policy
 from shoal.risk.disclosure import as_it_stands

@@ -108,7 +108,7 @@ def match(
     Where cells overlap, counting a class may stop at `enough` people; with `least` only the least count is exact, which
     is far quicker for large overlapping classes.
     """
-    read = [_released(released[a.name], a, population.column(a.name)) for a in attributes]
+    read = [beside_people(released[a.name], a, population.column(a.name)) for a in attributes]
     if not read or not released.height:
         sizes = np.array([released.height] if released.height else [], np.int64)
         return Matched(sizes, np.full(len(sizes), population.table.height))
@@ -151,7 +151,7 @@ class Side:
     shown: Shown
 
 
-def _released(column: pl.Series, attribute: Attribute, people: pl.Series) -> tuple[Side, Codes]:
+def beside_people(column: pl.Series, attribute: Attribute, people: pl.Series) -> tuple[Side, Codes]:
     """The side of a released column, and record -> cell."""
     attribute = _as_of(attribute, people)
     coded = _encoded(people, attribute)
