@@ -20,7 +20,7 @@ from polars.testing import assert_frame_equal
 from shoal.engines.spark import Spark, spark_session, to_polars, to_spark
 from shoal.engines.table import FACTS, Batch, Table
 from shoal.errors import InputError
-from tests.engines.conftest import needs_spark, on_spark
+from tests.engines.sessions import needs_spark, on_spark
 from tests.engines.test_table import collected, expected_facts, records
 
 pytestmark = pytest.mark.engine
@@ -202,16 +202,20 @@ def test_nothing_stays_on_the_disks_but_what_was_handed_out(spark: Spark) -> Non
     assert held().size() == before + 1
     schema = pl.Schema({**records(0).schema, FACTS: pl.String()})
     kept, _ = parts.map(work, schema).kept()
-    assert held().size() == before + 1  # the parts have gone
+    assert held().size() == before + 2
+    del parts
     frame = kept.native()
+    assert held().size() == before + 1  # the parts have gone: nothing is made of them any more
     own.close()
     assert held().size() == before + 1
     assert frame.count() == 1000
-    on_spark(own, records(5)).kept()
+    other, _ = on_spark(own, records(5)).kept()
+    assert held().size() == before + 2
     own.close()
     assert held().size() == before + 1
-    kept.persisted.unpersist()
+    kept.persisted.frame.unpersist()
     assert held().size() == before
+    assert other.schema == records(0).schema
 
 
 # ---- where it cannot start
@@ -252,7 +256,7 @@ CLUSTER = """
 import numpy as np, polars as pl
 from shoal.engines.spark import Spark
 from tests.engines.test_table import collected, in_part, records, with_facts, OF_PARTS
-from tests.engines.conftest import QUICK, on_spark
+from tests.engines.sessions import QUICK, on_spark
 with Spark(master="local-cluster[2,1,1024]", conf=QUICK) as spark:
     parts = on_spark(spark, records()).exchange(in_part, 4)
     moved = parts.moved(np.array([0, 3, 250, 2]), lambda frame: np.argsort(-frame["share"].to_numpy()))

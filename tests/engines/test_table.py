@@ -51,12 +51,14 @@ def collected(table: Table) -> pl.DataFrame:
     return found.sort("@position").drop("@position")
 
 
+@pytest.mark.each_engine
 def test_every_record_is_seen_once_and_its_position_is_its_place(engine: Engine) -> None:
     table = engine(records())
     assert table.schema == records().schema
     assert_frame_equal(collected(table), records())
 
 
+@pytest.mark.each_engine
 def test_of_no_records_nothing_is_folded_counted_or_divided(engine: Engine) -> None:
     table = engine(records().clear())
     assert table.fold(lambda batch: batch.frame.height, max) is None
@@ -64,6 +66,7 @@ def test_of_no_records_nothing_is_folded_counted_or_divided(engine: Engine) -> N
     assert table.exchange(lambda batch: np.zeros(batch.frame.height, np.int64), 2).sizes().tolist() == [0, 0]
 
 
+@pytest.mark.each_engine
 def test_a_batch_becomes_what_its_work_makes_of_it(engine: Engine) -> None:
     def work(batch: Batch) -> pl.DataFrame:
         some = batch.frame.filter(pl.col("number") > 3)
@@ -75,11 +78,19 @@ def test_a_batch_becomes_what_its_work_makes_of_it(engine: Engine) -> None:
     assert_frame_equal(collected(table), work(Batch(records(), 0)))
 
 
+@pytest.mark.each_engine
 def test_columns_are_chosen_by_name(engine: Engine) -> None:
     names = ['a `word`, in "quotes".', "record"]
     assert_frame_equal(collected(selected(engine(records()), names)), records().select("record", names[0]))
 
 
+@pytest.mark.each_engine
+def test_tables_of_the_same_columns_are_put_together(engine: Engine) -> None:
+    both = engine(records()).union(engine(records(7).select(reversed(records().columns))))
+    assert_frame_equal(collected(both), pl.concat([records(), records(7)]))
+
+
+@pytest.mark.each_engine
 def test_missing_values_are_counted_like_any_other(engine: Engine) -> None:
     by = ['a `word`, in "quotes".', "number"]
     expected = records().group_by(by).agg(pl.len().cast(pl.Int64).alias("@records"))
@@ -98,6 +109,7 @@ def with_facts(frame: pl.DataFrame, part: int) -> pl.DataFrame:
 OF_PARTS = pl.Schema({**records(0).schema, FACTS: pl.String(), "part": pl.Int32()})
 
 
+@pytest.mark.each_engine
 def test_a_part_has_its_records_in_order_and_tells_of_them(engine: Engine) -> None:
     parts = engine(records()).exchange(in_part, 6)
     assert parts.sizes().tolist() == [250, 250, 250, 250, 0, 0]
@@ -109,6 +121,7 @@ def test_a_part_has_its_records_in_order_and_tells_of_them(engine: Engine) -> No
     assert (found["record"] * 7 % 4 == found["part"]).all()
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize("taken", [[0, 3, 250, 2, 0], [0, 0, 0, 250, 0]])
 def test_heads_join_the_last_part_before_that_keeps_some(engine: Engine, taken: list[int]) -> None:
     parts = engine(records()).exchange(in_part, 5)
@@ -131,6 +144,7 @@ def expected_facts(taken: list[int]) -> list[str]:
     return [f"{part}: {kept}" for part, kept in sorted(left.items())]
 
 
+@pytest.mark.each_engine
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_what_is_written_is_what_was_checked_and_stands_there(engine: Engine, tmp_path: Path, kind: str) -> None:
     target = tmp_path / "new" / "release"
@@ -158,6 +172,7 @@ def test_what_is_written_is_what_was_checked_and_stands_there(engine: Engine, tm
     assert (found["record"] * 7 % 4 == found["part"]).all()
 
 
+@pytest.mark.each_engine
 def test_what_fails_its_check_is_never_there(engine: Engine, tmp_path: Path) -> None:
     def check(written: Table, told: list[str]) -> dict[str, bytes]:
         raise PromiseError("It does not hold.")
@@ -167,6 +182,7 @@ def test_what_fails_its_check_is_never_there(engine: Engine, tmp_path: Path) -> 
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.each_engine
 def test_nothing_is_written_over(engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
     for used in (tmp_path, tmp_path / "notes.txt"):
@@ -178,6 +194,7 @@ def test_nothing_is_written_over(engine: Engine, tmp_path: Path) -> None:
     assert (tmp_path / "empty" / "_SUCCESS").exists()
 
 
+@pytest.mark.each_engine
 def test_a_folder_that_cannot_be_made_is_named(engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(InputError, match="cannot be written"):
@@ -192,6 +209,7 @@ def broken(frame: pl.DataFrame, part: int) -> pl.DataFrame:
     raise PromiseError("k = 5 does not hold.")
 
 
+@pytest.mark.each_engine
 def test_what_a_work_says_to_the_user_is_heard(engine: Engine) -> None:
     table = engine(records())
     with pytest.raises(InputError, match=r"^Column 'été' holds “x”: remove it\.$"):

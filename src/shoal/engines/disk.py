@@ -15,6 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -94,6 +95,11 @@ class DiskTable:
 
     def map(self, work: Callable[[Batch], pl.DataFrame], schema: pl.Schema) -> DiskTable:
         return DiskTable(self.disk, schema, lambda: side_by_side(work, self.batches()))
+
+    def union(self, other: Table) -> DiskTable:
+        assert isinstance(other, DiskTable)
+        both = (self, other.select(list(self.schema)))
+        return DiskTable(self.disk, self.schema, lambda: chain.from_iterable(table.read() for table in both))
 
     def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
         """Merged like the carries of a binary counter: each result takes part in few merges, and few wait."""

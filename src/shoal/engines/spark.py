@@ -12,6 +12,7 @@ import pickle
 import re
 import sys
 import warnings
+import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
@@ -115,32 +116,31 @@ class Spark(AbstractContextManager["Spark"]):
         found = session or running_session()
         self.session = found or spark_session(master, conf)
         self._ours = found is None
-        self._persisted: list[DataFrame] = []
+        self._held: weakref.WeakSet[Held] = weakref.WeakSet()
+        self._unneeded: list[DataFrame] = []
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
         """What lies on the cluster's disks goes, except for what was handed out; and the session if it is ours."""
-        for frame in self._persisted:
-            frame.unpersist()
-        self._persisted.clear()
+        for held in list(self._held):
+            held.let_go()
+        self.sweep()
         if self._ours:
             self.session.stop()
 
-    def persist(self, frame: DataFrame) -> DataFrame:
+    def persist(self, frame: DataFrame) -> Held:
         from pyspark import StorageLevel
 
-        self._persisted.append(frame.persist(StorageLevel.DISK_ONLY))
-        return frame
+        self.sweep()
+        held = Held(frame.persist(StorageLevel.DISK_ONLY), self._unneeded)
+        self._held.add(held)
+        return held
 
-    def let_go(self, frame: DataFrame) -> None:
-        self.hand_out(frame)
-        frame.unpersist()
-
-    def hand_out(self, frame: DataFrame) -> None:
-        """It is the user's from now on."""
-        self._persisted = [held for held in self._persisted if held is not frame]
+    def sweep(self) -> None:
+        while self._unneeded:
+            self._unneeded.pop().unpersist()
 
     def table(self, frame: DataFrame) -> SparkTable:
         check_names(frame.columns, "The Spark frame")
@@ -163,6 +163,25 @@ class Spark(AbstractContextManager["Spark"]):
         options = {**(READ_CSV if kind == "csv" else {}), **OUR_FILES}
         reader = self.session.read.format(kind).options(**options)
         return SparkTable(self, reader.schema(to_spark(schema)).load(folder), schema, folder=folder)
+
+
+class Held:
+    """A frame on the cluster's disks. When no table is made of it any more it is noted, and goes with the next sweep.
+
+    It cannot go at once: Python may find that out in the middle of a call to Java.
+    """
+
+    def __init__(self, frame: DataFrame, unneeded: list[DataFrame]) -> None:
+        self.frame = frame
+        self._end = weakref.finalize(self, unneeded.append, frame)
+        self._end.atexit = False
+
+    def let_go(self) -> None:
+        self._end()
+
+    def hand_out(self) -> None:
+        """It is the user's from now on."""
+        self._end.detach()
 
 
 # ---- types
@@ -408,11 +427,15 @@ class SparkTable:
     spark: Spark = field(repr=False)
     frame: DataFrame = field(repr=False)
     schema: pl.Schema  # what a work sees; Spark may hold it in wider types
-    persisted: DataFrame | None = field(default=None, repr=False)  # where it has been kept
+    persisted: Held | None = field(default=None, repr=False)  # where it has been kept
     folder: str = ""  # where it has been written
-    parts: DataFrame | None = field(default=None, repr=False)  # persisted, and of no use once this has been kept
+    made_of: tuple[Held, ...] = field(default=(), repr=False)
 
     engine = "spark"
+
+    def _sources(self) -> tuple[Held, ...]:
+        """What must stay on the disks as long as what is made of this table is asked for."""
+        return self.made_of if self.persisted is None else (self.persisted,)
 
     def _in_tasks(self, work: Callable[[Iterator[Batch]], Arrow], schema: StructType | str) -> DataFrame:
         own = self.schema
@@ -420,14 +443,18 @@ class SparkTable:
 
     def select(self, names: Sequence[str]) -> SparkTable:
         schema = pl.Schema({name: self.schema[name] for name in names})
-        return SparkTable(self.spark, self.frame.select(*map(column, names)), schema, parts=self.parts)
+        return SparkTable(self.spark, self.frame.select(*map(column, names)), schema, made_of=self._sources())
 
     def map(self, work: Callable[[Batch], pl.DataFrame], schema: pl.Schema) -> SparkTable:
         def run(batches: Iterator[Batch]) -> Arrow:
             for batch in batches:
                 yield from to_arrow(work(batch), schema)
 
-        return SparkTable(self.spark, self._in_tasks(run, to_spark(schema)), schema, parts=self.parts)
+        return SparkTable(self.spark, self._in_tasks(run, to_spark(schema)), schema, made_of=self._sources())
+
+    def union(self, other: Table) -> SparkTable:
+        assert isinstance(other, SparkTable)
+        return SparkTable(self.spark, self.frame.union(other.select(list(self.schema)).frame), self.schema)
 
     def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
         results = self._in_tasks(lambda batches: to_results(merged(map(work, batches), merge)), "result binary")
@@ -454,15 +481,17 @@ class SparkTable:
             for batch in batches:
                 yield from to_blocks(pack(batch, part_of(batch)))
 
-        blocks = self.spark.persist(self._in_tasks(run, BLOCKS).repartitionById(parts, "part"))
+        held_blocks = self.spark.persist(self._in_tasks(run, BLOCKS).repartitionById(parts, "part"))
+        blocks = held_blocks.frame
         held = np.zeros(parts, np.int64)
         with sentences("The table cannot be divided by Spark"):
             found = pl.DataFrame(blocks.groupBy("part").agg(functions.sum("records").alias("records")).toArrow())
         held[found["part"].to_numpy()] = found["records"].to_numpy()
-        return SparkParts(self.spark, blocks, self.schema, held)
+        return SparkParts(self.spark, held_blocks, self.schema, held)
 
     def kept(self) -> tuple[SparkTable, list[str]]:
-        frame = self.spark.persist(self.frame)
+        persisted = self.spark.persist(self.frame)
+        frame = persisted.frame
         schema = pl.Schema({name: dtype for name, dtype in self.schema.items() if name != FACTS})
         with sentences("The table cannot be worked on by Spark"):
             told: list[str] = []
@@ -470,9 +499,7 @@ class SparkTable:
                 told = frame.select(FACTS).dropna().toArrow()[FACTS].to_pylist()
             else:
                 frame.count()
-        if self.parts is not None:
-            self.spark.let_go(self.parts)
-        return SparkTable(self.spark, frame.select(*map(column, schema)), schema, frame), told
+        return SparkTable(self.spark, frame.select(*map(column, schema)), schema, persisted), told
 
     def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> SparkTable:
         target = Folder(self.spark.session, folder)
@@ -493,7 +520,8 @@ class SparkTable:
             finally:
                 partial.remove()
                 if table.persisted is not None and table is not self:
-                    self.spark.let_go(table.persisted)
+                    table.persisted.let_go()
+                self.spark.sweep()
             return self.spark.written(target.path, kind, table.schema)
 
     def digests(self) -> dict[str, str]:
@@ -506,7 +534,8 @@ class SparkTable:
 
     def native(self) -> DataFrame:
         if self.persisted is not None:
-            self.spark.hand_out(self.persisted)
+            self.persisted.hand_out()
+        self.spark.sweep()
         return self.frame.drop(FACTS)
 
 
@@ -571,7 +600,7 @@ class Heads:
 @dataclass(frozen=True)
 class SparkParts:
     spark: Spark = field(repr=False)
-    blocks: DataFrame = field(repr=False)
+    blocks: Held = field(repr=False)
     schema: pl.Schema
     held: npt.NDArray[np.int64] = field(repr=False)  # records of each part
     heads: Heads | None = field(default=None, repr=False)
@@ -590,7 +619,7 @@ class SparkParts:
 
         asked = column("part").isin(np.flatnonzero(heads).tolist())
         with sentences("The parts cannot be read by Spark"):
-            found = pl.DataFrame(mapped(self.blocks.where(asked), run, BLOCKS).toArrow()).sort("part")
+            found = pl.DataFrame(mapped(self.blocks.frame.where(asked), run, BLOCKS).toArrow()).sort("part")
         keeps = np.where(self.held > heads, np.arange(len(heads)), 0)
         keeper = np.append(0, np.maximum.accumulate(keeps)[:-1])  # the last part before that keeps some
         taken = unpacked(found["packed"].to_list())
@@ -609,7 +638,7 @@ class SparkParts:
                 if left.height:
                     yield from to_arrow(work(left, part), schema)
 
-        return SparkTable(self.spark, mapped(self.blocks, run, to_spark(schema)), schema, parts=self.blocks)
+        return SparkTable(self.spark, mapped(self.blocks.frame, run, to_spark(schema)), schema, made_of=(self.blocks,))
 
 
 def parts_of(arrow: Arrow) -> Iterator[tuple[int, pl.DataFrame]]:

@@ -55,6 +55,10 @@ class Table(Protocol):
         """Batch by batch, as many records out as in or fewer; nothing is done before it is asked for."""
         ...
 
+    def union(self, other: Table) -> Table:
+        """The records of both, which are on the same engine and have the same columns."""
+        ...
+
     def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
         """The small results of all batches, merged; the order of merging is the engine's. None: no records."""
         ...

@@ -8,9 +8,9 @@ counted from atoms.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial, reduce
+from functools import reduce
 from itertools import combinations
 from secrets import randbits
 from typing import Any
@@ -65,6 +65,8 @@ def audit(tables: Mapping[str, Table], policy: Policy | Mapping[str, Policy], su
     """
     if not tables:
         raise InputError("There is no release to audit: name some.")
+    if len({table.engine for table in tables.values()}) > 1:
+        raise InputError("The releases are on different engines: open all of them on the same.")
     policies = {name: policy if isinstance(policy, Policy) else policy[name] for name in tables}
     releases = [_Release(name, table, subject, policies[name].quasi_identifiers) for name, table in tables.items()]
     for release in releases:
@@ -131,7 +133,7 @@ def _atoms(releases: Sequence[_Release], parts: int) -> Table:
     signatures = _Signatures(tuple(one.name for one in releases), releases[0].subject)
     schema = pl.Schema(dict.fromkeys((*labels, "@subjects"), pl.Int64()))
     with_key = pl.Schema({**schema, "@key": pl.Int64()})
-    by_subject = _one_after_the_other(shown).exchange(ByHash(parts, _SUBJECT[0]), parts)
+    by_subject = reduce(lambda one, other: one.union(other), shown).exchange(ByHash(parts, _SUBJECT[0]), parts)
     partial_atoms = by_subject.map(signatures, with_key)
     atoms = partial_atoms.exchange(ByHash(parts, "@key"), parts).map(_Atoms(labels), schema)
     return atoms.kept()[0]
@@ -193,26 +195,6 @@ class _Atoms:
 
     def __call__(self, frame: pl.DataFrame, part: int) -> pl.DataFrame:
         return frame.group_by(self.labels).agg(pl.col("@subjects").sum())
-
-
-def _one_after_the_other(tables: Sequence[Table]) -> Table:
-    """Tables of the same columns as one."""
-    from shoal.engines.disk import DiskTable
-    from shoal.engines.spark import SparkTable
-
-    disk = [table for table in tables if isinstance(table, DiskTable)]
-    spark = [table for table in tables if isinstance(table, SparkTable)]
-    if len(disk) == len(tables):
-        return DiskTable(disk[0].disk, disk[0].schema, partial(_chained, disk))
-    if len(spark) == len(tables):
-        frames = (table.frame for table in spark)
-        return SparkTable(spark[0].spark, reduce(lambda one, other: one.unionByName(other), frames), spark[0].schema)
-    raise InputError("The releases are on different engines: open all of them on the same.")
-
-
-def _chained(tables: Sequence[Any]) -> Iterator[pl.DataFrame]:
-    for table in tables:
-        yield from table.read()
 
 
 # ---- all together
