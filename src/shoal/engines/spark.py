@@ -454,7 +454,8 @@ class SparkTable:
 
     def union(self, other: Table) -> SparkTable:
         assert isinstance(other, SparkTable)
-        return SparkTable(self.spark, self.frame.union(other.select(list(self.schema)).frame), self.schema)
+        frame = self.frame.union(other.select(list(self.schema)).frame)
+        return SparkTable(self.spark, frame, self.schema, made_of=self._sources() + other._sources())
 
     def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
         results = self._in_tasks(lambda batches: to_results(merged(map(work, batches), merge)), "result binary")
