@@ -8,7 +8,17 @@ from collections.abc import Callable
 from datetime import date
 from pathlib import Path
 
-from benchmarks import linkage, microaggregation, out_of_core, perturbing, recoding, release, releases, transactions
+from benchmarks import (
+    linkage,
+    microaggregation,
+    out_of_core,
+    perturbing,
+    recoding,
+    release,
+    releases,
+    spark,
+    transactions,
+)
 from benchmarks.measure import Claim
 
 BENCHMARKS: dict[str, Callable[[int], list[Claim]]] = {
@@ -25,6 +35,7 @@ BENCHMARKS: dict[str, Callable[[int], list[Claim]]] = {
     "microaggregation": microaggregation.microaggregation,
     "releases": releases.releases,
     "out-of-core": out_of_core.out_of_core,
+    "spark": spark.spark,
 }
 
 

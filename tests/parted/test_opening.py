@@ -95,3 +95,11 @@ def test_what_an_engine_cannot_do_is_refused_by_name(choice: dict[str, object], 
 def test_what_needs_the_whole_table_is_refused() -> None:
     with pytest.raises(shoal.InputError, match="leave the original out"):
         shoal.check(TABLE, POLICY, original=TABLE, engine="disk")
+
+
+def test_codes_keep_their_leading_zeros(tmp_path: Path) -> None:
+    codes = pl.DataFrame({"zip": ["00501", "02134"] * 200, "sex": [1, 2] * 200, "charge": range(400)})
+    codes.write_csv(tmp_path / "d.csv")
+    policy = shoal.Policy(quasi_identifiers=["zip", "sex"], confidential=["charge"])
+    release = shoal.anonymize(tmp_path / "d.csv", policy, engine="disk")
+    assert set(release.frame.collect()["zip"]) == {"00501", "02134"}

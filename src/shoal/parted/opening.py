@@ -50,11 +50,14 @@ def open_table(frame: Any, engine: str, *, master: str | None = None, text: Sequ
 
 def _on_disk(frame: Any, text: Sequence[str]) -> Table:
     from shoal.engines.disk import Disk
+    from shoal.engines.text import HEAD, with_types
 
     disk = Disk()
     atexit.register(disk.close)  # what is released lies in its scratch folder: it goes with the process
     if isinstance(frame, str | Path):
-        return disk.table(scan(frame, text))
+        lazy = scan(frame)
+        table = disk.table(lazy)
+        return with_types(table, lazy.head(HEAD).collect(), text) if kind_of(Path(frame)) == "csv" else table
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return disk.table(frame.lazy())
     if type(frame).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
@@ -72,14 +75,14 @@ def _on_spark(frame: Any, master: str | None, text: Sequence[str]) -> Table:
     if not isinstance(frame, str | Path):
         raise InputError("Spark reads its own frames, and folders, files or tables by name: give one of these.")
     spark = Spark(master=master)
-    kind = KINDS.get(Path(frame).suffix.lower()) or kind_of_folder(Path(frame)) or "parquet"
+    kind = kind_of(Path(frame)) or KINDS.get(Path(frame).suffix.lower(), "parquet")
     return spark.read(str(frame), kind, text)
 
 
-def scan(path: str | Path, text: Sequence[str] = ()) -> pl.LazyFrame:
-    """A file, or all files of a folder, read when asked for."""
+def scan(path: str | Path) -> pl.LazyFrame:
+    """A file, or all files of a folder, read when asked for; delimited ones as text."""
     path = Path(path)
-    kind = kind_of_folder(path) if path.is_dir() else KINDS.get(path.suffix.lower())
+    kind = kind_of(path)
     if kind is None:
         what = (
             "holds no Parquet, CSV or Arrow files"
@@ -91,18 +94,21 @@ def scan(path: str | Path, text: Sequence[str] = ()) -> pl.LazyFrame:
         raise InputError(f"There is no file {str(path)!r}: check the name.")
     files: Any = files_of(path) if path.is_dir() else path
     try:
-        frame = _scanned(files, kind, text)
+        frame = _scanned(files, kind)
         frame.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{str(path)!r} cannot be read as {kind}: {str(error).splitlines()[0]}") from None
     return frame
 
 
-def _scanned(files: Any, kind: str, text: Sequence[str]) -> pl.LazyFrame:
+def _scanned(files: Any, kind: str) -> pl.LazyFrame:
     if kind == "csv":
-        as_text = dict.fromkeys(text, pl.String)
-        return pl.scan_csv(files, infer_schema_length=10_000, schema_overrides=as_text, null_values="")
+        return pl.scan_csv(files, infer_schema=False, null_values="")
     return pl.scan_parquet(files) if kind == "parquet" else pl.scan_ipc(files)
+
+
+def kind_of(path: Path) -> str | None:
+    return kind_of_folder(path) if path.is_dir() else KINDS.get(path.suffix.lower())
 
 
 def files_of(folder: Path) -> list[Path]:

@@ -152,8 +152,8 @@ def anonymize_to(
         judged.append(release)
         return {CERTIFICATE: release.certificate_of_files()}
 
-    masked.write(folder, kind, judge_files)
-    return judged[0]
+    written = masked.write(folder, kind, judge_files)
+    return replace(judged[0], table=written)
 
 
 def _draft(table: Table, policy: Policy, seed: int | None, say: Progress) -> tuple[Source, Table]:
