@@ -6,23 +6,45 @@ from collections.abc import Sequence
 from typing import Any
 
 from shoal.data.frames import to_polars
+from shoal.errors import InputError
 from shoal.measure import About, Measured, Pair, evaluate
 from shoal.policy import Policy
 from shoal.risk.measure import Risk, assess_risk
 from shoal.utility.measure import Utility, assess_utility, read_both, why_unpaired
 
 
-def risk(frame: Any, policy: Policy, *, when: Sequence[str] = ()) -> Risk:
+def risk(frame: Any, policy: Policy, *, when: Sequence[str] = (), engine: str | None = None) -> Risk:
     """What an intruder could do with an original or a released table.
 
-    `when` are conditions on confidential attributes whose disclosure is measured, as `charge > 100000`.
+    `when` are conditions on confidential attributes whose disclosure is measured, as `charge > 100000`. A Spark frame
+    is measured by Spark, a folder from disk; both say in `left_out` what they did not measure as in memory.
     """
+    from shoal.parted.opening import engine_of, may_be_masked, open_table
+
+    if (chosen := engine_of(frame, engine)) != "memory":
+        from shoal.parted.risk import assess
+
+        return assess(open_table(frame, chosen, text=may_be_masked(policy, when)), policy, when=when)
     table, _ = to_polars(frame)
     return assess_risk(table, policy.schema(table, released=True), when=when, groups=policy.groups)
 
 
-def utility(original: Any, masked: Any, policy: Policy, *, paired: bool | None = None) -> Utility:
-    """What the masked table kept of the original one; `paired`: whether row i of both is the same person."""
+def utility(
+    original: Any, masked: Any, policy: Policy, *, paired: bool | None = None, engine: str | None = None
+) -> Utility:
+    """What the masked table kept of the original one; `paired`: whether row i of both is the same person.
+
+    On an engine no record is compared with its own original.
+    """
+    from shoal.parted.opening import engine_for, open_table
+
+    if (chosen := engine_for((original, masked), engine)) != "memory":
+        from shoal.parted.utility import compare_tables
+
+        if paired:
+            raise InputError(f"The engine {chosen!r} does not pair records with their originals: leave `paired` out.")
+        as_shown = open_table(masked, chosen, text=policy.quasi_identifiers)
+        return compare_tables(open_table(original, chosen), as_shown, policy)
     before, _ = to_polars(original)
     after, _ = to_polars(masked)
     return assess_utility(before, after, policy.schema(before), paired=paired)

@@ -155,7 +155,7 @@ def test_bad_input_ends_in_one_sentence(
         (["utility", "d.csv", "other.csv", "--quasi", "age"], ("masked", "'age'", "'agee'")),
         (["utility", "d.csv", "no.csv", "--quasi", "age"], ("'no.csv'",)),
         (["utility", "d.csv", "--quasi", "age"], ("MASKED",)),
-        (["utility", ".", "d.csv", "--quasi", "age"], ("folder",)),
+        (["utility", ".", "d.csv", "--quasi", "age"], ("'.'", "csv")),
         (["profile", "no.csv"], ("'no.csv'",)),
         (["profile", "d.csv", "--write-policy", "no/p.toml"], ("'no/p.toml'",)),
         (["sample", "discharges", "-o", "no/d.csv"], ("'no/d.csv'",)),

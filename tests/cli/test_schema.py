@@ -32,6 +32,7 @@ MADE = [  # before the runs
     "hierarchy build d.csv age -o h/age.csv --steps 2,4",
     "hierarchy build d.csv zip -o h/zip.csv --mask",
     "anonymize keyed.csv -o l.csv --quasi age,sex --ledger ledger.db --ledger-key key --subject id --seed 1",
+    "anonymize d.csv -o parts --quasi age,sex,zip --confidential charge --engine disk",
     "sample purchases --customers 30 --seed 7 -o t.csv",
     f"transactions anonymize t.csv -o tr.csv {FACTS} --min-size 3 --map map.csv --seed 1",
 ]
@@ -46,15 +47,29 @@ RUNS = {  # more than one run where the output may look different
         "d.csv -o x.csv --quasi age,zip --l 2 --l-variant entropy --confidential sex --suppress 1",
         "d.csv -o y.csv --quasi age,zip --confidential sex,charge --split confidential --merge",
         "d.csv -o y.csv --quasi age --confidential zip,charge --split confidential --independent",
+        "d.csv -o in-parts --quasi age,sex,zip --confidential charge --t 0.5 --engine disk",
+        "d.csv -o recoded-in-parts --quasi age,zip --method recode --hierarchies h --engine disk",
+        "d.csv -o swapped-in-parts --quasi age,charge --method swap --p 0.5 --measured-risk 0.01 --engine disk",
     ],
-    "check": ["r.csv --quasi age,sex,zip --k 5", "r.csv --quasi age,sex,zip --confidential charge --k 99 --t 0.01"],
+    "check": [
+        "r.csv --quasi age,sex,zip --k 5",
+        "r.csv --quasi age,sex,zip --confidential charge --k 99 --t 0.01",
+        "parts --quasi age,sex,zip --confidential charge --k 5 --t 0.9",
+        "parts --certificate parts/_certificate.json",
+    ],
     "risk": [
         "d.csv --quasi age,sex,zip",
         'r.csv --quasi age,zip --confidential charge --when "charge > 9000" --group who=age,zip --fraction 0.1',
         "m.csv --original d.csv --quasi age,charge --measures all --paired",
         "d.csv --quasi age,sex --population d.csv",
+        'parts --quasi age,zip --confidential charge --when "charge > 9000" --group who=age,zip --fraction 0.1',
+        "parts --quasi age,sex --population d.csv",
     ],
-    "utility": ["d.csv r.csv --quasi age,sex,zip", "d.csv m.csv --quasi age,charge --measures all --paired"],
+    "utility": [
+        "d.csv r.csv --quasi age,sex,zip",
+        "d.csv m.csv --quasi age,charge --measures all --paired",
+        "d.csv parts --quasi age,sex,zip --measures all",
+    ],
     "profile": ["d.csv"],
     "compare": [
         "d.csv --attributes age,charge --methods noise,mdav --at-risk 0.5 --runs 2 --also sse",
@@ -76,6 +91,7 @@ RUNS = {  # more than one run where the output may look different
         "--ledger ledger.db",
         "keyed.csv some.csv --key id --quasi age,sex --confidential charge --k 2",
         "keyed.csv some.csv --quasi age,sex --confidential charge --k 2",
+        "keyed.csv some.csv --key id --quasi age,sex --confidential charge --k 2 --engine disk",
     ],
     "transactions anonymize": [
         f"t.csv -o tx.csv {FACTS} --clusters 3 --min-size 2 --seed 1",

@@ -1,4 +1,4 @@
-"""`shoal engines`, and what `--engine disk` and `--engine spark` make of `anonymize` and `check`."""
+"""`shoal engines`, the options of engines, and what `disk` and `spark` make of `anonymize` and `check`."""
 
 from __future__ import annotations
 

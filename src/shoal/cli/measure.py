@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from shoal.cli import engines as opt_engines
 from shoal.cli import options as opt
+
+if TYPE_CHECKING:
+    from shoal.measure import Measured
+    from shoal.policy import Policy
+    from shoal.utility.measure import Utility
 
 
 def register(app: typer.Typer) -> None:
@@ -20,7 +26,9 @@ shoal risk d.csv --quasi age,sex,zip
 
 shoal risk r.csv --quasi age,sex,zip --confidential charge --when "charge > 100000" --json
 
-shoal risk r.csv --original d.csv --quasi age,income --measures rank_linkage,correct_links"""
+shoal risk r.csv --original d.csv --quasi age,income --measures rank_linkage,correct_links
+
+shoal risk r.parquet --quasi age,sex,zip --engine disk"""
 
 _Measures = Annotated[
     list[str] | None,
@@ -57,6 +65,8 @@ def risk(
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
     text: opt.Text = None,
+    engine: opt_engines.Engine = None,
+    master: opt_engines.Master = None,
     as_json: opt.Json = False,
 ) -> None:
     """Measure how exposed the people in a table are."""
@@ -64,12 +74,23 @@ def risk(
     from shoal.assess import risk as assess
     from shoal.cli.console import show, stages
     from shoal.errors import InputError
+    from shoal.parted.opening import engine_for
     from shoal.risk.scenarios import scenarios
 
     if (original is None) != (measures is None):
         raise InputError("--measures compare a released table with its original: give both --original and --measures.")
     groups = _groups(group)
     chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, groups=groups or None)
+    used = engine_for([path for path in (source, population) if path], engine)
+    if used != "memory":
+        opt_engines.refuse_options(
+            {"--measures": measures, **_only_in_memory(paired, delimiter, encoding, decimal, text)}
+        )
+        _risk_in_parts(
+            source, chosen, used, master, when or [], population, fraction=fraction, threshold=threshold,
+            as_json=as_json,
+        )  # fmt: skip
+        return
     with stages("risk", 4 + (original is not None)) as step:
         step("reading")
         table = opt.read(source, delimiter, encoding, decimal, text)
@@ -93,6 +114,51 @@ def risk(
                 show(part, as_json)
 
 
+def _only_in_memory(
+    paired: bool, delimiter: str | None, encoding: str | None, decimal: str | None, text: list[str] | None
+) -> dict[str, object]:
+    """Option -> what was given."""
+    return {
+        "--paired": paired,
+        "--delimiter": delimiter,
+        "--encoding": encoding,
+        "--decimal": decimal,
+        "--text": text,
+    }
+
+
+def _risk_in_parts(
+    source: str,
+    chosen: Policy,
+    engine: str,
+    master: str | None,
+    when: list[str],
+    population: str | None,
+    *,
+    fraction: float | None,
+    threshold: float,
+    as_json: bool,
+) -> None:
+    from shoal.cli.console import show, stages
+    from shoal.parted.opening import may_be_masked, open_table
+    from shoal.parted.risk import assess, intruders
+
+    with stages("risk", 4) as step:
+        step("opening")
+        table = open_table(source, engine, master=master, text=may_be_masked(chosen, when))
+        people = open_table(population, engine, master=master) if population else None
+        step("counting who is unique")
+        result = assess(table, chosen, when=when)
+        step("thinking as an intruder")
+        three = intruders(table, chosen, population=people, fraction=fraction, threshold=threshold)
+        step("done")
+    if as_json:
+        show(result.to_dict() | {"scenarios": three.to_dict()}, as_json)
+    else:
+        show(result, as_json)
+        show(three, as_json)
+
+
 def _groups(choices: list[str] | None) -> dict[str, list[str]]:
     from shoal.errors import InputError
 
@@ -111,7 +177,9 @@ shoal utility d.csv r.csv --quasi age,sex,zip
 
 shoal utility d.csv r.csv --policy shoal.toml --json
 
-shoal utility d.csv r.csv --quasi age,income --measures earth_movers_distance,pmse"""
+shoal utility d.csv r.csv --quasi age,income --measures earth_movers_distance,pmse
+
+shoal utility d.csv r.csv --quasi age,sex,zip --engine disk"""
 
 
 def utility(
@@ -128,14 +196,22 @@ def utility(
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
     text: opt.Text = None,
+    engine: opt_engines.Engine = None,
+    master: opt_engines.Master = None,
     as_json: opt.Json = False,
 ) -> None:
     """Measure what a masked table kept of the original."""
     from shoal.assess import measured
     from shoal.assess import utility as assess
-    from shoal.cli.console import show, stages
+    from shoal.cli.console import stages
+    from shoal.parted.opening import engine_for
 
     chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, hierarchies=hierarchies)
+    used = engine_for((original, masked), engine)
+    if used != "memory":
+        opt_engines.refuse_options(_only_in_memory(paired, delimiter, encoding, decimal, text))
+        _utility_in_parts(original, masked, chosen, used, master, opt.split(measures), as_json=as_json)
+        return
     with stages("utility", 3 + (measures is not None)) as step:
         step("reading")
         before = opt.read(original, delimiter, encoding, decimal, text)
@@ -147,6 +223,33 @@ def utility(
             step("taking the measures named")
             asked = measured(before, after, chosen, "utility", opt.split(measures), paired=paired or None)
         step("done")
+    _show_both(result, asked, as_json=as_json)
+
+
+def _utility_in_parts(
+    original: str, masked: str, chosen: Policy, engine: str, master: str | None, measures: list[str], *, as_json: bool
+) -> None:
+    from shoal.cli.console import stages
+    from shoal.parted.opening import open_table
+    from shoal.parted.utility import compare_tables, measured_tables
+
+    with stages("utility", 3 + bool(measures)) as step:
+        step("opening")
+        before = open_table(original, engine, master=master)
+        after = open_table(masked, engine, master=master, text=chosen.quasi_identifiers)
+        step("measuring")
+        result = compare_tables(before, after, chosen)
+        asked = None
+        if measures:
+            step("taking the measures named")
+            asked = measured_tables(before, after, chosen, measures)
+        step("done")
+    _show_both(result, asked, as_json=as_json)
+
+
+def _show_both(result: Utility, asked: Measured | None, *, as_json: bool) -> None:
+    from shoal.cli.console import show
+
     if as_json and asked:
         more = asked.to_dict()
         show(result.to_dict() | more | {"left_out": dict(result.left_out) | more["left_out"]}, as_json)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
+from shoal.cli import engines as opt_engines
 from shoal.cli import ledger as opt_ledger
 from shoal.cli import options as opt
 
@@ -68,7 +69,9 @@ shoal releases audit --ledger ledger.db
 
 shoal releases audit A.csv B.csv --key id --quasi age,sex,zip --confidential charge --k 5 --json
 
-shoal releases audit A.csv B.csv --quasi age,sex,zip --confidential charge"""
+shoal releases audit A.csv B.csv --quasi age,sex,zip --confidential charge
+
+shoal releases audit A.csv B.csv --key id --quasi age,sex,zip --engine disk"""
 )
 def audit(
     files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Released tables.")] = None,
@@ -91,27 +94,64 @@ def audit(
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
     text: opt.Text = None,
+    engine: opt_engines.Engine = None,
+    master: opt_engines.Master = None,
     as_json: opt.Json = False,
 ) -> None:
     """Judge several releases together: exit code 0 if everybody is still one of k, 1 if somebody is not."""
     from shoal.cli.console import show, stages
     from shoal.errors import InputError
+    from shoal.parted.opening import engine_for
 
     if (ledger is None) == (not files):
         raise InputError("Say what to audit: released files, or --ledger FILE.")
+    if len(files or []) == 1:
+        raise InputError("One release alone is judged by shoal check: name at least two files.")
+    used = engine_for(files or [ledger], engine)
+    if used != "memory":
+        opt_engines.refuse_options(
+            {
+                "--ledger": ledger, "--delimiter": delimiter, "--encoding": encoding, "--decimal": decimal,
+                "--text": text,
+            },
+        )  # fmt: skip
+        chosen = opt.make_policy(policy, quasi, confidential, None, None, kind)
+        _audit_in_parts(files or [], chosen, used, master, key, k or 5, as_json=as_json)
     with stages("audit", 3) as step:
         step("reading")
         result: Audit | Linkage
         if ledger is not None:
             result = _audit_ledger(ledger, k)
         else:
-            if len(files or []) < 2:
-                raise InputError("One release alone is judged by shoal check: name at least two files.")
             named = [*(text or []), *([opt.quoted(key)] if key else [])]
             tables = {path: opt.read(path, delimiter, encoding, decimal, named) for path in files or []}
             step("judging")
             chosen = opt.make_policy(policy, quasi, confidential, None, None, kind)
             result = _audit_keyed(tables, chosen, key, k or 5) if key else _audit_linked(tables, chosen, k or 5)
+        step("done")
+    show(result, as_json)
+    raise typer.Exit(0 if result.holds else 1)
+
+
+def _audit_in_parts(
+    files: Sequence[str], chosen: Policy, engine: str, master: str | None, key: str | None, k: int, *, as_json: bool
+) -> NoReturn:
+    from shoal.cli.console import show, stages
+    from shoal.errors import InputError
+    from shoal.parted.audit import audit
+    from shoal.parted.opening import open_table
+
+    if key is None:
+        raise InputError(
+            f"The engine {engine!r} audits releases that still say whom a record is about: name that column (--key), "
+            "or use --engine memory."
+        )
+    with stages("audit", 3) as step:
+        step("opening")
+        text = [*chosen.quasi_identifiers, key]
+        tables = {path: open_table(path, engine, master=master, text=text) for path in files}
+        step("judging")
+        result = audit(tables, chosen, key, k)
         step("done")
     show(result, as_json)
     raise typer.Exit(0 if result.holds else 1)

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import polars as pl
 
 from shoal.errors import InputError, did_you_mean
+from shoal.risk.disclosure import named_in
 
 if TYPE_CHECKING:
     from shoal.engines.table import Table
+    from shoal.policy import Policy
 
 Engine = Literal["memory", "disk", "spark"]
 ENGINES = get_args(Engine)
@@ -36,6 +38,11 @@ def engine_of(frame: Any, asked: str | None = None) -> Engine:
     return "disk" if isinstance(frame, str | Path) and Path(frame).is_dir() else "memory"
 
 
+def engine_for(frames: Sequence[Any], asked: str | None = None) -> Engine:
+    """The one that can hold all of these: Spark's frames need Spark, a folder at least the disk."""
+    return max((engine_of(frame, asked) for frame in frames), key=ENGINES.index)
+
+
 def is_spark(frame: Any) -> bool:
     return type(frame).__module__.startswith("pyspark.sql")
 
@@ -46,6 +53,12 @@ def open_table(frame: Any, engine: str, *, master: str | None = None, text: Sequ
     Of a CSV file `text` names the columns that are read as they stand: masked values are no numbers.
     """
     return _on_spark(frame, master, text) if engine == "spark" else _on_disk(frame, text)
+
+
+def may_be_masked(policy: Policy, when: Sequence[str] = ()) -> list[str]:
+    """Columns that are read as they stand, unless it is their values that are asked for."""
+    asked = {*policy.confidential, *(name for condition in when for name in named_in(condition))}
+    return [name for name in policy.quasi_identifiers if name not in asked]
 
 
 def _on_disk(frame: Any, text: Sequence[str]) -> Table:

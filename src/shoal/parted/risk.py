@@ -52,6 +52,7 @@ from shoal.risk.disclosure import (
     as_it_stands,
     condition_family,
     in_bands,
+    named_in,
     of_one_record,
 )
 from shoal.risk.measure import (
@@ -92,7 +93,7 @@ def assess(table: Table, policy: Policy, *, when: Sequence[str] = ()) -> PartedR
     unions = unions_of(policy.groups, quasi)
     _check_conditions(columns, when, schema, table.engine)
     learnt = learnt_of(columns.columns, schema)
-    asked = {*quasi, *learnt, *(name for condition in when for name in pl.sql_expr(condition).meta.root_names())}
+    asked = {*quasi, *learnt, *(name for condition in when for name in named_in(condition))}
     table = table.select([name for name in columns.columns if name in asked])
     whole = _whole(table, schema, learnt)
     tell = _Tell(tuple(quasi), tuple(when), whole.values)

@@ -42,7 +42,17 @@ UNPAIRED = "the records of a table on an engine are not paired with their origin
 _CELLS = 1 << 24  # of a two-way table
 
 
-def compare_tables(original: Table, masked: Table, policy: Policy) -> Utility:
+@dataclass(frozen=True)
+class PartedUtility(Utility):
+    """Of tables on an engine."""
+
+    engine: str = ""
+
+    def to_dict(self) -> dict[str, object]:
+        return super().to_dict() | {"engine": self.engine}
+
+
+def compare_tables(original: Table, masked: Table, policy: Policy) -> PartedUtility:
     """What the masked table kept of the original one, over the quasi-identifiers."""
     both = _read(original, masked, policy)
     columns = [both.placed(name) for name in both.quasi]
@@ -50,7 +60,7 @@ def compare_tables(original: Table, masked: Table, policy: Policy) -> Utility:
     tables = Correlations(tuple(both.quasi), before.products.correlations(), after.products.correlations())
     sizes = class_sizes(both.masked, both.quasi, both.after.records)
     suppressed = max(0, both.source.records - both.after.records)
-    return Utility(
+    return PartedUtility(
         records=both.source.records,
         suppressed=suppressed,
         paired=False,
@@ -63,6 +73,7 @@ def compare_tables(original: Table, masked: Table, policy: Policy) -> Utility:
         },
         correlations=tables,
         left_out=left_out_of(UNPAIRED, tables),
+        engine=masked.engine,
     )
 
 

@@ -234,6 +234,11 @@ def of_one_record(condition: str) -> bool:
     return all(space or name == "col" or _OF_ONE_RECORD.fullmatch(name) for space, name in called)
 
 
+def named_in(condition: str) -> list[str]:
+    """The columns that a condition asks for."""
+    return _parsed(condition).meta.root_names()
+
+
 def _parsed(condition: str) -> pl.Expr:
     try:
         return pl.sql_expr(condition)
