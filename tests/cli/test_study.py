@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import jsonschema
 import pytest
 
+from shoal.cli.schema import schema_of
 from shoal.studies import tour
 from tests.cli.conftest import Shoal
 from tests.studies.small_tour import at_small_sizes, small
@@ -41,6 +43,7 @@ def test_the_tour_writes_its_page_and_says_where(shoal: Shoal, sizes: None, fold
 
 def test_the_tour_as_json(shoal: Shoal, sizes: None, folder: Path) -> None:
     found = shoal("study", "--all", "-o", folder, "--json").json
+    jsonschema.Draft202012Validator(schema_of("study")).validate(found)
     assert found["agree"] + found["differ"] == 11
     (study,) = found["studies"]
     assert study["study"] == "big-data"
