@@ -80,6 +80,10 @@ def test_what_cannot_be_judged_is_refused(monkeypatch: pytest.MonkeyPatch) -> No
             check(source, policy(quasi_identifiers=[]))
         with pytest.raises(PromiseError, match="shows 'name', which the policy names as an identifier"):
             check(source, policy(identifiers=["name"]))
+        with pytest.raises(InputError, match=r"'disk' cannot do the model 'k-map': .*--engine memory"):
+            check(source, policy(shoal.KMap(5, fraction=0.1)))
+        with pytest.raises(InputError, match="'disk' measures a risk only where it masks"):
+            check(source, policy(shoal.MeasuredRisk(0.1)))
         monkeypatch.setattr("shoal.engines.whole.LISTED", 10)
         with pytest.raises(InputError, match=r"'c' has more than .* values"):
             check(source, policy(shoal.TCloseness(0.2)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -77,12 +78,25 @@ def find(sort: Sort, name: str) -> Capability | None:
 
 def refuse_what_cannot(policy: Policy, engine: str) -> None:
     """By name, before any work."""
-    asked: list[tuple[Sort, str]] = [
-        ("method", method_name(policy)),
-        *(("model", model.name) for model in policy.models),
-    ]
-    if policy.show:
-        asked.append(("other", "private means, values shown alike"))
+    _refuse([("method", method_name(policy)), *_promised(policy)], engine)
+
+
+def refuse_to_judge(policy: Policy, engine: str) -> None:
+    """The same of a release that is there already, whatever made it."""
+    _refuse(_promised(policy), engine)
+    if any(model.name == "measured-risk" for model in policy.models):
+        raise InputError(
+            f"The engine {engine!r} measures a risk only where it masks: judge a finished release in memory, beside "
+            "its original (--engine memory --original FILE)."
+        )
+
+
+def _promised(policy: Policy) -> list[tuple[Sort, str]]:
+    shown: list[tuple[Sort, str]] = [("other", "private means, values shown alike")] if policy.show else []
+    return [*(("model", model.name) for model in policy.models), *shown]
+
+
+def _refuse(asked: Sequence[tuple[Sort, str]], engine: str) -> None:
     for sort, name in asked:
         found = find(sort, name)
         if found is None or not found.can:

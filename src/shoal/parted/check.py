@@ -15,6 +15,7 @@ from shoal.data.schema import Kind, Role, Schema
 from shoal.engines.table import Table, selected
 from shoal.engines.whole import LISTED, summarise
 from shoal.errors import InputError, PromiseError
+from shoal.parted.capabilities import refuse_to_judge
 from shoal.parted.classes import ByClass, Sizes, class_sizes, frame_of, parts_of, records_of, shown
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity
@@ -54,6 +55,7 @@ class Checked:
 
 def check(table: Table, policy: Policy) -> Checked:
     """Judges a table, released by whomever, against a policy's models."""
+    refuse_to_judge(policy, table.engine)
     empty = pl.DataFrame(schema=table.schema)
     schema = policy.schema(empty, released=True)
     if not schema.quasi_identifiers:

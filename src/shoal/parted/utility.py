@@ -1,7 +1,7 @@
 """What an analyst can still do with a large release: the measures of `shoal.utility` that compare no single records.
 
 A release is shuffled, and so information loss, which compares each record with itself, is known only where it was made
-(the release's own certificate states it). All else follows from what each table shows by itself: how many records have
+(`shoal anonymize` tells it). All else follows from what each table shows by itself: how many records have
 each value, how large classes are, and sums of products over all records, which add up batch by batch.
 """
 
@@ -38,7 +38,7 @@ from shoal.utility.moments import OF_MOMENTS, Moments
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-UNPAIRED = "the records of a table on an engine are not paired with their originals; the release's certificate has it"
+UNPAIRED = "the records of a table on an engine are not paired with their originals; whoever masks it is told the loss"
 _CELLS = 1 << 24  # of a two-way table
 
 
