@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -154,6 +154,7 @@ def anonymize(
     from secrets import randbits
 
     from shoal.cli.console import say, show, stages
+    from shoal.cli.kernels import load_kernels
     from shoal.data.files import atomic_write
     from shoal.errors import InputError
     from shoal.parted.opening import engine_of
@@ -207,7 +208,8 @@ def anonymize(
         return
     with stages("anonymize", 7) as step, ExitStack() as beside:
         step("reading")
-        _load_kernels(source)
+        if Path(source).is_file() and Path(source).stat().st_size > _LARGE:
+            load_kernels()
         table = opt.read(source, delimiter, encoding, decimal, text, chosen)
         made = draft(table, chosen, seed=seed, progress=step, after=book if incremental else None)
         step("writing the report")
@@ -222,23 +224,6 @@ def anonymize(
         if note not in said:
             say(note)
     show(release.to_dict() if as_json else for_terminal(release.sheets(f"Released: {output}")), as_json)
-
-
-def _load_kernels(source: str) -> None:
-    """Loads the compiled kernels while a large file is read, by masking a small table."""
-    from threading import Thread
-
-    import polars as pl
-
-    from shoal.policy import Policy
-    from shoal.release import draft
-
-    def warm() -> None:
-        with suppress(RuntimeError):  # Ctrl-C may end the program before this is done
-            draft(pl.DataFrame({"a": range(10)}), Policy(quasi_identifiers=["a"]))
-
-    if Path(source).is_file() and Path(source).stat().st_size > _LARGE:
-        Thread(target=warm).start()
 
 
 def _explain(release: Release, folder: Path) -> None:

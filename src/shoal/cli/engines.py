@@ -80,6 +80,7 @@ def anonymize_parts(
     as_json: bool,
 ) -> None:
     from shoal.cli.console import say, show, stages
+    from shoal.cli.kernels import load_kernels
     from shoal.data.files import atomic_write
     from shoal.engines.disk import refuse_used
     from shoal.parted.capabilities import refuse_what_cannot
@@ -93,6 +94,7 @@ def anonymize_parts(
     kind = next((kind for kind in (*kinds, kind_of_folder(Path(source))) if kind in ("csv", "parquet")), "parquet")
     with stages("anonymize", 5) as step:
         step("opening")
+        load_kernels()
         table = open_table(source, engine, master=master)
         release = anonymize_to(table, chosen, output, kind, seed=seed, progress=step)
         if certificate is not None:

@@ -1,0 +1,21 @@
+"""Compiled kernels take a second to load: that can be done while a large table is read."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from threading import Thread
+
+
+def load_kernels() -> None:
+    """Beside whatever comes next, by masking a small table."""
+    Thread(target=_mask_something).start()
+
+
+def _mask_something() -> None:
+    import polars as pl
+
+    from shoal.policy import Policy
+    from shoal.release import draft
+
+    with suppress(RuntimeError):  # Ctrl-C may end the program before this is done
+        draft(pl.DataFrame({"a": range(10)}), Policy(quasi_identifiers=["a"]))
