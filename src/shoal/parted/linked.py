@@ -107,8 +107,7 @@ def distances(source: Source, table: Table, *, largest: bool) -> Numbers:
     before, after = _ranks(source.table, original, source.records), _ranks(table, shown, source.records)
     people = np.column_stack([before[name].of(values) for name, values in original(drawn).items()])
     squares = table.fold(_Nearest(shown, after, people, largest), np.minimum)
-    if squares is None:
-        raise InputError("No record is released: there is nothing to measure.")
+    assert squares is not None
     open_ = np.array([before[name].open + after[name].open for name in names])
     unsure = open_.max() if largest else np.sqrt((open_**2).sum())
     sure: Numbers = np.maximum(np.sqrt(squares) - unsure, 0.0)

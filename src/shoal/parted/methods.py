@@ -12,7 +12,6 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from shoal.engines.table import Parts
-from shoal.errors import InputError
 from shoal.masking.grouped import Grouped, class_size
 from shoal.masking.method import Method
 from shoal.masking.recoding.coarsening import Coarsened
@@ -51,9 +50,8 @@ def prepared(source: Source) -> Method:
         return coarsened(source, method)
     if isinstance(method, SafeHarbor):
         return safe_harbor(source, method)
-    if isinstance(method, PERTURBING):
-        return perturbed(source, method, -(-source.records // grouped.PART))
-    raise InputError(f"The engine {source.table.engine!r} cannot do the method {method.name!r}: use the memory engine.")
+    assert isinstance(method, PERTURBING)  # others are refused by name
+    return perturbed(source, method, -(-source.records // grouped.PART))
 
 
 def parts_of(source: Source, seed: int) -> Parts:

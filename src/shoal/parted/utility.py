@@ -298,7 +298,7 @@ class _Compared:
             return self._one_way()
         if name == "marginals_2way":
             return self._two_way()
-        raise InputError("it compares single records of both tables, which only tables in memory allow")
+        raise InputError("It compares single records of both tables: measure it in memory.")
 
     @cached_property
     def columns(self) -> list[tuple[_Listed, _Listed]]:
@@ -334,7 +334,9 @@ class _Compared:
         for one, other in combinations(range(len(widths)), 2):
             if widths[one] * widths[other] > _CELLS:
                 names = (self.both.quasi[one], self.both.quasi[other])
-                raise InputError(f"The two-way table of {' and '.join(names)} has more than {_CELLS:,} cells.")
+                raise InputError(
+                    f"The two-way table of {' and '.join(names)} has more than {_CELLS:,} cells: measure it in memory."
+                )
         before, after = (
             table.fold(_Cross(tuple((c[side].attribute.name, c[side]) for c in self.bins), tuple(widths)), _added)
             for side, table in enumerate(self.both.tables)
