@@ -10,6 +10,7 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from shoal.engines.spark import Spark, spark_session, to_polars, to_spark
+from shoal.engines.spark import Folder, Spark, refuse_changed, spark_session, to_polars, to_spark
 from shoal.engines.table import FACTS, Batch, Table
 from shoal.errors import InputError
 from tests.engines.sessions import needs_spark, on_spark
@@ -246,6 +247,45 @@ def test_without_java_it_says_what_to_install() -> None:
     needs_spark()
     code = "from shoal.engines.spark import *\ntry: spark_session('local[1]')\nexcept InputError as error: print(error)"
     assert "install Java 17" in python(code, JAVA_HOME="/nowhere")
+
+
+def test_a_session_that_cannot_start_for_another_reason_says_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    needs_spark()
+    from pyspark.errors import PySparkRuntimeError
+    from pyspark.sql import SparkSession
+
+    def exits(condition: str) -> Callable[[object], None]:
+        def start(builder: object) -> None:
+            raise PySparkRuntimeError(errorClass=condition, messageParameters={})
+
+        return start
+
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", exits("JAVA_GATEWAY_EXITED"))
+    with pytest.raises(InputError, match="install Java 17 or newer"):
+        spark_session("local[1]")
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", exits("SESSION_ALREADY_EXIST"))
+    with pytest.raises(PySparkRuntimeError):
+        spark_session("local[1]")
+
+
+def test_a_file_system_that_does_nothing_and_says_nothing_is_noticed() -> None:
+    def fails(*paths: object) -> bool:
+        return False
+
+    folder = Folder.__new__(Folder)
+    folder._given = "s3a://bucket/release"
+    folder._path = SimpleNamespace(getParent=lambda: None)
+    folder._files = SimpleNamespace(mkdirs=fails, rename=fails)
+    with pytest.raises(InputError, match="'s3a://bucket/release': its folder cannot be made"):
+        folder.beside()
+    with pytest.raises(InputError, match="'s3a://bucket/release': it cannot be renamed to that"):
+        folder.rename(folder)
+
+
+def test_a_part_of_other_records_than_were_counted_is_refused() -> None:
+    refuse_changed(records(3), 3)
+    with pytest.raises(InputError, match="The table changed while it was worked on: keep it first"):
+        refuse_changed(records(3), 4)
 
 
 def test_shoal_alone_does_not_need_spark() -> None:

@@ -631,15 +631,18 @@ class SparkParts:
 
         def run(arrow: Arrow) -> Arrow:
             for part, frame in parts_of(arrow):
-                if frame.height != held[part]:
-                    raise InputError(
-                        "The table changed while it was worked on: keep it first (write it, or df.persist())."
-                    )
+                refuse_changed(frame, held[part])
                 left = heads.applied(part, frame) if heads else frame
                 if left.height:
                     yield from to_arrow(work(left, part), schema)
 
         return SparkTable(self.spark, mapped(self.blocks.frame, run, to_spark(schema)), schema, made_of=(self.blocks,))
+
+
+def refuse_changed(frame: pl.DataFrame, held: int) -> None:
+    """A part is read once more to be worked on; its source may have been written to in between."""
+    if frame.height != held:
+        raise InputError("The table changed while it was worked on: keep it first (write it, or df.persist()).")
 
 
 def parts_of(arrow: Arrow) -> Iterator[tuple[int, pl.DataFrame]]:
