@@ -28,7 +28,7 @@ shoal risk r.csv --quasi age,sex,zip --confidential charge --when "charge > 1000
 
 shoal risk r.csv --original d.csv --quasi age,income --measures rank_linkage,correct_links
 
-shoal risk r.parquet --quasi age,sex,zip --engine disk"""
+shoal risk r.csv --quasi age,sex,zip --engine disk"""
 
 _Measures = Annotated[
     list[str] | None,
