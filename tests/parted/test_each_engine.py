@@ -35,8 +35,8 @@ pytestmark = pytest.mark.each_engine
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.parted.grouped.PART", 400)
-    monkeypatch.setattr("shoal.parted.grouped.RANDOM_PART", 400)
+    monkeypatch.setattr("shoal.parted.grouped.PART", 500)
+    monkeypatch.setattr("shoal.parted.grouped.RANDOM_PART", 500)
 
 
 def policy(**choices: Any) -> shoal.Policy:
@@ -90,8 +90,8 @@ def test_all_risk_counts_are_those_in_memory(engine: Engine) -> None:
 
 
 def test_the_pooled_audit_is_that_in_memory(engine: Engine) -> None:
-    keyed = TABLE.select(pl.int_range(900).alias("id"), pl.col("age_yrs") // 30, "sex")
-    tables = {"one": keyed, "two": keyed.head(600)}
+    keyed = TABLE.head(500).select(pl.int_range(500).alias("id"), pl.col("age_yrs") // 30, "sex")
+    tables = {"one": keyed, "two": keyed.head(300)}
     chosen = policy(quasi_identifiers=QUASI[:2], confidential=[])
     found = audit({name: engine(table) for name, table in tables.items()}, chosen, "id", 5)
     expected = audit_in_memory([published(name, table, "id", QUASI[:2]) for name, table in tables.items()], 5)
