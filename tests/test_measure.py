@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
@@ -19,7 +20,6 @@ from shoal.data.schema import Kind
 from shoal.errors import InputError
 from shoal.measure import MEASURES, Pair, evaluate, find_measure, measure, measures
 from shoal.policy import Policy
-from shoal.risk import linkage
 from tests.oracles.linkage import E3_X, E3_Y, pair_of
 
 TABLE = pl.DataFrame(
@@ -174,9 +174,9 @@ def test_what_has_no_value_is_left_out_with_the_reason(register: None) -> None:
     assert not found.values.keys() & found.left_out.keys()
 
 
-def test_a_result_for_machines_and_for_people(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(linkage, "_MOST", 3)
-    found = evaluate(pair_of(E3_X, E3_Y), ["rank_linkage", "interval_disclosure"], "risk", unpaired="shuffled")
+def test_a_result_for_machines_and_for_people() -> None:
+    pair = replace(pair_of(E3_X, E3_Y), linked_at_most=3)
+    found = evaluate(pair, ["rank_linkage", "interval_disclosure"], "risk", unpaired="shuffled")
     one = found.to_dict()["measures"]["rank_linkage"]
     assert json.dumps(found.to_dict())
     assert one == {

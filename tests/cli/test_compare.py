@@ -163,7 +163,7 @@ def test_where_no_method_reaches_the_risk_nothing_is_released(shoal: Shoal, inco
         (("--at-risk", "1", "--methods", "noise"), "'county'"),
         (("--at-risk", "1", "--plot", "plot.jpeg"), "must end in one of .png, .svg, .pdf"),
         (("--at-risk", "1", "--plot", "/nowhere/plot.png"), "the folder '/nowhere' does not exist"),
-        (("--at-risk", "1", "--cache", ".", "--no-cache"), "not both"),
+        (("--at-risk", "1", "--cache", ".", "--no-cache"), "give one of them"),
         (("--at-risk", "1", "--best"), "-o FILE"),
         (("--at-risk", "1", "-o", "r.csv"), "--best"),
         (("--at-utility", "1", "--best", "-o", "r.csv"), "--at-risk"),

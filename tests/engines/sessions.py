@@ -50,11 +50,6 @@ def on_spark(spark: Spark, frame: pl.DataFrame) -> Table:
 ON_EACH = ["disk", pytest.param("spark", marks=pytest.mark.engine)]
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    config.addinivalue_line("markers", "each_engine: runs on each engine, which it takes as `engine`")
-    config.addinivalue_line("markers", "engine: runs on an engine that starts Java")
-
-
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.definition.get_closest_marker("each_engine"):
         metafunc.parametrize("engine", ON_EACH, indirect=True)

@@ -241,7 +241,8 @@ def about(words: str, statements: list[Statement]) -> Statement:
 @DATA
 def test_the_papers_characteristics(paper: list[Statement]) -> None:
     assert about("38,087", paper).agrees
-    assert about("coefficient of two is", paper).ours == "b = 65.7, μ = 0.0300."
+    both = about("coefficient of two is", paper).ours
+    assert both == "b = 65.7, of which the paper gives the whole part, and μ = 0.0300."
     assert about("0.41", paper).ours == "0.4000."
     assert about("h = 4 goods", paper).ours.startswith("h = 3.83; ")
     assert "they share 4.41" in about("h = 2bμ/(1+μ)", paper).ours
