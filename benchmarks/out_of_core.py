@@ -20,30 +20,43 @@ GIB = 1 << 30
 
 def out_of_core(rows: int) -> list[Claim]:
     """The sizes are its own: `rows` is for what is held in memory."""
-    claims, rates = [], []
+    claims, rates, raw = [], [], []
     with tempfile.TemporaryDirectory() as scratch:
+        start = min(_anonymize(Path(scratch), 1_000 + i)[1].seconds for i in range(3))  # the first may compile
+        claims.append(Claim("anonymize and judge a thousand", f"{start:.1f} s: the start"))
         for millions in MILLIONS:
-            source, target = (str(Path(scratch) / f"{name}-{millions}") for name in ("in", "out"))
-            made = _run("sample", "discharges", "--rows", f"{millions}000000", "--seed", "1", "-o", source)
-            taken = _run(
-                "anonymize", source, "-o", target, "--engine", "disk", "--quasi", QUASI, "--confidential", "charge",
-                "--k", "5", "--json",
-            )  # fmt: skip
+            made, taken, target = _anonymize(Path(scratch), millions * 1_000_000)
             release = json.loads(taken.output)
             again = _run("check", target, "--certificate", f"{target}/_certificate.json", "--json")
             verified = json.loads(again.output)["holds"] and release["smallest_class"] >= 5
-            rates.append(millions / taken.seconds)
+            raw.append(millions / taken.seconds)
+            rates.append(millions / (taken.seconds - start))
             claims += [
                 Claim(f"generate {millions} million", f"{made.seconds / millions:.1f} s a million"),
                 Claim(
                     f"anonymize and judge {millions} million",
-                    f"{taken.seconds:.0f} s, {rates[-1]:.2f} million rows/s, loss {release['information_loss']:.4f}",
+                    f"{taken.seconds:.0f} s, {raw[-1]:.2f} million rows/s, loss {release['information_loss']:.4f}",
                 ),
                 Claim(f"peak memory of {millions} million", *_peak(taken.peak)),
                 Claim(f"checked again, {millions} million", f"{again.seconds:.0f} s", "holds", verified),
             ]
-    apart = max(rates) / min(rates) - 1
-    return [*claims, Claim("rows a second at the three sizes", f"{apart:.0%} apart", "within 30 %", apart <= 0.30)]
+    whole, apart = (max(found) / min(found) - 1 for found in (raw, rates))
+    return [
+        *claims,
+        Claim("rows a second at the three sizes, start and all", f"{whole:.0%} apart"),
+        Claim("the same after the start", f"{apart:.0%} apart", "within 30 %", apart <= 0.30),
+    ]
+
+
+def _anonymize(scratch: Path, rows: int) -> tuple[_Ran, _Ran, str]:
+    """Generated and anonymized, file to file."""
+    source, target = (str(scratch / f"{name}-{rows}") for name in ("in", "out"))
+    made = _run("sample", "discharges", "--rows", str(rows), "--seed", "1", "-o", source)
+    taken = _run(
+        "anonymize", source, "-o", target, "--engine", "disk", "--quasi", QUASI, "--confidential", "charge", "--k", "5",
+        "--json",
+    )  # fmt: skip
+    return made, taken, target
 
 
 def _peak(peak: int) -> tuple[str, str, bool]:

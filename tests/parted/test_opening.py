@@ -10,6 +10,7 @@ import pytest
 
 import shoal
 from shoal.data.sample import discharges
+from shoal.parted import opening
 from shoal.parted.opening import engine_of, open_table, scan
 from shoal.parted.release import PartedRelease
 
@@ -103,3 +104,10 @@ def test_codes_keep_their_leading_zeros(tmp_path: Path) -> None:
     policy = shoal.Policy(quasi_identifiers=["zip", "sex"], confidential=["charge"])
     release = shoal.anonymize(tmp_path / "d.csv", policy, engine="disk")
     assert set(release.frame.collect()["zip"]) == {"00501", "02134"}
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"), [("warehouse.discharges", True), ("discharges", True), ("s3a://b/d", False), ("in/d", False)]
+)
+def test_a_table_of_the_catalogue_is_known_by_its_name(name: str, is_one: bool) -> None:
+    assert opening._names_a_table(name) is is_one

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -88,7 +89,7 @@ def _on_spark(frame: Any, master: str | None, text: Sequence[str]) -> Table:
     if not isinstance(frame, str | Path):
         raise InputError("Spark reads its own frames, and folders, files or tables by name: give one of these.")
     spark = Spark(master=master)
-    kind = kind_of(Path(frame)) or KINDS.get(Path(frame).suffix.lower(), "parquet")
+    kind = kind_of(Path(frame)) or ("table" if _names_a_table(str(frame)) else "parquet")
     return spark.read(str(frame), kind, text)
 
 
@@ -118,6 +119,11 @@ def _scanned(files: Any, kind: str) -> pl.LazyFrame:
     if kind == "csv":
         return pl.scan_csv(files, infer_schema=False, null_values="")
     return pl.scan_parquet(files) if kind == "parquet" else pl.scan_ipc(files)
+
+
+def _names_a_table(name: str) -> bool:
+    """As the catalogue has them: `warehouse.discharges`."""
+    return bool(re.fullmatch(r"\w+(\.\w+){0,2}", name)) and not Path(name).exists()
 
 
 def kind_of(path: Path) -> str | None:

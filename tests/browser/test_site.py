@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,8 +12,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 import shoal
+from tests.browser.inspection import DESKTOP, PHONE, Inspected
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[2] / "docs"
 pytestmark = pytest.mark.filterwarnings("ignore:.*myst_parser.*is deprecated")
 
 
@@ -91,6 +92,12 @@ def test_the_reference_shows_no_made_up_docstring(site: Path) -> None:
     text = (site / "api.html").read_text(encoding="utf-8")
     for name in shoal.__all__:
         assert f"<p>{name}(" not in text, name
+
+
+@pytest.mark.parametrize(("width", "dark"), [(DESKTOP, False), (DESKTOP, True), (PHONE, False)])
+@pytest.mark.parametrize("page", ["index.html", "choose.html", "engines.html"])
+def test_pages_are_sound(inspect_page: Callable[..., Inspected], site: Path, page: str, width: int, dark: bool) -> None:
+    assert inspect_page(site / page, width=width, dark=dark).problems == ()
 
 
 @pytest.mark.parametrize(
