@@ -44,5 +44,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 
 def _all_tests(config: pytest.Config) -> bool:
-    options = ("keyword", "markexpr", "deselect", "lf", "ff", "collectonly")
+    options = ("keyword", "markexpr", "deselect", "lf", "failedfirst", "collectonly")
     return config.args_source is pytest.Config.ArgsSource.TESTPATHS and not any(map(config.getoption, options))
