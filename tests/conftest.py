@@ -20,6 +20,14 @@ def pytest_configure(config: pytest.Config) -> None:
     messages.listen()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests that share what is made once a module run in one process, or it would be made twice."""
+    for item in items:
+        shared = (one for found in item._fixtureinfo.name2fixturedefs.values() for one in found)  # type: ignore[attr-defined]
+        if any(one.scope == "module" for one in shared) and not item.get_closest_marker("xdist_group"):
+            item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
+
+
 def pytest_testnodedown(node: Any, error: object) -> None:
     """What a worker heard; it ends before all does."""
     messages.heard.update(getattr(node, "workeroutput", {}).get("messages", {}))

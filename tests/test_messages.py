@@ -26,6 +26,7 @@ FRAME = pl.DataFrame({"age": [20 + i % 7 for i in range(40)], "charge": [1000 * 
 KEPT = "--ledger l.db --ledger-key key --subject id"
 
 COMMANDS = [
+    ("transactions check t.csv --customer c --item g --min-size 1", ("min_size", "2 or more")),
     ("anonymize d.csv -o r.csv --quasi age --method kd --explain e", ("--explain", "--method recode")),
     ("anonymize d.csv -o r.csv --quasi age --fraction 0.1", ("--fraction", "--k-map")),
     ("anonymize d.csv -o r.csv --quasi age --measured-risk x", ("--measured-risk 'x'", "MEASURE=NUMBER")),
@@ -255,3 +256,67 @@ def test_what_is_raised_is_heard_where_it_stands() -> None:
     assert "'k' parameter of k-anonymity" in messages.heard[site]
     assert any(site in line for line in messages.missing({}))
     assert not any(site in line for line in messages.missing(messages.heard))
+
+
+# ---- further down
+
+
+def not_to_be_parsed() -> None:
+    from shoal.data.csv_files import TextFile, fault
+
+    raise fault(TextFile("d.csv", b"a,b\n1,2\n", ",", True, ("a", "b")), pl.exceptions.ComputeError("odd"))
+
+
+def bands_of_values() -> None:
+    from shoal.data.microdata import encode
+    from shoal.data.schema import Attribute, Kind
+    from shoal.risk.disclosure import in_bands
+
+    in_bands(encode(pl.Series("age", [1, 2]), Attribute("age", frozenset(), Kind.NUMERIC)), bands=0)
+
+
+def cuts_that_are_no_list() -> None:
+    from shoal.data.build_hierarchy import _as_levels
+
+    _as_levels(5)
+
+
+def studied(name: str, **choices: int) -> None:
+    from importlib import import_module
+
+    import_module(f"shoal.studies.{name}").run(Path("study"), **choices)
+
+
+def nothing_to_protect() -> None:
+    frame = pl.DataFrame({"age": [1, 2], "charge": pl.Series([None, None], dtype=pl.Int64)})
+    shoal.anonymize(frame, shoal.Policy(quasi_identifiers=["age"], confidential=["charge"]), engine="disk")
+
+
+def after_a_ledger() -> None:
+    policy = shoal.Policy(quasi_identifiers=["age"])
+    shoal.anonymize(pl.DataFrame({"age": [1, 2]}), policy, after=object(), engine="disk")  # type: ignore[call-overload]
+
+
+DEEP = [
+    (not_to_be_parsed, ("d.csv", "odd")),
+    (bands_of_values, ("'bands'", "at least 1")),
+    (cuts_that_are_no_list, ("'cuts'", "a list")),
+    (lambda: shoal.GlobalRecoding(cost="much"), ("'cost'", "loss")),  # type: ignore[arg-type]
+    (lambda: shoal.GlobalRecoding(mean="median"), ("'mean'", "geometric")),  # type: ignore[arg-type]
+    (lambda: shoal.GlobalRecoding(seconds=-1), ("'seconds'", "at least 0")),
+    (lambda: recode(numbered(4, 1), levels={"age 0": 9}), ("levels of age 0", "from 0 to 1")),
+    (nothing_to_protect, ("'charge'", "missing in every record")),
+    (after_a_ledger, ("'disk'", "ledger")),
+    (lambda: studied("k_map", samples=0), ("'samples'", "at least 1")),
+    (lambda: studied("k_map", seed=-1), ("'seed'", "at least 0")),
+    (lambda: studied("purchases", seed=-1), ("'seed'", "at least 0")),
+    (lambda: studied("risk_utility", runs=0), ("'runs'", "at least 1")),
+    (lambda: studied("risk_utility", seed=-1), ("'seed'", "at least 0")),
+]
+
+
+@pytest.mark.parametrize(("call", "named"), DEEP)
+def test_what_is_wrong_further_down_is_said_too(call: Callable[[], object], named: tuple[str, ...]) -> None:
+    with pytest.raises(shoal.ShoalError) as raised:
+        call()
+    assert [word for word in named if word not in str(raised.value)] == [], str(raised.value)

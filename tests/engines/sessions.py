@@ -47,7 +47,8 @@ def on_spark(spark: Spark, frame: pl.DataFrame) -> Table:
     return spark.table(spark.session.createDataFrame(arrow))
 
 
-ON_EACH = ["disk", pytest.param("spark", marks=pytest.mark.engine)]
+ON_SPARK = (pytest.mark.engine, pytest.mark.xdist_group("spark"))  # one session for all of them
+ON_EACH = ["disk", pytest.param("spark", marks=ON_SPARK)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

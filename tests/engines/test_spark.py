@@ -21,10 +21,10 @@ from polars.testing import assert_frame_equal
 from shoal.engines.spark import Folder, Spark, refuse_changed, spark_session, to_polars, to_spark
 from shoal.engines.table import FACTS, Batch, Table
 from shoal.errors import InputError
-from tests.engines.sessions import needs_spark, on_spark
+from tests.engines.sessions import ON_SPARK, needs_spark, on_spark
 from tests.engines.test_table import collected, expected_facts, records
 
-pytestmark = pytest.mark.engine
+pytestmark = ON_SPARK
 
 SEVERAL = pl.DataFrame(
     {

@@ -97,7 +97,9 @@ def ask(
 ) -> Question:
     """What to hold fixed and what to measure; refused where it cannot be told."""
     if at_risk is not None and at_utility is not None:
-        raise InputError("Give a risk or a utility to compare at, not both: the other is what is compared.")
+        raise InputError(
+            "A risk and a utility to compare at are given: give one of them, not both; the other is what is compared."
+        )
     if at_risk is None and at_utility is None and not frontier:
         raise InputError(
             "Say at which risk or utility to compare (--at-risk, --at-utility), or ask for the --frontier."

@@ -196,7 +196,7 @@ def need_quasi_identifiers(columns: Sequence[str], schema: Schema) -> list[str]:
         raise InputError("No quasi-identifier is named: name the columns that an intruder may know.")
     for name in quasi:
         if name not in columns:
-            hint = did_you_mean(name, columns)
+            hint = did_you_mean(name, columns) or f" It has {', '.join(map(repr, columns[:20]))}."
             raise InputError(f"The table has no column {name!r}, named as quasi-identifier.{hint}")
     return quasi
 
