@@ -1,4 +1,7 @@
-"""After a run of all tests, every message that Shoal has for its users has been provoked (`tests/messages.py`)."""
+"""After a run of all tests, messages for users that no test provoked are listed (`tests/messages.py`).
+
+They do not fail the run: random tests provoke some of them, and not every time.
+"""
 
 from __future__ import annotations
 
@@ -41,8 +44,6 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     elif exitstatus == 0 and _all_tests(config):
         _open.extend(f"no test provokes {site}" for site in messages.missing(messages.heard))
         _open.extend(f"no help: {message}" for message in messages.unhelpful(messages.heard))
-        if _open:
-            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

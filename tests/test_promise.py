@@ -154,7 +154,7 @@ def check(case: Case) -> None:
 
 @pytest.mark.parametrize("method", [*GROUPED, AS_PRINTED, *COARSENED], ids=named)
 def test_a_release_keeps_its_promise_or_there_is_none(method: Method) -> None:
-    settings(max_examples=30, deadline=None)(given(cases(method))(check))()
+    settings(max_examples=50, deadline=None)(given(cases(method))(check))()
 
 
 def with_ladder(case: Case) -> Case:
@@ -169,7 +169,7 @@ def with_ladder(case: Case) -> Case:
     return Case(case.table, case.policy.model_copy(update={"method": shoal.SafeHarbor(tuple(steps))}))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(cases(shoal.SafeHarbor()).map(with_ladder))
 def test_step_by_step_masking_keeps_its_promise_or_there_is_no_release(case: Case) -> None:
     check(case)

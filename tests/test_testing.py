@@ -104,7 +104,7 @@ def test_faults_are_found_in_random_tables() -> None:
 def test_tables_are_of_every_kind() -> None:
     seen: list[pl.Series] = []
 
-    @settings(max_examples=100, deadline=None, database=None, phases=[Phase.generate])
+    @settings(max_examples=300, deadline=None, database=None, phases=[Phase.generate])
     @given(tables(max_rows=12))
     def collect(table: pl.DataFrame) -> None:
         seen.extend(table)
@@ -118,7 +118,7 @@ def test_tables_are_of_every_kind() -> None:
     assert {column.name for column in seen} == set(NAMES)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(tables(max_rows=12, max_columns=3))
 def test_tables_are_as_large_as_asked(table: pl.DataFrame) -> None:
     assert 1 <= len(table) <= 12

@@ -24,7 +24,7 @@ from shoal.errors import InputError
 from tests.engines.sessions import ON_SPARK, needs_spark, on_spark
 from tests.engines.test_table import collected, expected_facts, records
 
-pytestmark = ON_SPARK
+pytestmark = [*ON_SPARK]
 
 SEVERAL = pl.DataFrame(
     {

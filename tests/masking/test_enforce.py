@@ -80,7 +80,7 @@ records = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(records, models, st.integers(2, 4), st.sampled_from([0.0, 0.1, 0.5, 1.0]))
 def test_what_comes_out_keeps_every_model_within_the_limit(
     rows: list[tuple[int | None, str]], asked: list[PrivacyModel], k: int, suppression: float

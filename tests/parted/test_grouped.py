@@ -159,8 +159,8 @@ def test_a_broken_promise_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     assert list(tmp_path.iterdir()) == []
 
 
-@settings(max_examples=12, deadline=None)
-@given(st.integers(10, 200), st.integers(2, 9), st.integers(0, 9))
+@settings(max_examples=20, deadline=None)
+@given(st.integers(10, 400), st.integers(2, 9), st.integers(0, 9))
 def test_any_size_holds(rows: int, k: int, seed: int) -> None:
     table = discharges(rows, seed=seed)
     chosen = shoal.Policy(quasi_identifiers=QUASI[:2], models=[shoal.KAnonymity(k)], method=shoal.Grouped("sorted"))

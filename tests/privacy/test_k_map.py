@@ -20,7 +20,7 @@ from shoal.policy import Policy
 from shoal.privacy.check import classes_of
 from shoal.privacy.k_map import KMap, Test, individual_risk, k_prime, reached
 
-quickly = settings(max_examples=30, deadline=None)
+quickly = settings(max_examples=60, deadline=None)
 
 FRACTIONS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 TABLE: dict[tuple[int, Test], tuple[int, ...]] = {

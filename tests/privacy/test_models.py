@@ -60,7 +60,7 @@ def asked_both_ways(
 # ---- against the definitions
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tables)
 def test_k_anonymity_is_the_smallest_class(table: tuple[list[str | None], list[int | None]]) -> None:
     levels, achieved = asked_both_ways(KAnonymity(2), *table)
@@ -69,7 +69,7 @@ def test_k_anonymity_is_the_smallest_class(table: tuple[list[str | None], list[i
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_l_diversity_is_that_of_the_least_diverse_class(variant: str) -> None:
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=60, deadline=None)
     @given(tables, st.sampled_from([0.3, 1.0, 2.5]))
     def as_defined(table: tuple[list[str | None], list[int | None]], c: float) -> None:
         shown, values = table
@@ -83,7 +83,7 @@ def test_l_diversity_is_that_of_the_least_diverse_class(variant: str) -> None:
 
 @pytest.mark.parametrize("ordered", [True, False])
 def test_t_closeness_is_the_distance_of_the_farthest_class(ordered: bool) -> None:
-    @settings(max_examples=30, deadline=None)
+    @settings(max_examples=60, deadline=None)
     @given(tables)
     def as_defined(table: tuple[list[str | None], list[int | None]]) -> None:
         shown, values = table

@@ -48,7 +48,7 @@ def frame(rows: list[tuple[str | None, str | None]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"age": pl.String, "city": pl.String}, orient="row")
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(tables, tables)
 def test_candidates_are_those_that_meet_in_every_attribute(
     first: list[tuple[str | None, str | None]], second: list[tuple[str | None, str | None]]

@@ -32,7 +32,7 @@ from tests.oracles.microaggregation import mdav
 
 Matrix = npt.NDArray[np.float64]
 
-quickly = settings(max_examples=30, deadline=None)  # the first example may compile
+quickly = settings(max_examples=60, deadline=None)  # the first example may compile
 few_values = st.one_of(st.integers(-3, 3).map(float), st.just(np.nan))
 
 

@@ -14,7 +14,7 @@ from shoal.risk.permutation import permutation_distance, reverse_map
 from tests.oracles import linkage as oracle
 from tests.oracles.linkage import E3_X, E3_Y, Matrix, pair_of
 
-quickly = settings(max_examples=30, deadline=None)  # the first example may compile
+quickly = settings(max_examples=60, deadline=None)  # the first example may compile
 some = arrays(float, st.tuples(st.integers(2, 12), st.integers(1, 3)), elements=st.integers(-3, 3).map(float))
 
 

@@ -149,7 +149,7 @@ def releases(draw: st.DrawFn) -> tuple[list[MaskedColumn], list[Box]]:
 def test_the_search_agrees_with_enumeration(patterns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uniqueness, "_PATTERNS", patterns)
 
-    @settings(max_examples=80, deadline=None)
+    @settings(max_examples=200, deadline=None)
     @given(releases())
     def agrees(release: tuple[list[MaskedColumn], list[Box]]) -> None:
         columns, boxes = release

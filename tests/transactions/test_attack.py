@@ -36,7 +36,7 @@ def test_the_toy_of_method_2() -> None:
     assert found.baseline == 1 / 7
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(baskets, st.data())
 def test_guesses_are_those_of_the_oracle_whatever_is_filtered(originals: list[set[int]], data: st.DataObject) -> None:
     change = st.sets(st.integers(0, 45), max_size=6)

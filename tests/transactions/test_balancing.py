@@ -43,7 +43,7 @@ def test_the_toy_of_method_2() -> None:
     assert count_dummies(sets, balanced) == 7
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(baskets, st.data())
 def test_method_2_is_algorithm_3(goods: list[str], data: st.DataObject) -> None:
     clusters = data.draw(st.integers(1, 4))
@@ -56,7 +56,7 @@ def test_method_2_is_algorithm_3(goods: list[str], data: st.DataObject) -> None:
     assert np.bincount(found).min() >= min_size
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(baskets, st.data())
 def test_ours_keeps_the_sizes_and_counts_what_it_lowers(goods: list[str], data: st.DataObject) -> None:
     clusters = data.draw(st.integers(1, len(goods) // 2))

@@ -90,7 +90,7 @@ def test_agreement_of_one_pair_means_nothing() -> None:
 numbers = st.one_of(st.none(), st.integers(-5, 5).map(float))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(numbers, numbers, numbers), min_size=2, max_size=20))
 def test_tables_follow_the_definition_over_the_records_where_both_are_known(
     rows: list[tuple[float | None, ...]],

@@ -87,7 +87,7 @@ def distances(values: list[int | str | None], classes: list[int], nominal: bool)
     return found
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rows)
 def test_ranges_sets_and_missing_follow_the_definition(
     records: list[tuple[int | None, str | None, int]],

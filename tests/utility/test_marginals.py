@@ -24,7 +24,7 @@ def variation(before: Sequence[Hashable], after: Sequence[Hashable]) -> float:
     return sum(abs(one[v] / len(before) - other[v] / len(after)) for v in one | other) / 2
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(cells, cells)
 def test_categories_as_counted_by_hand(before: list[tuple[int, int]], after: list[tuple[int, int]]) -> None:
     pair = pair_of(before, after, NOMINAL)

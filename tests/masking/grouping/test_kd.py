@@ -17,7 +17,7 @@ from tests.oracles.grouping import mondrian
 
 @pytest.mark.parametrize("by_median", [False, True])
 def test_classes_are_those_of_the_recursion(by_median: bool) -> None:
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=100, deadline=None)
     @given(
         st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4), st.integers(0, 1)), min_size=1, max_size=50),
         st.integers(1, 5),

@@ -199,7 +199,7 @@ def admits(column: MaskedColumn, records: int, positions: list[float | None]) ->
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(COLUMNS, st.integers(1, 12), st.sampled_from(["labels", "width"]))
 def test_every_cell_admits_its_value_and_reads_back_the_same(
     drawn: tuple[Kind, type[pl.DataType], list[Scalar | None]], resolution: int, mode: Mode

@@ -278,7 +278,7 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(values, values, values), min_size=1, max_size=25),
     st.lists(steps, min_size=1, max_size=6).map(tuple),
