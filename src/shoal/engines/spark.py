@@ -514,10 +514,7 @@ class SparkTable:
                 for name, content in check(self.spark.written(partial.path, kind, table.schema), told).items():
                     partial.put(name, content)
                 partial.rename(target)
-                target.put("_SUCCESS", b"")
-            except BaseException:
-                target.remove()
-                raise
+                target.mark_or_remove()
             finally:
                 partial.remove()
                 if table.persisted is not None and table is not self:
@@ -579,6 +576,14 @@ class Folder:
     def rename(self, target: Folder) -> None:
         if not self._files.rename(self._path, target._path):
             raise InputError(f"The release cannot be written to {target._given!r}: it cannot be renamed to that.")
+
+    def mark_or_remove(self) -> None:
+        """The marker that it is whole, or no folder: only one that has just been given its name is taken back."""
+        try:
+            self.put("_SUCCESS", b"")
+        except BaseException:
+            self.remove()
+            raise
 
     def remove(self) -> None:
         self._files.delete(self._path, True)
