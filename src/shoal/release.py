@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, field, fields
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from shoal.risk.measure import Risk
 
 Progress = Callable[[str], None]
+
+_COUNTED = ("records", "suppressed", "classes", "smallest_class")
 
 
 @dataclass(frozen=True)
@@ -217,15 +219,8 @@ class Release(Draft):
 
     def sheets(self, title: str) -> list[Sheet]:
         """As tables: what was released, and how it was judged."""
-        facts = [
-            ("records", f"{self.records:,}"),
-            ("suppressed", f"{self.suppressed:,}"),
-            ("classes", f"{len(self.sizes):,}"),
-            ("smallest class", f"{self.sizes.min():,}"),
-            ("information loss", f"{self.information_loss:.4f}"),
-            *((name.replace("_", " "), str(fact)) for name, fact in self.masked.facts.items() if name != "levels"),
-        ]
-        return [Sheet(title, ("", "value"), facts), judgement(self.verdicts)]
+        more = [(name.replace("_", " "), str(fact)) for name, fact in self.masked.facts.items() if name != "levels"]
+        return released_sheets(title, self.to_dict(), more, self.verdicts)
 
     def plot(self) -> Figure:
         """How large the classes are before and after, and what each attribute lost."""
@@ -420,6 +415,15 @@ def check(
         counts = f"the original has {len(source.original):,} records, the release {table.height:,}"
         raise InputError(f"The tables cannot be paired: {counts}.")
     return judge(released_classes(table, schema, source), policy.promises(schema))
+
+
+def released_sheets(
+    title: str, found: Mapping[str, Any], more: Sequence[tuple[str, str]], verdicts: Sequence[Verdict]
+) -> list[Sheet]:
+    """What was released, by any engine, and how it was judged; `found` is the release for machines."""
+    counts = [(name.replace("_", " "), f"{found[name]:,}") for name in _COUNTED]
+    facts = [*counts, ("information loss", f"{found['information_loss']:.4f}"), *more]
+    return [Sheet(title, ("", "value"), facts), judgement(verdicts)]
 
 
 def judgement(verdicts: Sequence[Verdict]) -> Sheet:

@@ -21,7 +21,7 @@ from shoal.parted.source import Source, prepare
 from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken
 from shoal.privacy.model import Verdict
-from shoal.release import judgement
+from shoal.release import released_sheets
 from shoal.report.certificate import certify, digest_of_list
 from shoal.sheet import Sheet, for_notebook, for_terminal
 
@@ -96,16 +96,8 @@ class PartedRelease:
 
     def sheets(self, title: str) -> list[Sheet]:
         """As tables: what was released, and how it was judged."""
-        facts = [
-            ("engine", self.table.engine),
-            ("records", f"{self.records:,}"),
-            ("suppressed", f"{self.source.records - self.records:,}"),
-            ("classes", f"{int(self.sizes.classes.sum()):,}"),
-            ("smallest class", f"{self.sizes.smallest:,}"),
-            ("information loss", f"{self.information_loss:.4f}"),
-            ("parts", f"{self.facts['parts']:,}"),
-        ]
-        return [Sheet(title, ("", "value"), facts), judgement(self.verdicts)]
+        more = [("parts", f"{self.facts['parts']:,}"), ("engine", self.table.engine)]
+        return released_sheets(title, self.to_dict(), more, self.verdicts)
 
     def to_dict(self) -> dict[str, Any]:
         """For the custodian."""
