@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from shoal.assess import risk, utility
+    from shoal.assess import attack, risk, utility
     from shoal.compare.comparison import compare
     from shoal.compare.result import Comparison
     from shoal.errors import InputError, PromiseError, ShoalError
@@ -68,6 +68,7 @@ _HOME = {
     "TCloseness": "shoal.privacy",
     "Verdict": "shoal.privacy",
     "anonymize": "shoal.release",
+    "attack": "shoal.assess",
     "check": "shoal.release",
     "compare": "shoal.compare.comparison",
     "profile": "shoal.profile",
@@ -104,6 +105,7 @@ __all__ = [
     "TCloseness",
     "Verdict",
     "anonymize",
+    "attack",
     "check",
     "compare",
     "profile",

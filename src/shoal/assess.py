@@ -1,4 +1,4 @@
-"""What an intruder could do and what an analyst still can: risk and utility of any frame under a policy."""
+"""What an intruder could do and what an analyst still can: risk, attacks and utility of any frame under a policy."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from shoal.data.frames import to_polars
+from shoal.data.microdata import Microdata
 from shoal.errors import InputError
 from shoal.measure import About, Measured, Pair, evaluate
 from shoal.policy import Policy
+from shoal.risk.attack import Attacked, Scene, run_attacks
 from shoal.risk.measure import Risk, assess_risk
 from shoal.utility.measure import Utility, assess_utility, read_both, why_unpaired
 
@@ -59,3 +61,15 @@ def measured(
     microdata, cells = read_both(before, after, policy.schema(before))
     unpaired = why_unpaired(microdata, cells, after.height, paired)
     return evaluate(Pair.of(microdata, cells), names, about, unpaired=unpaired)
+
+
+def attack(original: Any, released: Any, policy: Policy, names: Sequence[str] = ("all",), *, seed: int = 0) -> Attacked:
+    """Attacks by their names (`all` for every one): what somebody finds out who has the release and knows the method.
+
+    The original scores her guesses; the two tables need not stand in the same order.
+    """
+    before, _ = to_polars(original)
+    after, _ = to_polars(released)
+    schema = policy.schema(before)
+    scene = Scene(Microdata(before, schema), after, policy.method, policy.promises(schema), policy.suppression, seed)
+    return run_attacks(scene, names)

@@ -70,6 +70,7 @@ RUNS = {  # more than one run where the output may look different
         "d.csv m.csv --quasi age,charge --measures all --paired",
         "d.csv parts --quasi age,sex,zip --measures all",
     ],
+    "attack": ["d.csv r.csv --quasi age,sex,zip --confidential charge --k 2 --l 2"],
     "profile": ["d.csv"],
     "compare": [
         "d.csv --attributes age,charge --methods noise,mdav --at-risk 0.5 --runs 2 --also sse",

@@ -12,6 +12,7 @@ import typer
 
 from shoal.cli import (
     anonymize,
+    attack,
     compare,
     engines,
     hierarchy,
@@ -55,7 +56,8 @@ def _root(
 
 
 for group in (
-    sample, profile, scenario, hierarchy, anonymize, measure, compare, transactions, releases, study, engines, schema,
+    sample, profile, scenario, hierarchy, anonymize, measure, attack, compare, transactions, releases, study, engines,
+    schema,
 ):  # fmt: skip
     group.register(app)
 

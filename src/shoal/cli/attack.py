@@ -1,0 +1,56 @@
+"""`shoal attack`: what an intruder who knows the method finds out from a release, beside baseline and control."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from shoal.cli import options as opt
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog=_EXAMPLES)(attack)
+
+
+_EXAMPLES = """Examples:
+
+shoal attack d.csv r.csv --quasi age,sex,zip --confidential charge --k 5 --l 2
+
+shoal attack d.csv r.csv --policy shoal.toml --attacks all --json"""
+
+
+def attack(
+    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The table before masking.")],
+    released: Annotated[str, typer.Argument(metavar="RELEASE", help="The table as released.")],
+    attacks: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="Which attacks, by name; all of them otherwise.")
+    ] = None,
+    policy: opt.PolicyFile = None,
+    quasi: opt.Quasi = None,
+    confidential: opt.Confidential = None,
+    kind: opt.Kinds = None,
+    hierarchies: opt.Hierarchies = None,
+    k: opt.K = None,
+    l: opt.L = None,  # noqa: E741
+    t: opt.T = None,
+    seed: Annotated[int, typer.Option(help="Of what the attacks draw at random.")] = 0,
+    delimiter: opt.Delimiter = None,
+    encoding: opt.Encoding = None,
+    decimal: opt.Decimal = None,
+    text: opt.Text = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Attack a release as somebody would who knows the method and everybody's quasi-identifiers."""
+    from shoal.assess import attack as run
+    from shoal.cli.console import show, stages
+
+    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, hierarchies=hierarchies, k=k, l=l, t=t)
+    with stages("attack", 3) as step:
+        step("reading")
+        before = opt.read(original, delimiter, encoding, decimal, text)
+        after = opt.read(released, delimiter, encoding, decimal, text)
+        step("attacking")
+        result = run(before, after, chosen, opt.split(attacks) or ["all"], seed=seed)
+        step("done")
+    show(result, as_json)

@@ -1,0 +1,201 @@
+"""Attacks: what an intruder finds out, beside what she would have guessed anyway.
+
+A number such as "40 % are right" says little by itself. Each attack therefore comes with a **baseline**, the share
+right of the same guesses by an intruder who lacks what the attack adds (she guesses by frequency, or blindly), and
+with a **control**, the share right where the release cannot help her (people it is not about, or a truth that was
+shuffled). An attack that finds something lies above both by more than its interval.
+
+A new attack is one function with a decorator, in a module that `_HOMES` names; `shoal attack` and the report know it
+at once. One that has nothing to attack in a table says why by an InputError:
+
+    @attack
+    def blind(scene: Scene) -> list[Outcome]:
+        '''Whether anybody is found by guessing blindly.'''
+        ...
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from math import sqrt
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from shoal.data.microdata import Microdata
+from shoal.errors import InputError, did_you_mean
+from shoal.sheet import Sheet, for_notebook, for_terminal
+
+if TYPE_CHECKING:
+    from rich.console import Group
+
+    from shoal.masking.method import Method
+    from shoal.privacy.model import PrivacyModel
+
+_HOMES: tuple[str, ...] = ()  # modules in which attacks are registered
+_Z = 1.959964  # of an interval that covers 95 %
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What an attack is played on: the release, what the intruder knows besides, and the truth to score her by.
+
+    She has the release and knows all quasi-identifiers of everybody in it, the method and the promises; of the original
+    she may not use the confidential attributes, which only score her guesses.
+    """
+
+    original: Microdata
+    released: pl.DataFrame  # in any order
+    method: Method
+    promises: tuple[PrivacyModel, ...]
+    suppression: float = 0.0
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of an attack on `people`: of how many it made a guess, and how many of these were right."""
+
+    attack: str
+    target: str  # what was guessed: an attribute, or "the record"
+    people: int
+    guessed: int
+    right: float  # expected number where guesses are drawn by lot
+    baseline: float  # share right of the same guesses without what the attack adds
+    control: float | None = None  # share right where the release cannot help; None where there is no such thing
+    notes: tuple[str, ...] = ()
+
+    @property
+    def rate(self) -> float:
+        """The share of her guesses that are right; 0 where she makes none."""
+        return self.right / self.guessed if self.guessed else 0.0
+
+    @property
+    def found(self) -> float:
+        """The share of all people of whom she guesses right."""
+        return self.right / self.people if self.people else 0.0
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of the rate, at 95 % (Wilson's score interval); everything is possible where she makes no guess."""
+        return wilson(self.right, self.guessed)
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "attack": self.attack,
+            "target": self.target,
+            "people": self.people,
+            "guessed": self.guessed,
+            "right": self.right,
+            "rate": self.rate,
+            "interval": list(self.interval),
+            "found": self.found,
+            "baseline": self.baseline,
+            "control": self.control,
+            "notes": list(self.notes),
+        }
+
+
+def wilson(right: float, tried: int) -> tuple[float, float]:
+    """Wilson's score interval of a share, at 95 %."""
+    if tried == 0:
+        return 0.0, 1.0
+    share, z2 = right / tried, _Z * _Z
+    centre = (share + z2 / (2 * tried)) / (1 + z2 / tried)
+    half = _Z * sqrt(share * (1 - share) / tried + z2 / (4 * tried * tried)) / (1 + z2 / tried)
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+@dataclass(frozen=True)
+class Attack:
+    """An attack by its name; `meaning` is its function's first line."""
+
+    name: str
+    meaning: str
+    function: Callable[[Scene], Sequence[Outcome]]
+
+
+ATTACKS: dict[str, Attack] = {}
+
+
+def attack(function: Callable[[Scene], Sequence[Outcome]]) -> Callable[[Scene], Sequence[Outcome]]:
+    """Makes a function of a scene an attack of that name, words joined by hyphens."""
+    meaning = (function.__doc__ or "").strip().split("\n")[0]
+    if not meaning:
+        raise InputError(f"The attack {function.__name__!r} says nothing of itself: give it a line of words.")
+    name = function.__name__.replace("_", "-")
+    ATTACKS[name] = Attack(name, meaning, function)
+    return function
+
+
+def attacks() -> dict[str, Attack]:
+    """All attacks known, ours and those that others registered."""
+    for home in _HOMES:
+        import_module(home)
+    return dict(ATTACKS)
+
+
+def find_attack(name: str) -> Attack:
+    known = attacks()
+    if name not in known:
+        hint = did_you_mean(name, known) or f" Known are {', '.join(known)}."
+        raise InputError(f"There is no attack {name!r}.{hint}")
+    return known[name]
+
+
+@dataclass(frozen=True)
+class Attacked:
+    """What the attacks found; `left_out` says of the others why there was nothing to attack."""
+
+    outcomes: tuple[Outcome, ...]
+    meanings: Mapping[str, str]
+    left_out: Mapping[str, str]
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "attacks": [{"meaning": self.meanings[each.attack], **each.to_dict()} for each in self.outcomes],
+            "left_out": dict(self.left_out),
+        }
+
+    def __rich__(self) -> Group:
+        return for_terminal(self.sheets())
+
+    def _repr_html_(self) -> str:
+        return for_notebook(self.sheets(), [note for each in self.outcomes for note in each.notes])
+
+    def sheets(self) -> list[Sheet]:
+        """As tables: what each attack guessed, and what it means."""
+        rows = [_row(each) for each in self.outcomes]
+        met = {each.attack for each in self.outcomes}
+        return [
+            Sheet("Attacks", ("", "guessed", "right", "95 %", "baseline", "control"), rows, numbers=5),
+            Sheet("What they are", ("", ""), [(name, self.meanings[name]) for name in self.meanings if name in met], 0),
+            Sheet("Nothing to attack", ("attack", "reason"), list(self.left_out.items()), numbers=0),
+        ]
+
+
+def _row(each: Outcome) -> tuple[str, ...]:
+    low, high = each.interval
+    return (
+        f"{each.attack}: {each.target}",
+        f"{each.guessed:,} of {each.people:,}",
+        f"{each.rate:.1%}",
+        f"{low:.1%}-{high:.1%}",
+        f"{each.baseline:.1%}",
+        "" if each.control is None else f"{each.control:.1%}",
+    )
+
+
+def run_attacks(scene: Scene, names: Sequence[str] = ("all",)) -> Attacked:
+    """The attacks of these names, or `all`."""
+    chosen = list(attacks().values()) if list(names) == ["all"] else [find_attack(name) for name in names]
+    outcomes: list[Outcome] = []
+    left_out: dict[str, str] = {}
+    for each in chosen:
+        try:
+            outcomes.extend(each.function(scene))
+        except InputError as error:
+            left_out[each.name] = str(error)
+    return Attacked(tuple(outcomes), {each.name: each.meaning for each in chosen}, left_out)
