@@ -285,6 +285,19 @@ def test_dates_mixed_with_words(read) -> None:
     assert "mixes dates and text: line 3 holds '2020-02-30'" in message
 
 
+@pytest.mark.parametrize("code", ["V31", "E812.9", "C50-1"])
+def test_one_code_among_numbers_makes_a_column_of_codes(read, code: str) -> None:
+    frame = read("diagnosis,s\n" + "250,x\n" * 5 + f"{code},x\n")
+    assert frame["diagnosis"].to_list() == ["250"] * 5 + [code]
+    below = read("diagnosis,s\n" + "250,x\n" * 20_000 + f"{code},x\n")
+    assert below["diagnosis"].dtype == pl.String
+
+
+@pytest.mark.parametrize("word", ["3O", "abc", "12 kg", "unknown"])
+def test_a_slip_among_numbers_makes_no_column_of_codes(read, word: str) -> None:
+    assert f"holds {word!r}" in error_of(read, "age,s\n" + "31,x\n" * 5 + f"{word},x\n")
+
+
 def test_mostly_text_is_text(read) -> None:
     assert read("code\nA1\nB2\n33\n")["code"].dtype == pl.String
 

@@ -5,7 +5,8 @@
   None and a lone point. In text columns such words are values: NA is Namibia, Null a surname. A column of
   nothing but such words is missing everywhere.
 - Codes stay text: with a leading zero (ZIP 01234), integers beyond 64 bits, and columns in which a value is
-  masked ([24;28], {a;b}, 937**, *, 85+).
+  masked ([24;28], {a;b}, 937**, *, 85+) or is a letter or three with digits after them (V31, E812.9): a column of
+  diagnoses may hold no more than one such.
 - When half of the known values or more are numbers (or dates) and another is not, the column is an error: one
   that the custodian should see, because as text it would be masked by other means than numbers are.
 """
@@ -20,6 +21,7 @@ FALSE = ["false", "False", "FALSE"]
 
 _ZERO_LED = r"^0\d"
 _MASKED = r"^\[.*;.*\]$|^\{.*\}$|\*$|^[+-]?[\d.,]+\+$"
+_CODE = r"^[A-Za-z]{1,3}\d[\w.\-]*$"
 _WHOLE = r"^[+-]?\d+$"
 _DATE = r"^\d{4}-\d{2}-\d{2}"
 _DAY = "%Y-%m-%d"
@@ -66,7 +68,8 @@ def likely_type(column: pl.Series, decimal: str) -> type[pl.DataType]:
         return pl.Null
     numbers = as_numbers(words, decimal).count()
     if 2 * numbers >= known:
-        return pl.String if count_zero_led(words) or has_masked(words) else number_type(words, numbers == known)
+        as_text = count_zero_led(words) or has_masked(words) or (numbers < known and has_codes(words))
+        return pl.String if as_text else number_type(words, numbers == known)
     if 2 * int(words.str.contains(_DATE).sum()) >= known:
         return pl.String if has_masked(words) else pl.Datetime
     return pl.Boolean if words.is_in(TRUE + FALSE).sum() == known else pl.String
@@ -98,6 +101,10 @@ def with_empty_missing(column: pl.Series) -> pl.Series:
 
 def has_masked(words: pl.Series) -> bool:
     return bool(words.str.contains(_MASKED).any())
+
+
+def has_codes(words: pl.Series) -> bool:
+    return bool(words.str.contains(_CODE).any())
 
 
 def count_zero_led(words: pl.Series) -> int:
