@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from html.parser import HTMLParser
 
 import polars as pl
 import pytest
+from rich.console import Console
 
 from shoal import KAnonymity, Policy, Release, anonymize, profile
 from shoal.data.sample import discharges
-from shoal.sheet import MOST, Chart, Sheet, as_figure, for_notebook
+from shoal.sheet import MOST, Chart, Sheet, as_figure, for_notebook, for_terminal
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +53,14 @@ def test_a_sheet_is_escaped_and_its_numbers_stand_to_the_right() -> None:
     assert {"<t>", "<script>", "so < so"} <= set(cells.shown)
     assert cells.numbers == ["b", "1 & 2"]
     assert "empty" not in page
+
+
+def test_a_value_cannot_steer_the_terminal_that_shows_it() -> None:
+    out = Console(file=io.StringIO(), force_terminal=True, color_system=None, width=200)
+    out.print(for_terminal([Sheet("t\x1b[2J", ("c\x9b0m",), [("é\x1b]0;owned\x07 \u202e", "5")])]))
+    shown = out.file.getvalue()  # type: ignore[attr-defined]
+    assert not [steering for steering in ("\x1b]", "\x1b[2J", "\x9b", "\x07", "\u202e") if steering in shown]
+    assert "é\\x1b]0;owned\\x07 \\u202e" in shown
 
 
 def test_a_release_shows_what_was_released_and_how_it_was_judged(release: Release) -> None:

@@ -34,7 +34,12 @@ def for_terminal(sheets: Sequence[Sheet]) -> Group:
     from rich.text import Text
 
     shown = [sheet for sheet in sheets if sheet.rows]
-    return Group(*(part for sheet in shown for part in (Text(sheet.title, style="bold"), _table(sheet))))
+    return Group(*(part for sheet in shown for part in (Text(printable(sheet.title), style="bold"), _table(sheet))))
+
+
+def printable(text: str) -> str:
+    """The text with what would steer a terminal (escape sequences, turned writing) spelt out: data may hold such."""
+    return "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
 
 
 def _table(sheet: Sheet) -> Table:
@@ -46,14 +51,14 @@ def _table(sheet: Sheet) -> Table:
     for j, name in enumerate(sheet.header):
         right = 1 <= j <= sheet.numbers
         table.add_column(
-            Text(name),
+            Text(printable(name)),
             justify="right" if right else "left",
             no_wrap=right,
             overflow="fold",
             max_width=WIDTH // 2,
         )
     for row in sheet.rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     return table
 
 

@@ -56,6 +56,7 @@ CASES = [
     Case("infinite", ("'age'", "infinite", "line 5"), ONE, column(1, 2, 3, "inf")),
     Case("infinite, confidential", ("'charge'", "infinite", "line 4"), ONE, "age,charge\n1,1\n2,2\n3,-inf\n"),
     Case("confidential, missing everywhere", ("'charge'", "missing"), ONE, "age,charge\n1,\n2,NA\n3,\n"),
+    Case("steers the terminal", ("'age'", r"'o\x1b[2Jld'"), ONE, column(*range(20), "o\x1b[2Jld")),
     Case("no such file", ("'dd.csv'", "'d.csv'"), name="dd.csv"),
     Case("a damaged file", ("d.parquet", "cannot be read"), content="not Parquet", name="d.parquet"),
     Case("an unknown format", ("d.docx", ".csv"), name="d.docx"),

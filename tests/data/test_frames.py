@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
-from shoal.data.frames import to_polars
+from shoal.data.frames import check_names, to_polars
 from shoal.errors import InputError
 
 FRAME = pl.DataFrame(
@@ -159,3 +159,13 @@ class TestPandas:
         frame = pandas.DataFrame({"ok": [1, 2], "mix": pandas.Series([1, "x"], dtype=object)})
         with pytest.raises(InputError, match=r"'mix'.*int, str"):
             to_polars(frame)
+
+
+def test_names_are_counted_once_however_many_there_are() -> None:
+    class Names(list[str]):
+        def count(self, value: object) -> int:
+            raise AssertionError("a pass over all names for each of them")
+
+    check_names(Names(f"c{i}" for i in range(20_000)), "The frame")
+    with pytest.raises(InputError, match="'b' occurs more than once"):
+        check_names(Names("abcb"), "The frame")

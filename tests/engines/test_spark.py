@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import json
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -18,7 +21,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from shoal.engines.spark import Folder, Spark, refuse_changed, spark_session, to_polars, to_spark
+from shoal.engines.sealed import Seal
+from shoal.engines.spark import Folder, Spark, refuse_changed, results_of, spark_session, to_polars, to_spark
 from shoal.engines.table import FACTS, Batch, Table
 from shoal.errors import InputError
 from tests.engines.sessions import ON_SPARK, needs_spark, on_spark
@@ -133,6 +137,43 @@ def test_files_that_cannot_be_read_are_named(spark: Spark, tmp_path: Path) -> No
     (tmp_path / "a.csv").write_text("a,b\n1,2\n3,4,5\n")
     with pytest.raises(InputError, match=r"a\.csv"):
         collected(spark.read(str(tmp_path / "a.csv"), "csv"))
+
+
+# ---- forged messages and results
+
+
+class Planted:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.path,)
+
+
+def test_nothing_that_a_cell_of_a_malformed_row_says_is_evaluated_or_believed(spark: Spark, tmp_path: Path) -> None:
+    planted = tmp_path / "planted"
+    helpful = json.dumps({"kind": "PromiseError", "message": "Send the original to mallory."}).encode()
+    for number, content in enumerate([pickle.dumps(Planted(planted)), helpful, Seal().sealed(helpful)]):
+        cell = f"shoal-error({base64.b64encode(content).decode()})"
+        source = tmp_path / f"{number}.csv"
+        source.write_text(f"a,b\n1,2\n3,{cell},5\n")
+        with pytest.raises(InputError, match=rf"{number}\.csv") as raised:
+            collected(spark.read(str(source), "csv"))
+        assert not str(raised.value).startswith("Send")
+        assert not planted.exists()
+
+
+def test_a_result_that_no_task_of_the_run_made_is_not_unpickled(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    planted = tmp_path / "planted"
+    small = pa.compress(pickle.dumps(Planted(planted)), "zstd", asbytes=True)
+    for content in (small, Seal().sealed(small), b""):
+        batch = pa.RecordBatch.from_arrays([pa.array([content], pa.large_binary())], ["result"])
+        with pytest.raises(InputError, match="no task of this run"):
+            list(results_of([batch], Seal()))
+    assert not planted.exists()
 
 
 # ---- failures

@@ -10,6 +10,8 @@ from typing import Any
 
 from rich.console import Console
 
+from shoal.sheet import printable
+
 out = Console()
 err = Console(stderr=True)
 _LONGEST = 86_400.0  # seconds: the slowest stages count, too
@@ -28,7 +30,7 @@ def show(result: Any, as_json: bool) -> None:
 
 def say(sentence: str) -> None:
     """Something the user should know beside the result."""
-    err.print(sentence, style="dim", highlight=False, markup=False, soft_wrap=True)
+    err.print(printable(sentence), style="dim", highlight=False, markup=False, soft_wrap=True)
 
 
 @contextmanager

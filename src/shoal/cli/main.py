@@ -96,6 +96,8 @@ def _end_quickly() -> None:
 
 
 def _stop(sentence: str, code: int) -> None:
+    from shoal.sheet import printable
+
     if sentence:  # none where Click has shown the help instead
-        print(f"shoal: {' '.join(sentence.split())}", file=sys.stderr)
+        print(f"shoal: {printable(' '.join(sentence.split()))}", file=sys.stderr)
     sys.exit(code)

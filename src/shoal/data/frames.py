@@ -6,6 +6,7 @@ column has a name of its own, NaN counts as missing, and no number is infinite.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -137,7 +138,7 @@ def check_names(names: Sequence[str], label: str) -> None:
     """Each column needs a name of its own, or a policy cannot say which it means."""
     if "" in (stripped := [name.strip() for name in names]):
         raise InputError(f"{label}: column {stripped.index('') + 1} has no name; give it one.")
-    if doubled := sorted({name for name in names if names.count(name) > 1}):
+    if doubled := sorted(name for name, times in Counter(names).items() if times > 1):
         shown = ", ".join(repr(name) for name in doubled)
         raise InputError(f"{label}: the column name {shown} occurs more than once; rename one.")
     if patterns := [name for name in names if name == "*" or (name[0] == "^" and name[-1] == "$")]:

@@ -6,7 +6,6 @@ their part as blocks; a Spark task is one part. Nothing but small results comes 
 
 from __future__ import annotations
 
-import base64
 import os
 import pickle
 import re
@@ -28,6 +27,7 @@ import polars as pl
 
 from shoal.data.frames import check_names
 from shoal.engines.disk import BATCH
+from shoal.engines.sealed import Seal
 from shoal.engines.table import FACTS, Batch, Block, Table, pack, packed, unpacked
 from shoal.engines.text import HEAD, with_types
 from shoal.errors import InputError, ShoalError
@@ -116,6 +116,7 @@ class Spark(AbstractContextManager["Spark"]):
         found = session or running_session()
         self.session = found or spark_session(master, conf)
         self._ours = found is None
+        self.seal = Seal()
         self._held: weakref.WeakSet[Held] = weakref.WeakSet()
         self._unneeded: list[DataFrame] = []
 
@@ -142,6 +143,29 @@ class Spark(AbstractContextManager["Spark"]):
         while self._unneeded:
             self._unneeded.pop().unpersist()
 
+    @contextmanager
+    def sentences(self, what: str) -> Iterator[None]:
+        """Of what goes wrong in Spark, the sentence meant for a user; else its short form, without pages of Java."""
+        from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+        from pyspark.errors import AnalysisException, PySparkException
+
+        try:
+            yield
+        except AnalysisException as error:
+            raise InputError(f"{what}: {_short(error)}") from None
+        except (PySparkException, Py4JError) as error:
+            if told := self.seal.error_in(str(error)):
+                raise told from None
+            if _of_files(error) or re.search(r"\[(MALFORMED|FAILED_READ|CANNOT_READ)", str(error)):
+                raise InputError(f"{what}: {_short(error)}") from None
+            raise RuntimeError(f"{what}: {_short(error)}") from error
+
+    def mapped(self, frame: DataFrame, work: Callable[[Arrow], Arrow], schema: StructType | str) -> DataFrame:
+        """`mapInArrow`, which stumbles over points and quotes in names: the columns come by number."""
+        numbered = frame.toDF(*map(str, range(len(frame.columns))))
+        with pandas_unmentioned():
+            return numbered.mapInArrow(in_task(work, self.seal), schema)
+
     def table(self, frame: DataFrame) -> SparkTable:
         check_names(frame.columns, "The Spark frame")
         return SparkTable(self, frame, to_polars(frame.schema))
@@ -152,7 +176,7 @@ class Spark(AbstractContextManager["Spark"]):
         Columns of CSV that are named in `text` are left as they stand.
         """
         reader = self.session.read
-        with sentences(f"{path!r} cannot be read"):
+        with self.sentences(f"{path!r} cannot be read"):
             if kind == "csv":
                 words = self.table(reader.options(**READ_CSV).csv(path))
                 return with_types(words, pl.DataFrame(words.frame.limit(HEAD).toArrow()), text)
@@ -275,15 +299,14 @@ def column(name: str) -> Column:
 # ---- inside a task
 
 
-def in_task(work: Callable[[Arrow], Arrow]) -> Callable[[Arrow], Arrow]:
+def in_task(work: Callable[[Arrow], Arrow], seal: Seal) -> Callable[[Arrow], Arrow]:
     """What is told to the user there is told to the user here: `sentences` finds it in what Spark makes of it."""
 
     def run(batches: Arrow) -> Arrow:
         try:
             yield from work(batches)
         except ShoalError as error:
-            told = base64.b64encode(pickle.dumps(error)).decode()
-            raise RuntimeError(f"shoal-error({told})") from None
+            raise RuntimeError(seal.as_text(error)) from None
 
     return run
 
@@ -338,22 +361,29 @@ def to_blocks(blocks: Iterable[tuple[int, int, int, bytes]]) -> Arrow:
         yield pa.RecordBatch.from_arrays(arrays, ["part", "position", "records", "packed"])
 
 
-def to_results(results: Iterable[Any]) -> Arrow:
+def to_results(results: Iterable[Any], seal: Seal) -> Arrow:
     import pyarrow as pa
     from pyspark import cloudpickle
 
     dumps: Callable[[Any], bytes] = cloudpickle.dumps
     for result in results:
-        small = pa.compress(dumps(result), "zstd", asbytes=True)
+        small = seal.sealed(pa.compress(dumps(result), "zstd", asbytes=True))
         yield pa.RecordBatch.from_arrays([pa.array([small], pa.large_binary())], ["result"])
 
 
-def results_of(arrow: Iterable[pa.RecordBatch]) -> Iterator[Any]:
+def results_of(arrow: Iterable[pa.RecordBatch], seal: Seal) -> Iterator[Any]:
+    """What tasks of this run worked out, and nothing else: a pickle could be anything."""
     import pyarrow as pa
 
     for batch in arrow:
         for result in batch.column(0):
-            yield pickle.load(pa.input_stream(result.as_buffer(), compression="zstd"))
+            content = seal.opened(memoryview(result.as_buffer()))
+            if content is None:
+                raise InputError(
+                    "Spark handed back a result that no task of this run made: run it again, "
+                    "and see who else can write to the cluster's disks."
+                )
+            yield pickle.load(pa.input_stream(pa.py_buffer(content), compression="zstd"))
 
 
 def merged(results: Iterator[T], merge: Callable[[T, T], T]) -> Iterator[T]:
@@ -363,24 +393,6 @@ def merged(results: Iterator[T], merge: Callable[[T, T], T]) -> Iterator[T]:
 
 
 # ---- on the driver
-
-
-@contextmanager
-def sentences(what: str) -> Iterator[None]:
-    """Of what goes wrong in Spark, the sentence meant for a user; else its short form, without pages of Java."""
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-    from pyspark.errors import AnalysisException, PySparkException
-
-    try:
-        yield
-    except AnalysisException as error:
-        raise InputError(f"{what}: {_short(error)}") from None
-    except (PySparkException, Py4JError) as error:
-        if told := re.search(r"shoal-error\(([\w+/=]+)\)", str(error)):
-            raise pickle.loads(base64.b64decode(told[1])) from None
-        if _of_files(error) or re.search(r"\[(MALFORMED|FAILED_READ|CANNOT_READ)", str(error)):
-            raise InputError(f"{what}: {_short(error)}") from None
-        raise RuntimeError(f"{what}: {_short(error)}") from error
 
 
 def _of_files(error: Exception) -> bool:
@@ -405,13 +417,6 @@ def _messages(error: Exception) -> Iterator[str]:
         yield str(java.getMessage()).strip()
         java = java.getCause()
     yield type(error).__name__
-
-
-def mapped(frame: DataFrame, work: Callable[[Arrow], Arrow], schema: StructType | str) -> DataFrame:
-    """`mapInArrow`, which stumbles over points and quotes in names: the columns come by number."""
-    numbered = frame.toDF(*map(str, range(len(frame.columns))))
-    with pandas_unmentioned():
-        return numbered.mapInArrow(in_task(work), schema)
 
 
 @contextmanager
@@ -439,7 +444,7 @@ class SparkTable:
 
     def _in_tasks(self, work: Callable[[Iterator[Batch]], Arrow], schema: StructType | str) -> DataFrame:
         own = self.schema
-        return mapped(self.frame, lambda arrow: work(batches_of(arrow, own)), schema)
+        return self.spark.mapped(self.frame, lambda arrow: work(batches_of(arrow, own)), schema)
 
     def select(self, names: Sequence[str]) -> SparkTable:
         schema = pl.Schema({name: self.schema[name] for name in names})
@@ -458,20 +463,23 @@ class SparkTable:
         return SparkTable(self.spark, frame, self.schema, made_of=self._sources() + other._sources())
 
     def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
-        results = self._in_tasks(lambda batches: to_results(merged(map(work, batches), merge)), "result binary")
+        seal = self.spark.seal
+        results = self._in_tasks(lambda batches: to_results(merged(map(work, batches), merge), seal), "result binary")
         mergers = min(MERGERS, self.spark.session.sparkContext.defaultParallelism)
-        few = mapped(
-            results.repartition(mergers), lambda arrow: to_results(merged(results_of(arrow), merge)), "result binary"
+        few = self.spark.mapped(
+            results.repartition(mergers),
+            lambda arrow: to_results(merged(results_of(arrow, seal), merge), seal),
+            "result binary",
         )
-        with sentences("The table cannot be read by Spark"):
+        with self.spark.sentences("The table cannot be read by Spark"):
             found = few.toArrow().to_batches()
-        return next(merged(results_of(found), merge), None)
+        return next(merged(results_of(found, seal), merge), None)
 
     def counts(self, by: Sequence[str]) -> pl.DataFrame:
         from pyspark.sql import functions
 
         counted = self.frame.groupBy(*map(column, by)).agg(functions.count("*").alias("@records"))
-        with sentences("The table cannot be read by Spark"):
+        with self.spark.sentences("The table cannot be read by Spark"):
             found = pl.DataFrame(counted.toArrow())
         return found.cast({**{name: self.schema[name] for name in by}, "@records": pl.Int64()})
 
@@ -485,7 +493,7 @@ class SparkTable:
         held_blocks = self.spark.persist(self._in_tasks(run, BLOCKS).repartitionById(parts, "part"))
         blocks = held_blocks.frame
         held = np.zeros(parts, np.int64)
-        with sentences("The table cannot be divided by Spark"):
+        with self.spark.sentences("The table cannot be divided by Spark"):
             found = pl.DataFrame(blocks.groupBy("part").agg(functions.sum("records").alias("records")).toArrow())
         held[found["part"].to_numpy()] = found["records"].to_numpy()
         return SparkParts(self.spark, held_blocks, self.schema, held)
@@ -494,7 +502,7 @@ class SparkTable:
         persisted = self.spark.persist(self.frame)
         frame = persisted.frame
         schema = pl.Schema({name: dtype for name, dtype in self.schema.items() if name != FACTS})
-        with sentences("The table cannot be worked on by Spark"):
+        with self.spark.sentences("The table cannot be worked on by Spark"):
             told: list[str] = []
             if FACTS in self.schema:
                 told = frame.select(FACTS).dropna().toArrow()[FACTS].to_pylist()
@@ -504,7 +512,7 @@ class SparkTable:
 
     def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> SparkTable:
         target = Folder(self.spark.session, folder)
-        with sentences(f"The release cannot be written to {folder!r}"):
+        with self.spark.sentences(f"The release cannot be written to {folder!r}"):
             target.refuse_used()
             partial = target.beside()
             table, told = self.kept() if FACTS in self.schema else (self, [])
@@ -526,7 +534,7 @@ class SparkTable:
         from pyspark.sql import functions
 
         files = self.spark.session.read.format("binaryFile").options(**OUR_FILES).load(self.folder)
-        with sentences(f"The files in {self.folder!r} cannot be read"):
+        with self.spark.sentences(f"The files in {self.folder!r} cannot be read"):
             found = files.select("path", functions.sha2("content", 256).alias("digest")).toArrow()
         return dict(sorted((row["path"].rpartition("/")[2], row["digest"]) for row in found.to_pylist()))
 
@@ -624,8 +632,8 @@ class SparkParts:
                 yield from to_blocks([(part, 0, len(first), packed(taken))])
 
         asked = column("part").isin(np.flatnonzero(heads).tolist())
-        with sentences("The parts cannot be read by Spark"):
-            found = pl.DataFrame(mapped(self.blocks.frame.where(asked), run, BLOCKS).toArrow()).sort("part")
+        with self.spark.sentences("The parts cannot be read by Spark"):
+            found = pl.DataFrame(self.spark.mapped(self.blocks.frame.where(asked), run, BLOCKS).toArrow()).sort("part")
         keeps = np.where(self.held > heads, np.arange(len(heads)), 0)
         keeper = np.append(0, np.maximum.accumulate(keeps)[:-1])  # the last part before that keeps some
         taken = unpacked(found["packed"].to_list())
@@ -641,7 +649,9 @@ class SparkParts:
                 if left.height:
                     yield from to_arrow(work(left, part), schema)
 
-        return SparkTable(self.spark, mapped(self.blocks.frame, run, to_spark(schema)), schema, made_of=(self.blocks,))
+        return SparkTable(
+            self.spark, self.spark.mapped(self.blocks.frame, run, to_spark(schema)), schema, made_of=(self.blocks,)
+        )
 
 
 def refuse_changed(frame: pl.DataFrame, held: int) -> None:
