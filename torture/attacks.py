@@ -1,0 +1,80 @@
+"""What an intruder who knows the method makes of the defaults, by code of the torture's own.
+
+Intersection: she has several releases of overlapping people, and keeps for each person only who stands with her in all
+of them. What `shoal attack` finds is taken down beside it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from torture import judge
+from torture.process import Shoal
+from torture.reading import Row, read_release
+from torture.tables import Column
+
+ROWS = 600
+
+
+def guessed(seed: int, shoal: Shoal, folder: Path) -> list[dict[str, Any]]:
+    """What the attacks of `shoal attack` make of a release by the default method, `--k 5` with `--l 2` or `--t 0.2`."""
+    rng = np.random.default_rng(seed)
+    age, place = rng.integers(18, 90, ROWS), rng.integers(0, 50, ROWS)
+    ill = np.where(rng.random(ROWS) < 0.25 + 0.5 * (age > 60), "yes", "no")
+    pl.DataFrame({"age": age, "place": place, "ill": ill}).write_csv(folder / "in.csv")
+    asked = [
+        "--quasi",
+        "age,place",
+        "--confidential",
+        "ill",
+        "--k",
+        "5",
+        *(["--l", "2"] if seed % 2 else ["--t", "0.2"]),
+    ]
+    made = shoal(["anonymize", str(folder / "in.csv"), "-o", str(folder / "out.csv"), *asked])
+    if made.code != 0:
+        return []
+    answer = shoal(["attack", str(folder / "in.csv"), str(folder / "out.csv"), *asked, "--json"])
+    found: list[dict[str, Any]] = json.loads(answer.out)["attacks"]
+    return found
+
+
+def intersection(seed: int, shoal: Shoal, folder: Path, k: int = 3) -> str | None:
+    """Three nights of people who come, go and change, through a ledger; what is wrong with the pool of them."""
+    rng = np.random.default_rng(seed)
+    (folder / "key").write_bytes(rng.bytes(32))
+    (folder / "key").chmod(0o600)
+    signature: dict[int, tuple[object, ...]] = dict.fromkeys(range(400), ())
+    for night in range(3):
+        present = np.sort(rng.choice(400, 300, replace=False))
+        age = 20 + (present * 7) % 60 + (rng.random(300) < 0.03) * (night > 0)
+        ill = np.where((present * 13) % 100 < 30, "yes", "no")
+        table = pl.DataFrame({"person": present, "age": age, "ill": ill, "rid": present})
+        table.write_csv(folder / f"in{night}.csv")
+        answer = shoal(
+            ["anonymize", str(folder / f"in{night}.csv"), "-o", str(folder / f"out{night}.csv"), "--quasi", "age",
+             "--confidential", "ill", "--insensitive", "rid", "--k", str(k), "--ledger", str(folder / "ledger.db"),
+             "--ledger-key", str(folder / "key"), "--subject", "person", "--incremental"]
+        )  # fmt: skip
+        if answer.code == 2:
+            return f"night {night}: {answer.err.strip()[-300:]}"
+        if answer.code != 0:
+            continue  # refused: nothing to attack
+        shown = {}
+        for g, members in enumerate(_classes(read_release(folder / f"out{night}.csv"), ("age",))):
+            shown |= dict.fromkeys(members, g)
+        signature = {person: (*before, shown.get(person)) for person, before in signature.items()}
+    sizes = Counter(signature.values())
+    alone = [size for what, size in sizes.items() if size < k and any(one is not None for one in what)]
+    return f"{sum(alone)} people are in crowds of fewer than {k}" if alone else None
+
+
+def _classes(rows: list[Row], quasi: tuple[str, ...]) -> list[list[int]]:
+    columns = [Column(name, pl.Series(name, [0]), ordered=True) for name in quasi]
+    return [[int(row["rid"] or 0) for row in members] for members in judge.classes_of(rows, columns)]

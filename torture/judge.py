@@ -1,0 +1,197 @@
+"""What a release must be, counted by slow and obvious code that knows nothing of Shoal."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from torture.reading import Row
+from torture.tables import Column, Table
+
+Classes = list[list[Row]]
+
+
+def classes_of(rows: Sequence[Row], quasi: Sequence[Column]) -> Classes:
+    """Records that show the same text in every quasi-identifier."""
+    found: dict[tuple[str | None, ...], list[Row]] = defaultdict(list)
+    for row in rows:
+        found[tuple(row[column.name] for column in quasi)].append(row)
+    return list(found.values())
+
+
+# ---- promises
+
+
+def smallest(classes: Classes) -> int:
+    return min(map(len, classes))
+
+
+def diversity(classes: Classes, column: Column) -> int:
+    return min(len({row[column.name] for row in members}) for members in classes)
+
+
+def closeness(classes: Classes, column: Column) -> float:
+    """The largest earth mover's distance of a class from all records; values at equal steps, or all equally far."""
+    every = [row[column.name] for members in classes for row in members]
+    known = sorted({cell for cell in every if cell is not None}, key=float if column.ordered else str)
+    values: list[str | None] = [*known, None] if None in every else [*known]
+    if column.ordered:  # texts of one number are one value
+        same = {cell: float(cell) for cell in known}
+        line: list[float | None] = [*sorted(set(same.values())), *([None] if None in every else [])]
+        return max(
+            _ordered([same.get(c) for c in _cells(m, column)], [same.get(c) for c in every], line) for m in classes
+        )  # type: ignore[arg-type]
+    return max(_equal(_cells(members, column), every, values) for members in classes)
+
+
+def _cells(members: list[Row], column: Column) -> list[str | None]:
+    return [row[column.name] for row in members]
+
+
+def _ordered(some: Sequence[Any], every: Sequence[Any], line: Sequence[Any]) -> float:
+    if len(line) < 2:
+        return 0.0
+    own, all_ = Counter(some), Counter(every)
+    gap = moved = 0.0
+    for value in line:
+        gap += own[value] / len(some) - all_[value] / len(every)
+        moved += abs(gap)
+    return moved / (len(line) - 1)
+
+
+def _equal(some: Sequence[Any], every: Sequence[Any], values: Sequence[Any]) -> float:
+    own, all_ = Counter(some), Counter(every)
+    return sum(abs(own[value] / len(some) - all_[value] / len(every)) for value in values) / 2
+
+
+# ---- truth
+
+
+def untrue(rows: Iterable[Row], table: Table, trees: dict[str, dict[str, str]]) -> str | None:
+    """A released cell that does not admit the value of the record it is about; `trees`: value -> its group's label."""
+    place = {rid: i for i, rid in enumerate(table.rid)}
+    for row in rows:
+        i = place[row["rid"]]  # type: ignore[index]
+        for column in table.quasi:
+            cell, value = row[column.name], column.values[i]
+            label = trees.get(column.name, {}).get(str(value).lower() if isinstance(value, bool) else str(value))
+            if not (cell == "*" or _shows(cell, label) or admits(cell, value)):
+                return f"{column.name!r} shows {row[column.name]!r} for {column.values[i]!r}"
+        for column in table.confidential:
+            if not same(row[column.name], column.values[i]):
+                return f"{column.name!r} shows {row[column.name]!r} for {column.values[i]!r}, which nobody masks"
+    return None
+
+
+def admits(cell: str | None, value: object) -> bool:
+    """Is the value among those that the cell stands for?"""
+    if cell == "*":
+        return True
+    if cell is None or value is None:
+        return cell is None and value is None
+    if match := re.fullmatch(r"\[((?:\\.|[^\\;])*);((?:\\.|[^\\;])*)\]", cell, re.DOTALL):
+        try:
+            low, high = (_place(end, value) for end in match.groups())
+            return bool(low <= _place(value, value) <= high)
+        except ValueError:
+            return False
+    if re.fullmatch(r"\{.*\}", cell, re.DOTALL):
+        return any(same(part, value) for part in re.findall(r"(?:\\.|[^\\;])+", cell[1:-1], re.DOTALL))
+    return same(cell, value)
+
+
+def _shows(cell: str | None, label: str | None) -> bool:
+    """Is the cell this label, and could nobody take it for a mask?"""
+    if cell is None or label is None or not same(cell, label):
+        return False
+    return not re.search(r"^\[.*;.*\]$|^\{.*\}$|(?<!\\)\*$", cell)
+
+
+def _place(end: object, like: object) -> Any:
+    if isinstance(like, dt.date):
+        return end if isinstance(end, dt.date) else dt.date.fromisoformat(str(end)[:10])
+    return int(str(end)) if isinstance(like, int) and re.fullmatch(r"[+-]?\d+", str(end)) else float(str(end))
+
+
+def same(cell: str | None, value: object) -> bool:
+    """Does the cell show the value itself?"""
+    if cell is None or value is None:
+        return cell is None and value is None
+    plain = re.sub(r"\\([\\;{}\[\]*])", r"\1", cell)
+    if isinstance(value, bool):
+        return plain.lower() in (str(value).lower(), str(int(value)), str(float(value)))
+    if isinstance(value, int | float):
+        try:
+            return _place(plain, value) == value or math.isclose(float(plain), value, rel_tol=1e-12)
+        except ValueError:
+            return False
+    if isinstance(value, dt.date):
+        return plain[:10] == value.isoformat()
+    return plain == str(value)
+
+
+# ---- bytes
+
+
+def leaked(content: bytes, rows: Sequence[Row], table: Table) -> str | None:
+    """A token that no released cell shows and that stands in the bytes all the same."""
+    shown = "\n".join(cell for row in rows for cell in row.values() if cell is not None)
+    columns = [column.values for column in (*table.quasi, *table.confidential)] + [table.rid]
+    for values in (*columns, *table.secrets.values()):
+        for value in values.drop_nulls().unique():
+            text = str(value)
+            if re.fullmatch(r"[a-z]+-[0-9a-f]{12}(-\d+)?", text) and text not in shown and text.encode() in content:
+                return f"{text!r} stands in the bytes, and no record shows it"
+    return None
+
+
+# ---- people found
+
+
+def found_again(rows: Sequence[Row], table: Table) -> float:
+    """Share of people whose nearest released record is their own, by standardised differences, 0/1 without an order.
+
+    Of t equally near records, each counts 1/t.
+    """
+    place = {rid: i for i, rid in enumerate(table.rid)}
+    owner = [place[row["rid"]] for row in rows]  # type: ignore[index]
+    total = [[0.0] * len(rows) for _ in range(table.rows)]
+    for column in table.quasi:
+        _add_distances(total, rows, column)
+    found = 0.0
+    for j, i in enumerate(owner):
+        nearest = min(total[i])
+        if total[i][j] <= nearest + 1e-12:
+            found += 1 / sum(distance <= nearest + 1e-12 for distance in total[i])
+    return found / table.rows
+
+
+def _add_distances(total: list[list[float]], rows: Sequence[Row], column: Column) -> None:
+    if not column.ordered:
+        for i, value in enumerate(column.values):
+            for j, row in enumerate(rows):
+                total[i][j] += not same(row[column.name], value)
+        return
+    before = [_number(value) for value in column.values]
+    after = [_number(row[column.name]) for row in rows]
+    known = [number for number in before if number is not None]
+    mean = sum(known) / len(known)
+    deviation = math.sqrt(sum((number - mean) ** 2 for number in known) / len(known)) or 1.0
+    for i, one in enumerate(before):
+        for j, other in enumerate(after):
+            if one is None or other is None:
+                total[i][j] += (one is None) != (other is None)
+            else:
+                total[i][j] += ((one - other) / deviation) ** 2
+
+
+def _number(value: object) -> float | None:
+    if value is None:
+        return None
+    if isinstance(value, dt.date) or re.match(r"\d{4}-\d\d-\d\d", str(value)):
+        return float(dt.date.fromisoformat(str(value)[:10]).toordinal())
+    return float(str(value))
