@@ -402,7 +402,7 @@ def check(
             raise InputError(f"The engine {chosen!r} judges a release by itself: leave the original out.")
         return check_parts(open_table(frame, chosen, text=policy.quasi_identifiers), policy).verdicts
 
-    table, _ = to_polars(frame)
+    table, _ = to_polars(frame, as_it_stands=policy.quasi_identifiers)
     schema = shown_alike(policy.schema(table, released=True), policy.show)
     if not schema.quasi_identifiers:
         raise InputError("No quasi-identifier is named: name the columns an intruder may know (--quasi a,b).")

@@ -47,11 +47,13 @@ def test_any_small_table_is_judged_as_in_memory(rows: list[tuple[float | None, s
     assert found.shown.records == len(rows)
 
 
-def test_missing_values_make_one_class_however_they_are_written() -> None:
-    table = pl.DataFrame({"a": [None, float("nan")], "b": ["x", "x"], "c": [1.0, float("nan")]})
+@pytest.mark.parametrize("values", [[None, float("nan")], [0.0, -0.0]])
+def test_values_that_a_reader_can_tell_apart_make_two_classes(values: list[float | None]) -> None:
+    table = pl.DataFrame({"a": values, "b": ["x", "x"], "c": [1.0, float("nan")]})
     with Disk() as disk:
         found = check(disk.table(table.lazy()), policy())
-    assert [(v.achieved, v.holds) for v in found.verdicts] == [(2, True)]
+    assert [(v.achieved, v.holds) for v in found.verdicts] == [(1, False)]
+    assert [(v.achieved, v.holds) for v in shoal.check(table, policy())] == [(1, False)]
 
 
 def test_classes_are_counted_by_their_size_without_being_listed(monkeypatch: pytest.MonkeyPatch) -> None:

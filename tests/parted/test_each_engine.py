@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
+from itertools import product
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -14,11 +17,14 @@ from shoal.data.sample import discharges
 from shoal.engines.table import Table
 from shoal.parted import risk
 from shoal.parted.audit import audit
-from shoal.parted.classes import frame_of
+from shoal.parted.check import check
+from shoal.parted.classes import class_sizes, frame_of
 from shoal.parted.release import anonymize
+from shoal.privacy.check import classes_of
 from shoal.releases.audit import audit as audit_in_memory
 from shoal.releases.published import published
 from shoal.risk.scenarios import scenarios
+from tests.privacy.test_classes import ALIKE_BY_HASH
 
 Engine = Callable[[pl.DataFrame], Table]
 
@@ -96,3 +102,26 @@ def test_the_pooled_audit_is_that_in_memory(engine: Engine) -> None:
     found = audit({name: engine(table) for name, table in tables.items()}, chosen, "id", 5)
     expected = audit_in_memory([published(name, table, "id", QUASI[:2]) for name, table in tables.items()], 5)
     assert (found.histogram, found.pairs) == (expected.histogram, expected.pairs)
+
+
+def test_texts_of_one_hash_are_two_classes(engine: Engine) -> None:
+    one = pl.DataFrame({"q": ALIKE_BY_HASH, "c": ["flu", "cold"]})
+    for table in (one, one.with_columns(age=pl.lit(40), zip=pl.lit("93721"))):
+        quasi = [name for name in table.columns if name != "c"]
+        models = (shoal.KAnonymity(2), shoal.LDiversity(2))
+        chosen = shoal.Policy(quasi_identifiers=quasi, confidential=["c"], models=models)
+        assert [(v.achieved, v.holds) for v in check(engine(table), chosen).verdicts] == [(1, False), (1, False)]
+
+
+def test_classes_are_those_of_the_same_table_in_memory(engine: Engine) -> None:
+    texts = [None, "", "a", "1:a", "a1:", "-"]
+    floats = [None, 0.0, -0.0, float("nan")]
+    moments = [None, datetime(2024, 1, 31, 12), datetime(2024, 1, 31, 12, microsecond=1)]
+    rows = [row for row in product(texts, texts, floats, moments) for _ in range(1 + len(str(row)) % 3)]
+    table = pl.DataFrame(
+        rows, schema={"a": pl.String, "b": pl.String, "x": pl.Float64, "at": pl.Datetime("us")}, orient="row"
+    )
+    size, classes = np.unique(classes_of(table, table.columns, {}).sizes, return_counts=True)
+    found = class_sizes(engine(table), table.columns, table.height, nan_is_missing=False)
+    assert found.size.tolist() == size.tolist()
+    assert found.classes.tolist() == classes.tolist()

@@ -7,7 +7,7 @@ column has a name of its own, NaN counts as missing, and no number is infinite.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import narwhals.stable.v2 as nw
@@ -32,13 +32,16 @@ class Restore(Protocol):
     def __call__(self, result: pl.DataFrame, rows: npt.NDArray[np.integer[Any]] | None = None) -> object: ...
 
 
-def to_polars(frame: object) -> tuple[pl.DataFrame, Restore]:
-    """The frame as Polars, without copying where the kind allows it, and the way back."""
+def to_polars(frame: object, as_it_stands: Collection[str] = ()) -> tuple[pl.DataFrame, Restore]:
+    """The frame as Polars, without copying where the kind allows it, and the way back.
+
+    In columns that are taken as they stand, NaN is not missing.
+    """
     inside, restore = _opened(frame)
     if not inside.width:
         raise InputError("The frame has no columns: give a table with columns and records.")
     check_names(inside.columns, "The frame")
-    return finite(inside), restore
+    return finite(inside, as_it_stands=as_it_stands), restore
 
 
 def _opened(frame: object) -> tuple[pl.DataFrame, Restore]:
@@ -146,8 +149,12 @@ def check_names(names: Sequence[str], label: str) -> None:
         raise InputError(f"{label}: the column name {patterns[0]!r} reads as a pattern of names; rename it.")
 
 
-def finite(frame: pl.DataFrame, place: Callable[[int], str] = lambda row: f"record {row + 1}") -> pl.DataFrame:
-    """The frame with NaN as missing; an infinity is refused, named by its place."""
+def finite(
+    frame: pl.DataFrame,
+    place: Callable[[int], str] = lambda row: f"record {row + 1}",
+    as_it_stands: Collection[str] = (),
+) -> pl.DataFrame:
+    """The frame with NaN as missing, but for columns that are taken as they stand; an infinity is refused."""
     floats = frame.select(pl.col(pl.Float32, pl.Float64))
     if not floats.width:
         return frame
@@ -156,5 +163,6 @@ def finite(frame: pl.DataFrame, place: Callable[[int], str] = lambda row: f"reco
             raise InputError(
                 f"Column {name!r} holds an infinite number ({place(infinite)}): correct it, or leave the value empty."
             )
-    nan = [name for name, found in floats.select(pl.all().is_nan().any()).row(0, named=True).items() if found]
+    holds_nan = floats.select(pl.all().is_nan().any()).row(0, named=True)
+    nan = [name for name, found in holds_nan.items() if found and name not in as_it_stands]
     return frame.with_columns(pl.col(nan).fill_nan(None)) if nan else frame

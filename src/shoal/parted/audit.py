@@ -1,7 +1,7 @@
 """The pooled audit of large releases over the same people (paper 2, section 3.2), as `shoal.releases.audit` has it.
 
-Subjects are known by a keyed hash that is drawn anew for each audit, classes by a hash of what they show. The records
-of one subject come together in one part and give her signature: her class in each release, or that she is absent.
+Subjects are known by a keyed hash that is drawn anew for each audit, classes by what they show. The records of one
+subject come together in one part and give her signature: her class in each release, or that she is absent.
 Subjects of one signature, brought together again, are an atom; all that is asked of releases and of pairs of them is
 counted from atoms.
 """
@@ -24,24 +24,24 @@ from shoal.parted.classes import (
     TOLD,
     ByHash,
     class_sizes,
-    hashed,
+    in_classes,
     of_told,
     parts_of,
     records_of,
     rows,
+    shown,
     told_by,
 )
 from shoal.policy import Policy
-from shoal.privacy.model import class_hash
 from shoal.releases.audit import WORST, Audit, Pair
 from shoal.releases.published import need_columns, subjects_of
 from shoal.sheet import Sheet
 
 _SUBJECT = ("@who", "@whose")  # two hashes of a subject
-_FIRST, _SECOND = ("first one", "first two"), ("second one", "second two")  # of a class in the releases of a pair
+_FIRST, _SECOND = "first class", "second class"  # in the releases of a pair
 
 
-_Keys = tuple[int, int]  # of the two
+_Keys = tuple[int, int]  # of a subject's two hashes
 
 
 @dataclass(frozen=True)
@@ -120,20 +120,20 @@ class _Release:
 # ---- atoms
 
 
-def _labels(release: int) -> tuple[str, str]:
-    """The columns that tell a subject's class in a release."""
-    return f"{release} one", f"{release} two"
+def _label(release: int) -> str:
+    """The column that tells a subject's class in a release."""
+    return f"{release} class"
 
 
 def _atoms(releases: Sequence[_Release], parts: int) -> Table:
     """A row an atom: its class in each release, null where absent, and its `@subjects`."""
     keys = randbits(64), randbits(64)
-    shown = [release.signed(i, keys) for i, release in enumerate(releases)]
-    labels = tuple(column for i in range(len(releases)) for column in _labels(i))
+    signed = [release.signed(i, keys) for i, release in enumerate(releases)]
+    labels = tuple(_label(i) for i in range(len(releases)))
     signatures = _Signatures(tuple(one.name for one in releases), releases[0].subject)
-    schema = pl.Schema(dict.fromkeys((*labels, "@subjects"), pl.Int64()))
-    with_key = pl.Schema({**schema, "@key": pl.Int64()})
-    by_subject = reduce(lambda one, other: one.union(other), shown).exchange(ByHash(parts, _SUBJECT[0]), parts)
+    schema = pl.Schema({**dict.fromkeys(labels, pl.String()), "@subjects": pl.Int64()})
+    with_key = pl.Schema({**schema, "@key": pl.String()})
+    by_subject = reduce(lambda one, other: one.union(other), signed).exchange(ByHash(parts, _SUBJECT[0]), parts)
     partial_atoms = by_subject.map(signatures, with_key)
     atoms = partial_atoms.exchange(ByHash(parts, "@key"), parts).map(_Atoms(labels), schema)
     return atoms.kept()[0]
@@ -158,9 +158,10 @@ class _Signed:
             for name, key in zip(_SUBJECT, self.keys, strict=True)
         ]
         release = pl.lit(self.release, pl.Int64).alias("@release")
-        return hashed(batch.frame, self.quasi).with_columns(*who, release).select(list(self.schema))
+        classes = in_classes(shown(batch.frame, self.quasi), self.quasi)
+        return classes.with_columns(*who, release).select(list(self.schema))
 
-    schema = pl.Schema(dict.fromkeys((*_SUBJECT, *CLASS, "@release"), pl.Int64()))
+    schema = pl.Schema({**dict.fromkeys((*_SUBJECT, "@release"), pl.Int64()), CLASS: pl.String()})
 
 
 @dataclass(frozen=True)
@@ -178,13 +179,12 @@ class _Signatures:
                 "give one record a subject, or name the column that tells subjects apart."
             )
         labels = {
-            label: pl.col(column).filter(pl.col("@release") == release).first()
+            _label(release): pl.col(CLASS).filter(pl.col("@release") == release).first()
             for release in range(len(self.names))
-            for label, column in zip(_labels(release), CLASS, strict=True)
         }
         subjects = frame.group_by(_SUBJECT).agg(**labels)
         atoms = subjects.group_by(list(labels)).agg(pl.len().cast(pl.Int64).alias("@subjects"))
-        return atoms.with_columns(class_hash(list(labels), 0).reinterpret(signed=True).alias("@key"))
+        return atoms.with_columns(in_classes(atoms, list(labels))[CLASS].alias("@key"))
 
 
 @dataclass(frozen=True)
@@ -231,11 +231,13 @@ class _Show:
     """What some classes show."""
 
     quasi: tuple[str, ...]
-    wanted: pl.DataFrame
+    wanted: pl.Series
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
-        shown = hashed(batch.frame, self.quasi).hstack(batch.frame.select(pl.col(self.quasi).cast(pl.String)))
-        return shown.join(self.wanted, on=CLASS, how="semi").unique(CLASS)
+        classes = in_classes(shown(batch.frame, self.quasi), self.quasi)
+        first = classes[CLASS].is_first_distinct() & classes[CLASS].is_in(self.wanted.implode())
+        texts = batch.frame.filter(first).select(pl.concat_list(pl.col(self.quasi).cast(pl.String)).alias("@texts"))
+        return classes.filter(first).hstack(texts)
 
 
 def _either(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
@@ -250,10 +252,10 @@ def _worst(atoms: Table, releases: Sequence[_Release], k: int) -> tuple[dict[str
         return ()
     worst: list[dict[str, Any]] = [{"subjects": n, "shown": {}} for n in found["@subjects"]]
     for i, release in enumerate(releases):
-        wanted = found.select(_labels(i)).rename(dict(zip(_labels(i), CLASS, strict=True)))
-        shown = release.table.select(release.quasi).fold(_Show(release.quasi, wanted.drop_nulls()), _either)
-        texts = {} if shown is None else {row[:2]: row[2:] for row in shown.iter_rows()}
-        for atom, label in zip(worst, wanted.iter_rows(), strict=True):
+        wanted = found[_label(i)]
+        seen = release.table.select(release.quasi).fold(_Show(release.quasi, wanted.drop_nulls()), _either)
+        texts = {} if seen is None else dict(seen.iter_rows())
+        for atom, label in zip(worst, wanted, strict=True):
             cells = texts.get(label)
             atom["shown"][release.name] = None if cells is None else dict(zip(release.quasi, cells, strict=True))
     return tuple(worst)
@@ -266,28 +268,28 @@ def _worst(atoms: Table, releases: Sequence[_Release], k: int) -> tuple[dict[str
 class _Two:
     """The atoms of two releases alone."""
 
-    first: tuple[str, str]
-    second: tuple[str, str]
+    first: str
+    second: str
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
-        names = dict(zip((*self.first, *self.second), (*_FIRST, *_SECOND), strict=True))
-        both = batch.frame.rename(names).filter(pl.any_horizontal(pl.col(_FIRST[0], _SECOND[0]).is_not_null()))
-        return _joined(both).with_columns(pl.coalesce(_FIRST[0], _SECOND[0]).alias("@key"))
+        names = {self.first: _FIRST, self.second: _SECOND}
+        both = batch.frame.rename(names).filter(pl.any_horizontal(pl.col(_FIRST, _SECOND).is_not_null()))
+        return _joined(both).with_columns(pl.coalesce(_FIRST, _SECOND).alias("@key"))
 
-    schema = pl.Schema(dict.fromkeys((*_FIRST, *_SECOND, "@subjects", "@key"), pl.Int64()))
+    schema = pl.Schema({_FIRST: pl.String(), _SECOND: pl.String(), "@subjects": pl.Int64(), "@key": pl.String()})
 
 
 def _joined(atoms: pl.DataFrame) -> pl.DataFrame:
-    return atoms.group_by(*_FIRST, *_SECOND).agg(pl.col("@subjects").sum())
+    return atoms.group_by(_FIRST, _SECOND).agg(pl.col("@subjects").sum())
 
 
 def _beside_first(frame: pl.DataFrame, part: int) -> pl.DataFrame:
     """Each class of the first release is here with all classes of the second that it meets."""
     others = pl.col("@subjects").sum().over(_FIRST) - pl.col("@subjects")
-    return _joined(frame).with_columns(others.alias("first others"), pl.coalesce(_SECOND[0], _FIRST[0]).alias("@key"))
+    return _joined(frame).with_columns(others.alias("first others"), pl.coalesce(_SECOND, _FIRST).alias("@key"))
 
 
-_BESIDE_FIRST = pl.Schema(dict.fromkeys((*_FIRST, *_SECOND, "@subjects", "first others", "@key"), pl.Int64()))
+_BESIDE_FIRST = pl.Schema({**_Two.schema, "first others": pl.Int64()})
 
 
 def _beside_second(frame: pl.DataFrame, part: int) -> pl.DataFrame:
@@ -295,7 +297,7 @@ def _beside_second(frame: pl.DataFrame, part: int) -> pl.DataFrame:
     subjects = pl.col("@subjects")
     others = subjects.sum().over(_SECOND) - subjects
     both = frame.with_columns(others.alias("second others")).filter(
-        pl.all_horizontal(pl.col(_FIRST[0], _SECOND[0]).is_not_null())
+        pl.all_horizontal(pl.col(_FIRST, _SECOND).is_not_null())
     )
     differ = both.filter(pl.any_horizontal(pl.col("first others", "second others") > 0))
     left = pl.concat([differ["first others"], differ["second others"].alias("first others")])
@@ -314,7 +316,7 @@ def _counted(numbers: pl.Series) -> pl.DataFrame:
 
 
 def _pair(atoms: Table, i: int, j: int, releases: Sequence[_Release], k: int, parts: int) -> Pair:
-    two = atoms.map(_Two(_labels(i), _labels(j)), _Two.schema).exchange(ByHash(parts, "@key"), parts)
+    two = atoms.map(_Two(_label(i), _label(j)), _Two.schema).exchange(ByHash(parts, "@key"), parts)
     by_second = two.map(_beside_first, _BESIDE_FIRST).exchange(ByHash(parts, "@key"), parts)
     told = told_by(by_second.map(_beside_second, TOLD))
     pooled, common, unequal, others = (of_told(told, what) for what in ("pooled", "common", "unequal", "others"))

@@ -1,7 +1,7 @@
 """The independent check of a large table: records that show the same are brought together, and judged as ever.
 
 How large classes are is counted by sums (`shoal.parted.classes`). Where a model asks for more, the classes are spread
-over parts by a hash of what they show, none divided, and each part is judged by the models' own verdicts.
+over parts by what they show, none divided, and each part is judged by the models' own verdicts.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ from shoal.engines.table import Table, selected
 from shoal.engines.whole import LISTED, summarise
 from shoal.errors import InputError, PromiseError
 from shoal.parted.capabilities import refuse_to_judge
-from shoal.parted.classes import ByClass, Sizes, class_sizes, frame_of, parts_of, records_of, shown
+from shoal.parted.classes import ByClass, Sizes, class_sizes, frame_of, parts_of, records_of
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity
 from shoal.privacy.check import released_classes
 from shoal.privacy.model import PrivacyModel, Verdict, in_order
 from shoal.report.certificate import Shown
+from shoal.risk.disclosure import without_nan
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Judged:
 def judge(table: Table, schema: Schema, promises: Sequence[PrivacyModel], records: int) -> Judged:
     """What the models say of the table as it stands there; `records`: no fewer than it has."""
     quasi = schema.quasi_identifiers
-    sizes = class_sizes(selected(table, quasi), quasi, records)
+    sizes = class_sizes(selected(table, quasi), quasi, records, nan_is_missing=False)
     within = [model for model in promises if not isinstance(model, KAnonymity)]
     found = dict(zip(within, _judge_within(table, schema, within, sizes.records), strict=True)) if within else {}
     verdicts = (found[model] if model in found else _by_size(model, sizes) for model in promises)
@@ -89,7 +90,8 @@ class _Judge:
     whole: Mapping[str, pl.DataFrame]
 
     def __call__(self, frame: pl.DataFrame, part: int) -> pl.DataFrame:
-        classes = released_classes(shown(frame, frame.columns), self.schema, whole=self.whole)
+        learnt = [without_nan(frame[name]) for name in self.whole if name not in self.schema.quasi_identifiers]
+        classes = released_classes(frame.with_columns(learnt), self.schema, whole=self.whole)
         found = [model.verdict(classes) for model in self.models]
         return pl.DataFrame(
             {

@@ -1,8 +1,8 @@
 """The classes of a large table, counted without ever listing them.
 
-A class is known by two hashes of what its records show. Each batch tells of its classes how many records they have, and
-what else is asked of them; what several batches tell of a class is brought together in one part and added up. Of each
-part only counts are left: how many classes there are of each size, and sums over classes.
+A class is known by what its records show, as one text; no hash stands for it. Each batch tells of its classes how many
+records they have, and what else is asked of them; what several batches tell of a class is brought together in one part
+and added up. Of each part only counts are left: how many classes there are of each size, and sums over classes.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ import polars as pl
 
 from shoal.engines.table import Batch, Table
 from shoal.parted import grouped
-from shoal.privacy.model import class_hash
+from shoal.privacy.model import as_told_apart
 from shoal.risk.disclosure import without_nan
 
-CLASS = ("@one", "@two")
+CLASS = "@class"
+
+_SEED = 1  # every task must send a class to the same part
 
 
 class Sizes(NamedTuple):
@@ -39,19 +41,21 @@ class Sizes(NamedTuple):
         return int(self.size @ self.classes)
 
 
-def class_sizes(table: Table, quasi: Sequence[str], records: int) -> Sizes:
+def class_sizes(table: Table, quasi: Sequence[str], records: int, *, nan_is_missing: bool = True) -> Sizes:
     """How many classes there are of each size; `records`: no fewer than the table has."""
-    return sizes_of(added_up(table, _Count(tuple(quasi)), _Count.schema, _add, records))
+    return sizes_of(added_up(table, _Count(tuple(quasi), nan_is_missing), _Count.schema, _add, records))
 
 
 @dataclass(frozen=True)
 class _Count:
     quasi: tuple[str, ...]
+    nan_is_missing: bool
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
-        return hashed(batch.frame, self.quasi).group_by(CLASS).agg(RECORDS)
+        frame = shown(batch.frame, self.quasi) if self.nan_is_missing else batch.frame
+        return in_classes(frame, self.quasi).group_by(CLASS).agg(RECORDS)
 
-    schema = pl.Schema(dict.fromkeys((*CLASS, "@records"), pl.Int64()))
+    schema = pl.Schema({CLASS: pl.String(), "@records": pl.Int64()})
 
 
 RECORDS = pl.len().cast(pl.Int64).alias("@records")
@@ -69,18 +73,29 @@ def shown(frame: pl.DataFrame, quasi: Sequence[str]) -> pl.DataFrame:
     return frame.select(without_nan(frame[name]) for name in quasi)
 
 
-def hashed(frame: pl.DataFrame, quasi: Sequence[str]) -> pl.DataFrame:
-    """Each record's class as two numbers."""
-    hashes = (class_hash(quasi, seed).reinterpret(signed=True).alias(name) for seed, name in enumerate(CLASS))
-    return shown(frame, quasi).select(hashes)
+def in_classes(frame: pl.DataFrame, quasi: Sequence[str]) -> pl.DataFrame:
+    """Each record's class, as one text that only records of the same class have: its cells, each after its length."""
+    cells = as_told_apart(frame.schema, quasi)
+    texts = frame.select(
+        _as_text(cell, frame.schema[name]).alias(name) for name, cell in zip(quasi, cells, strict=True)
+    )
+    parts = (pl.concat_str(pl.col(name).str.len_bytes(), pl.lit(":"), name).fill_null("-") for name in quasi)
+    return texts.select(pl.concat_str(list(parts)).alias(CLASS))
+
+
+def _as_text(cell: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Different values have different texts."""
+    if dtype == pl.Binary:
+        return cell.bin.encode("hex")
+    return (cell.to_physical() if dtype.is_temporal() else cell).cast(pl.String)
 
 
 @dataclass(frozen=True)
 class ByHash:
-    """The part of a record, by a hash that it has."""
+    """The part of a record, by a hash of one of its columns: what is equal there comes together."""
 
     parts: int
-    key: str = CLASS[0]
+    key: str = CLASS
 
     def __call__(self, batch: Batch) -> npt.NDArray[np.int64]:
         return part_of(batch.frame[self.key], self.parts)
@@ -94,11 +109,11 @@ class ByClass:
     parts: int
 
     def __call__(self, batch: Batch) -> npt.NDArray[np.int64]:
-        return part_of(hashed(batch.frame, self.quasi)[CLASS[0]], self.parts)
+        return part_of(in_classes(batch.frame, self.quasi)[CLASS], self.parts)
 
 
-def part_of(hashes: pl.Series, parts: int) -> npt.NDArray[np.int64]:
-    number = hashes.reinterpret(signed=False).to_numpy()
+def part_of(keys: pl.Series, parts: int) -> npt.NDArray[np.int64]:
+    number = keys.hash(seed=_SEED).to_numpy()
     return ((number >> np.uint64(32)) * np.uint64(parts) >> np.uint64(32)).astype(np.int64)
 
 

@@ -21,10 +21,10 @@ from shoal.errors import InputError
 from shoal.masking.grouped import beyond_size
 from shoal.masking.method import Masked, Method
 from shoal.masking.recoding.coarsening import Coarsened, may_suppress
+from shoal.parted.classes import CLASS, in_classes
 from shoal.parted.source import Attributes, Source
 from shoal.privacy.model import PrivacyModel
 
-_HASHES = ("@one", "@two")
 _EXACT = float(1 << 53)  # whole numbers beyond have no number of their own among floats
 
 
@@ -68,7 +68,7 @@ class WithoutSmall:
     """A method, and the classes of its result that are left out."""
 
     method: Method
-    out: pl.DataFrame  # their hashes
+    out: pl.DataFrame  # what they show
     notes: tuple[str, ...]
 
     name: ClassVar[str] = "suppressed"
@@ -80,10 +80,8 @@ class WithoutSmall:
         masked = replace(masked, notes=(*masked.notes, *self.notes))
         if not self.out.height:
             return masked
-        shown = class_hashes(masked.columns).with_row_index("@record")
-        kept = (
-            shown.join(self.out, on=_HASHES, how="anti", maintain_order="left")["@record"].to_numpy().astype(np.int64)
-        )
+        shown = classes_shown(masked.columns).with_row_index("@record")
+        kept = shown.join(self.out, on=CLASS, how="anti", maintain_order="left")["@record"].to_numpy().astype(np.int64)
         columns = {name: replace(column, index=column.index[kept]) for name, column in masked.columns.items()}
         return replace(masked, columns=columns, kept=kept)
 
@@ -93,11 +91,11 @@ def without_small(source: Source, method: Method) -> Method:
     limit = int(source.policy.suppression * source.records + 1e-9)
     if limit == 0 or source.k == 1:
         return method
-    hashes = pl.Schema(dict.fromkeys(_HASHES, pl.Int64()))
-    counts = source.table.map(_Classes(source.attributes, method), hashes).counts(_HASHES)
+    shown = pl.Schema({CLASS: pl.String()})
+    counts = source.table.map(_Classes(source.attributes, method), shown).counts([CLASS])
     small = counts.filter(pl.col("@records") < source.k)
     may, notes = may_suppress(int(small["@records"].sum()), limit, source.records)
-    return WithoutSmall(method, small.select(_HASHES) if may else small.select(_HASHES).clear(), notes)
+    return WithoutSmall(method, small.select(CLASS) if may else small.select(CLASS).clear(), notes)
 
 
 @dataclass(frozen=True)
@@ -108,16 +106,10 @@ class _Classes:
     method: Method
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
-        return class_hashes(self.method.mask(self.attributes.microdata(batch.frame), ()).columns)
+        return classes_shown(self.method.mask(self.attributes.microdata(batch.frame), ()).columns)
 
 
-def class_hashes(columns: Mapping[str, MaskedColumn]) -> pl.DataFrame:
-    """Two hashes of what each record shows: those of its cells, each times an odd number of its own, added up."""
-    odd = np.random.default_rng(0).integers(2**63, size=(2, len(columns)), dtype=np.uint64) * 2 + 1
-
-    def hashed(seed: int) -> pl.Series:
-        cells = (column.text.cast(pl.String).hash(seed).to_numpy()[column.index] for column in columns.values())
-        total = sum((cell * times for cell, times in zip(cells, odd[seed], strict=True)), np.uint64(0))
-        return pl.Series(_HASHES[seed], np.asarray(total).view(np.int64))
-
-    return pl.DataFrame([hashed(0), hashed(1)])
+def classes_shown(columns: Mapping[str, MaskedColumn]) -> pl.DataFrame:
+    """What each record shows, as one text."""
+    texts = pl.DataFrame({name: column.text.cast(pl.String).gather(column.index) for name, column in columns.items()})
+    return in_classes(texts, texts.columns)

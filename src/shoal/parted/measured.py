@@ -24,11 +24,12 @@ from shoal.errors import InputError, PromiseError
 from shoal.masking.method import Masked
 from shoal.measure import find_measure
 from shoal.parted.check import Judged, judge
+from shoal.parted.classes import CLASS, in_classes
 from shoal.parted.linked import permutation_distance, rank_linkage
 from shoal.parted.source import Source
 from shoal.privacy import MeasuredRisk
 from shoal.privacy.check import released_classes
-from shoal.privacy.model import PrivacyModel, Verdict, class_hash
+from shoal.privacy.model import PrivacyModel, Verdict
 from shoal.privacy.model import Source as Beside
 
 IN_PARTS = ("correct_links", "correct_links_mahalanobis", "correct_links_rank")
@@ -112,7 +113,8 @@ def where_measured(promises: Sequence[PrivacyModel], parts: int) -> tuple[str, .
 
 
 def _sum(frame: pl.DataFrame, quasi: Sequence[str]) -> int:
-    return int(frame.select(class_hash(quasi, 0).sum()).item())
+    """A sum over the records that shows whether a file holds those that were measured, in whatever order."""
+    return int(in_classes(frame, quasi)[CLASS].hash().sum())
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from shoal.parted.classes import (
     class_sizes,
     count_sizes,
     frame_of,
-    hashed,
+    in_classes,
     of_told,
     parts_of,
     records_of,
@@ -224,7 +224,7 @@ class _Tell:
         }
         values = {f"value {j}": one.satisfied(frame[one.name]) for j, one in enumerate(self.values)}
         satisfied = (pl.Series(name, column) for name, column in (conditions | values).items())
-        classes = hashed(frame, self.quasi).with_columns(satisfied)
+        classes = in_classes(shown(frame, self.quasi), self.quasi).with_columns(satisfied)
         return classes.group_by(CLASS).agg(
             RECORDS,
             *(pl.col(name).sum().cast(pl.Int64) for name in conditions),
@@ -235,7 +235,8 @@ class _Tell:
     @property
     def schema(self) -> pl.Schema:
         return pl.Schema(
-            dict.fromkeys((*CLASS, "@records", *(f"when {i}" for i in range(len(self.when)))), pl.Int64())
+            {CLASS: pl.String()}
+            | dict.fromkeys(("@records", *(f"when {i}" for i in range(len(self.when)))), pl.Int64())
             | {f"value {j} {end}": pl.Int32() for end in ("least", "most") for j in range(len(self.values))}
         )
 
@@ -418,10 +419,10 @@ class _Weighed:
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
         weight = pl.Series("@people", weights_of(batch.frame, self.weights))
-        classes = hashed(batch.frame, self.quasi).with_columns(weight)
+        classes = in_classes(shown(batch.frame, self.quasi), self.quasi).with_columns(weight)
         return classes.group_by(CLASS).agg(RECORDS, pl.col("@people").sum())
 
-    schema = pl.Schema({**dict.fromkeys((*CLASS, "@records"), pl.Int64()), "@people": pl.Float64()})
+    schema = pl.Schema({CLASS: pl.String(), "@records": pl.Int64(), "@people": pl.Float64()})
 
 
 @dataclass(frozen=True)

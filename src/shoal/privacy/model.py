@@ -6,10 +6,9 @@ encoded arrays; on the finished output, `verdict` judges the classes found by co
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -72,30 +71,39 @@ class EquivalenceClasses:
     whole: Mapping[str, pl.DataFrame] | None = None  # of a part of a table: each column's values (@value, @records)
 
     @cached_property
-    def key(self) -> pl.Series:
-        """A number a record, the same for all of a class and for no other record: a hash of what it shows.
-
-        Two hashes must tell the same number of classes apart. Should they ever differ, the texts themselves are ranked.
-        """
-        if not self.quasi:
-            return self.frame.lazy().select(pl.repeat(0, pl.len(), dtype=pl.UInt64)).collect().to_series()
-        both = {name: class_hash(self.quasi, seed) for seed, name in enumerate(("one", "two"))}
-        hashes = self.frame.lazy().select(**both).collect(engine="streaming")
-        one, two = (len(_begins(hashes[name].sort())) for name in both)
-        if one == two:
-            return hashes["one"]
-        return self.frame.lazy().select(pl.struct(self.quasi).rank("dense").cast(pl.UInt64)).collect().to_series()
-
-    @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
-        return np.diff(np.append(_begins(self.key.sort()), len(self.key)))
+        """How many records each class has, ascending."""
+        sizes = np.diff(self._listed[1]) if "_listed" in self.__dict__ else self._by_class(pl.len()).to_numpy()
+        return np.sort(sizes).astype(np.int64)
 
     @cached_property
+    def key(self) -> pl.Series:
+        """A number a record, the same for all of a class and for no other record."""
+        order, starts = self._listed
+        key = np.empty(len(order), np.int64)
+        key[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+        return pl.Series(key)
+
+    @property
     def members(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         """Records class after class, and where each class starts."""
-        order = self.key.arg_sort()
-        starts = np.append(_begins(self.key.gather(order)), len(self.key))
-        return order.to_numpy().astype(np.int64), starts
+        return self._listed
+
+    @cached_property
+    def _listed(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        records = self._by_class(pl.col("record").sort())
+        records = records.gather(records.list.first().arg_sort())  # whatever the order in which classes were found
+        starts = np.append(0, np.cumsum(records.list.len().to_numpy()))
+        return records.explode(empty_as_null=False).to_numpy().astype(np.int64), starts.astype(np.int64)
+
+    def _by_class(self, told: pl.Expr) -> pl.Series:
+        """Of each class what is `told` of its records: grouped by the values themselves, which no hash stands for."""
+        frame = self.frame.lazy()
+        shown = as_told_apart(frame.collect_schema(), self.quasi) or [pl.repeat(0, pl.len())]
+        cells = [str(number) for number in range(len(shown))]  # names that none of the table's own can be mistaken for
+        records = frame.select(cell.alias(name) for name, cell in zip(cells, shown, strict=True))
+        grouped = records.with_row_index("record").group_by(cells).agg(told.alias("told"))
+        return grouped.select("told").collect(engine="streaming").to_series()
 
     def column(self, name: str) -> pl.Series:
         """What is released of an attribute; of categories, in their declared order.
@@ -125,17 +133,17 @@ class EquivalenceClasses:
         return (values if self.source.rows is None else values[self.source.rows]).lazy()
 
 
-def class_hash(quasi: Sequence[str], seed: int) -> pl.Expr:
-    """The hashes of a record's cells, each times an odd number of its own, added up modulo 2^64."""
-    odd = np.random.default_rng(seed).integers(2**63, size=len(quasi), dtype=np.uint64) * 2 + 1
-    cells = (pl.col(name).hash() * pl.lit(int(times), pl.UInt64) for name, times in zip(quasi, odd, strict=True))
-    return reduce(operator.add, cells)
+def as_told_apart(types: Mapping[str, pl.DataType], names: Sequence[str]) -> list[pl.Expr]:
+    """Columns such that equal means: shown alike. Of floats the bits: -0.0 is not shown as 0.0 is, nor NaN as missing.
 
+    Whatever finds classes, in memory or on an engine, compares these.
+    """
 
-def _begins(numbers: pl.Series) -> npt.NDArray[np.int64]:
-    """Where each run of equal numbers begins."""
-    run = numbers.to_numpy()
-    return np.flatnonzero(np.append(True, run[1:] != run[:-1])[: len(run)])
+    def apart(name: str) -> pl.Expr:
+        column = pl.col(name)
+        return column.cast(pl.Float64).reinterpret(dtype=pl.UInt64) if types[name].is_float() else column
+
+    return [apart(name) for name in names]
 
 
 def in_order(column: pl.Series, attribute: Attribute) -> pl.Series:
