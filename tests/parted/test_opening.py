@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import polars as pl
@@ -111,3 +113,56 @@ def test_codes_keep_their_leading_zeros(tmp_path: Path) -> None:
 )
 def test_a_table_of_the_catalogue_is_known_by_its_name(name: str, is_one: bool) -> None:
     assert opening._names_a_table(name) is is_one
+
+
+TWO = pl.DataFrame({"age": [1, 2], "charge": [3, 4]})
+
+
+@pytest.mark.parametrize(
+    ("second", "words"),
+    [
+        (TWO.rename({"age": "years"}), "'b.parquet' lacks the column 'age', compared with 'a.parquet'"),
+        (TWO.with_columns(x=1), "'b.parquet' has a column 'x' of its own"),
+        (TWO.select("charge", "age"), "'b.parquet' has its columns in another order"),
+        (TWO.cast(pl.Float64), "'b.parquet' holds Float64 in column 'age', 'a.parquet' holds Int64"),
+        (TWO.cast({"age": pl.String}), "'b.parquet' holds String in column 'age'"),
+    ],
+)
+def test_files_of_a_table_that_differ_are_refused_by_name(tmp_path: Path, second: pl.DataFrame, words: str) -> None:
+    TWO.write_parquet(tmp_path / "a.parquet")
+    second.write_parquet(tmp_path / "b.parquet")
+    with pytest.raises(shoal.InputError, match=re.escape(words)):
+        scan(tmp_path)
+    with pytest.raises(shoal.InputError, match=re.escape(words)):  # before Spark is begun
+        open_table(tmp_path, "spark")
+
+
+@pytest.mark.parametrize("kind", ["parquet", "arrow", "csv"])
+def test_a_damaged_file_of_a_table_is_named(tmp_path: Path, kind: str) -> None:
+    for name in "ab":
+        path = tmp_path / f"{name}.{kind}"
+        {"parquet": TWO.write_parquet, "arrow": TWO.write_ipc, "csv": TWO.write_csv}[kind](path)
+    path.write_bytes(path.read_bytes()[:7] if kind != "csv" else b"")
+    with pytest.raises(shoal.InputError, match=rf"b\.{kind}' cannot be read as .*Fetch it or write it anew"):
+        scan(tmp_path)
+
+
+def test_a_line_of_too_many_fields_is_told(tmp_path: Path) -> None:
+    TWO.write_csv(tmp_path / "a.csv")
+    (tmp_path / "b.csv").write_text("age,charge\n1,2\n3,4,5,6\n")
+    with pytest.raises(shoal.InputError, match="cannot be read to its end: found more fields"):
+        open_table(tmp_path, "disk")
+
+
+@pytest.mark.parametrize("publish", ["mean", "median"])
+def test_a_few_missing_values_that_a_trial_does_not_see_are_shown_by_wildcards(publish: Any) -> None:
+    n = 3000
+    some = [None if i > n - 4 else i % 700 for i in range(n)]
+    frame = pl.DataFrame({"age": [i % 90 for i in range(n)], "balance": some, "charge": range(n)})
+    policy = shoal.Policy(
+        quasi_identifiers=["age", "balance"], confidential=["charge"], method=shoal.Grouped(publish=publish)
+    )
+    release = shoal.anonymize(frame.lazy(), policy, engine="disk")
+    shown = release.frame.collect()["balance"]
+    assert shown.dtype == pl.String
+    assert "*" in shown.to_list()

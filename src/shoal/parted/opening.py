@@ -71,7 +71,10 @@ def _on_disk(frame: Any, text: Sequence[str]) -> Table:
     if isinstance(frame, str | Path):
         lazy = scan(frame)
         table = disk.table(lazy)
-        return with_types(table, lazy.head(HEAD).collect(), text) if kind_of(Path(frame)) == "csv" else table
+        if kind_of(Path(frame)) != "csv":
+            return table
+        head = pl.concat([pl.DataFrame(schema=table.schema), *disk.table(lazy.head(HEAD)).read()])
+        return with_types(table, head, text)
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return disk.table(frame.lazy())
     if type(frame).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
@@ -88,9 +91,10 @@ def _on_spark(frame: Any, master: str | None, text: Sequence[str]) -> Table:
         return Spark(frame.sparkSession).table(frame)
     if not isinstance(frame, str | Path):
         raise InputError("Spark reads its own frames, and folders, files or tables by name: give one of these.")
-    spark = Spark(master=master)
     kind = kind_of(Path(frame)) or ("table" if _names_a_table(str(frame)) else "parquet")
-    return spark.read(str(frame), kind, text)
+    if Path(frame).is_dir():  # Spark would fill up what a file lacks, and leave out what it has beyond the first
+        _same_columns(files_of(Path(frame)), kind)
+    return Spark(master=master).read(str(frame), kind, text)
 
 
 def scan(path: str | Path) -> pl.LazyFrame:
@@ -106,13 +110,38 @@ def scan(path: str | Path) -> pl.LazyFrame:
         raise InputError(f"{str(path)!r} {what}: the engines 'disk' and 'spark' read these.")
     if not path.exists():
         raise InputError(f"There is no file {str(path)!r}: check the name.")
-    files: Any = files_of(path) if path.is_dir() else path
+    files = files_of(path) if path.is_dir() else [path]
+    _same_columns(files, kind)
+    return _scanned(files, kind)
+
+
+def _same_columns(files: Sequence[Path], kind: str) -> None:
+    """Refuses a table of several files where one of them is damaged, or has other columns than the first."""
+    first, *others = files
+    expected = _schema_of(first, kind)
+    for path in others:
+        found = _schema_of(path, kind)
+        if found == expected:
+            continue
+        where = f"The files of a table differ: {path.name!r}"
+        if list(found) != list(expected):
+            lacking = [f"lacks the column {name!r}" for name in expected if name not in found]
+            beyond = [f"has a column {name!r} of its own" for name in found if name not in expected]
+            what = (lacking + beyond or ["has its columns in another order"])[0]
+            raise InputError(f"{where} {what}, compared with {first.name!r}: give all files the same columns.")
+        name = next(name for name in expected if found[name] != expected[name])
+        raise InputError(
+            f"{where} holds {found[name]} in column {name!r}, {first.name!r} holds {expected[name]}: "
+            "write all files with the same types."
+        )
+
+
+def _schema_of(path: Path, kind: str) -> pl.Schema:
     try:
-        frame = _scanned(files, kind)
-        frame.collect_schema()
+        return _scanned([path], kind).collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InputError(f"{str(path)!r} cannot be read as {kind}: {str(error).splitlines()[0]}") from None
-    return frame
+        why = str(error).splitlines()[0].rstrip(".")
+        raise InputError(f"{str(path)!r} cannot be read as {kind}: {why}. Fetch it or write it anew.") from None
 
 
 def _scanned(files: Any, kind: str) -> pl.LazyFrame:

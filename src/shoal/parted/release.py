@@ -10,7 +10,10 @@ from pathlib import Path
 from secrets import randbits
 from typing import TYPE_CHECKING, Any
 
+import polars as pl
+
 from shoal.engines.table import Table
+from shoal.masking.grouped import Grouped
 from shoal.parted.capabilities import refuse_what_cannot
 from shoal.parted.check import Judged, shown_by
 from shoal.parted.classes import Sizes
@@ -159,10 +162,22 @@ def _draft(table: Table, policy: Policy, seed: int | None, say: Progress) -> tup
 
 
 def _masked(source: Source, seed: int) -> Table:
-    """Lazily."""
+    """The table as it will be shown, worked out when it is read."""
     work = MaskPart(source.attributes, prepared(source), source.promises, seed)
-    shown = replace(work, promises=judged_by_classes(source.promises))(trial_of(source), 0).schema
+    trial = replace(work, promises=judged_by_classes(source.promises))(trial_of(source), 0).schema
+    shown = pl.Schema(trial | dict.fromkeys(_with_wildcards(source), pl.String()))
     return parts_of(source, seed).map(replace(work, shown=shown), shown)
+
+
+def _with_wildcards(source: Source) -> list[str]:
+    """Attributes of which some part may show `*`, though a trial of a few records shows numbers only.
+
+    A centre is a plain value, but a class that mixes missing and present ones has none.
+    """
+    method, whole = source.policy.method, source.attributes.whole
+    if not isinstance(method, Grouped) or method.shown_by == "range":
+        return []
+    return [name for name in source.schema.quasi_identifiers if 0 < whole[name].missing < source.records]
 
 
 def _released(source: Source, shown: Table, told: Sequence[str]) -> PartedRelease:
