@@ -57,14 +57,3 @@ def add_squares(squares, codes, positions, index, low, high, scale, missing):  #
             x = positions[codes[i]]
             d = max(x - low[cell], high[cell] - x) * scale
         squares[i] += d * d
-
-
-@njit(cache=True, nogil=True)
-def join_failing(bad, reach):  # type: ignore[no-untyped-def]
-    """Which classes join the one before them: every failing class gains its next `reach`, the last its previous."""
-    joined = np.zeros(bad.size, np.bool_)
-    for c in range(bad.size):
-        if bad[c] and not joined[c]:
-            joined[c + 1 : c + 1 + reach] = True
-            joined[bad.size - 1] |= c == bad.size - 1
-    return joined

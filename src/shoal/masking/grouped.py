@@ -83,9 +83,11 @@ class Grouped:
         others = beyond_size(models)
         groupings = self.groupings(microdata, k, others)
         tried = [publish(microdata, enforce(microdata, p, others, suppression), self.shown_by) for p in groupings]
-        if len(tried) == 1:
-            return replace(tried[0], notes=blocked(len(microdata)) if self.grouping in _MEANS else ())
-        return min(tried, key=lambda masked: information_loss(microdata, masked.columns, masked.kept))
+        best = tried[0]
+        if len(tried) > 1:
+            best = min(tried, key=lambda masked: information_loss(microdata, masked.columns, masked.kept))
+        notes = blocked(len(microdata)) if self.grouping in _MEANS else ()
+        return replace(best, notes=notes + none_left_out(others, suppression))
 
     @property
     def shown_by(self) -> Publishing:
@@ -124,6 +126,17 @@ def _stratum(microdata: Microdata, models: Sequence[PrivacyModel]) -> tuple[floa
 def beyond_size(models: Sequence[PrivacyModel]) -> list[PrivacyModel]:
     """The models that classes of the right size may still miss."""
     return [model for model in models if not getattr(model, "by_size", False)]
+
+
+def none_left_out(models: Sequence[PrivacyModel], suppression: float) -> tuple[str, ...]:
+    """Why the suppression allowed is not spent on what classes hold."""
+    held = dict.fromkeys(f"{model.name} of {model.attribute!r}" for model in models if model.attribute)
+    if not held or suppression == 0:
+        return ()
+    return (
+        f"Nobody was left out for {' and '.join(held)}: whoever noticed it would know what the class held. "
+        "Classes that fail were merged instead.",
+    )
 
 
 def class_size(records: Sized, models: Sequence[PrivacyModel]) -> int:

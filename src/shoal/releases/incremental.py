@@ -75,7 +75,7 @@ class Incremental:
             )
         rest, atom = microdata.take(kept), past.atom[kept]
         unit = _units(rest, atom, self.method, k, others)
-        partition = enforce(rest, _along_the_line(rest, unit), others, suppression)
+        partition = enforce(rest, _along_the_line(rest, unit), others, suppression, divisible=False)
         masked = _publish(rest, partition, past, atom)
         records = kept if masked.kept is None else kept[masked.kept]
         return replace(
