@@ -248,6 +248,16 @@ def test_k_anonymity_holds_on_the_recoded_table():
     assert released.height >= 180
 
 
+def test_k_map_of_fewer_records_than_labels():
+    """Labels that many records share are codes, those of a few are texts: the population has many."""
+    trees = {"q": tree(8, [[4]])}
+    data = table(pl.DataFrame({"q": ["v0", "v5", "v1"]}), trees)
+    people = pl.DataFrame({"q": [f"v{i % 8}" for i in range(80)]})
+    masked = GlobalRecoding().mask(data, [KMap(30, population=people)])
+    assert masked.kept is None
+    assert masked.facts["levels"] == {"q": 1}
+
+
 def test_k_map_counts_the_population_recoded_alike():
     """Paper 3, Figure 2: nobody is suppressed at five-year bands when each class matches two people."""
     years = [1959, 1962, 1955, 1959, 1942, 1975, 1966, 1987, 1975, 1978, 1964, 1959, 1975, 1967]

@@ -253,10 +253,9 @@ def _too_few_people(
 
 
 def _shown(table: Microdata, levels: Levels) -> pl.DataFrame:
-    """The quasi-identifiers at these levels."""
-    return pl.DataFrame(
-        [show_level(coded, level, None).values() for coded, level in zip(table.quasi, levels, strict=True)]
-    )
+    """The quasi-identifiers at these levels, as text: only where many records share a label is it a code."""
+    shown = (show_level(coded, level, None).values() for coded, level in zip(table.quasi, levels, strict=True))
+    return pl.DataFrame([column.cast(pl.String) for column in shown])
 
 
 @lru_cache(maxsize=4)
