@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import sys
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -76,6 +77,79 @@ def test_a_file_is_read_with_its_hierarchies_beside_it(tmp_path: Path) -> None:
     schema = policy.schema(pl.DataFrame({"job": ["nurse", "cook"]}))
     assert schema["job"].hierarchy is not None
     assert schema["job"].kind is Kind.NOMINAL
+
+
+# ---- files that a policy names, and code
+
+FILES = (
+    'quasi_identifiers = ["job"]\nmodels = [{{name = "k-map", k = 2, population = "{population}"}}]\n'
+    '[attributes]\njob.hierarchy = "{hierarchy}"\n'
+)
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    """A folder with a policy's files, and one beside it."""
+    for folder in ("policies", "beside"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "jobs.csv").write_text("nurse;care\nporter;care\ncook;kitchen\n")
+        (tmp_path / folder / "people.csv").write_text("job\nnurse\nnurse\n")
+    return tmp_path / "policies"
+
+
+def policy_in(folder: Path, hierarchy: str = "jobs.csv", population: str = "people.csv") -> Path:
+    (folder / "shoal.toml").write_text(FILES.format(hierarchy=hierarchy, population=population))
+    return folder / "shoal.toml"
+
+
+@pytest.mark.parametrize("relative", [False, True], ids=["from anywhere", "by a relative path"])
+@pytest.mark.parametrize("named", ["jobs.csv", "../beside/jobs.csv"])
+def test_a_policy_that_is_read_and_written_names_the_same_files(
+    elsewhere: Path, named: str, relative: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(elsewhere.parent)
+    folder = Path("policies") if relative else elsewhere
+    first = Policy.read(policy_in(folder, named))
+    text = first.changed(suppression=0.5).to_toml()
+    assert f'hierarchy = "{named}"' in text
+    assert 'population = "people.csv"' in text
+    (folder / "again.toml").write_text(text)
+    assert Policy.read(folder / "again.toml") == first.changed(suppression=0.5)
+    Path("again.toml").write_text(first.to_toml(folder="."))
+    moved = Policy.read("again.toml")
+    assert moved.schema(pl.DataFrame({"job": ["cook"]}))["job"].hierarchy is not None
+
+
+def test_an_absolute_path_stays_one(elsewhere: Path) -> None:
+    outside = str(elsewhere.parent / "beside" / "jobs.csv")
+    assert f'hierarchy = "{outside}"' in Policy.read(policy_in(elsewhere, outside)).to_toml()
+
+
+def test_files_of_a_policy_from_elsewhere_lie_where_the_user_said(elsewhere: Path) -> None:
+    kept = Policy.read(policy_in(elsewhere), within=elsewhere)
+    assert kept.schema(pl.DataFrame({"job": ["cook"]}))["job"].hierarchy is not None
+    (elsewhere / "link.csv").symlink_to(elsewhere.parent / "beside" / "jobs.csv")
+    outside = str(elsewhere.parent / "beside" / "jobs.csv")
+    for name in ("../beside/jobs.csv", "link.csv", outside, "/etc/passwd", "x/../../beside/jobs.csv"):
+        with pytest.raises(InputError, match=r"names the file .* does not lie in"):
+            Policy.read(policy_in(elsewhere, name), within=elsewhere)
+        with pytest.raises(InputError, match=r"names the file .* does not lie in"):
+            Policy.read(policy_in(elsewhere, population=name), within=elsewhere)
+
+
+def test_a_policy_from_elsewhere_names_no_code(tmp_path: Path) -> None:
+    (tmp_path / "shoal.toml").write_text('models = [{name = "measured-risk", level = 1, measure = "antigravity:x"}]\n')
+    with pytest.raises(InputError, match="'antigravity:x', which is code"):
+        Policy.read(tmp_path / "shoal.toml", own_code=False)
+    assert "antigravity" not in sys.modules
+    (tmp_path / "shoal.toml").write_text('models = [{name = "measured-risk", level = 1, measure = "rank_linkage"}]\n')
+    assert Policy.read(tmp_path / "shoal.toml", own_code=False).models[0].level == 1
+
+
+def test_a_policy_nested_beyond_all_measure_is_told(tmp_path: Path) -> None:
+    (tmp_path / "shoal.toml").write_text("x = " + "[" * 100_000)
+    with pytest.raises(InputError, match="not valid TOML"):
+        Policy.read(tmp_path / "shoal.toml")
 
 
 # ---- JSON Schema

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import reprlib
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -15,6 +16,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    PrivateAttr,
     TypeAdapter,
     ValidationError,
     field_serializer,
@@ -92,6 +94,8 @@ class Policy(BaseModel):
     groups: dict[str, tuple[str, ...]] = Field({}, description="named groups of attributes an intruder may know")
     attributes: dict[str, AttributeChoice] = {}
 
+    _folder: Path | None = PrivateAttr(None)  # of the file that it was read from, if it names others beside it
+
     def __init__(self, **choices: Any) -> None:
         try:
             super().__init__(**choices)
@@ -130,29 +134,48 @@ class Policy(BaseModel):
         return schema
 
     @classmethod
-    def read(cls, path: str | Path) -> Self:
-        """From a TOML file; hierarchies and populations are looked for beside it."""
+    def read(cls, path: str | Path, *, within: str | Path | None = None, own_code: bool = True) -> Self:
+        """From a TOML file; hierarchies and populations are looked for beside it.
+
+        Of a policy that somebody else wrote: `within` is the folder that all files it names must lie in, and without
+        `own_code` it can name built-in measures only, none that would have to be imported.
+        """
         path = Path(path)
         try:
             choices = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise InputError(f"The policy {str(path)!r} cannot be read: {error.strerror}.") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
             raise InputError(f"The policy {str(path)!r} is not valid TOML: {error}.") from None
-        described = choices.get("attributes")
-        for choice in described.values() if isinstance(described, dict) else ():
-            if isinstance(choice, dict) and isinstance(choice.get("hierarchy"), str):
-                choice["hierarchy"] = str(path.parent / choice["hierarchy"])
-        for model in choices.get("models", []):
-            if isinstance(model, dict) and isinstance(model.get("population"), str):
-                model["population"] = str(path.parent / model["population"])
-        return cls(**choices)
+        if not own_code:
+            refuse_own_code(choices.get("models"), f"The policy {str(path)!r}")
+        files = list(_named_files(choices))
+        for table, key in files:
+            table[key] = str(_inside(path.parent / table[key], within, path))
+        policy = cls(**choices)
+        if files:
+            policy._folder = path.parent
+        return policy
 
-    def to_toml(self) -> str:
-        """What differs from the defaults, as the text of a policy file."""
+    def to_toml(self, folder: str | Path | None = None) -> str:
+        """What differs from the defaults, as the text of a policy file.
+
+        Files are named as seen from the folder that the text will be kept in: unless given, the one that the policy was
+        read from.
+        """
         import tomli_w
 
-        return tomli_w.dumps(self.model_dump(exclude_defaults=True, exclude_none=True))
+        content = self.model_dump(exclude_defaults=True, exclude_none=True)
+        if (home := folder if folder is not None else self._folder) is not None:
+            for table, key in _named_files(content):
+                table[key] = _seen_from(Path(home), table[key])
+        return tomli_w.dumps(content)
+
+    def changed(self, **choices: Any) -> Self:
+        """The same policy with these choices in place of its own, validated like a new one."""
+        policy = type(self)(**{name: getattr(self, name) for name in type(self).model_fields} | choices)
+        policy._folder = self._folder
+        return policy
 
     def promises(self, schema: Schema) -> tuple[PrivacyModel, ...]:
         """The models, each about one confidential attribute: one that names none is about all of them."""
@@ -234,6 +257,47 @@ class Policy(BaseModel):
         if domain is None and hierarchy is None and isinstance(column.dtype, pl.Enum):
             domain = tuple(column.dtype.categories)  # a text file would lose their order
         return Attribute(column.name, roles, kind, domain, hierarchy, choice.weight)
+
+
+def refuse_own_code(models: Any, what: str) -> None:
+    """Models that come from elsewhere are data: a measure must be one that is known without importing anything."""
+    for model in models if isinstance(models, list) else ():
+        measure = model.get("measure") if isinstance(model, dict) else None
+        if isinstance(measure, str) and ":" in measure:
+            raise InputError(
+                f"{what} names the measure {measure!r}, which is code to be imported, and a file can only name "
+                "built-in ones: if you trust it, name it yourself (--measured-risk MODULE:FUNCTION=LEVEL)."
+            )
+
+
+def _named_files(choices: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Where the tables of a policy name a file: the table, and its key."""
+    described, models = choices.get("attributes"), choices.get("models")
+    tables = [(table, "hierarchy") for table in (described.values() if isinstance(described, dict) else ())]
+    tables += [(table, "population") for table in (models if isinstance(models, list) else ())]
+    for table, key in tables:
+        if isinstance(table, dict) and isinstance(table.get(key), str):
+            yield table, key
+
+
+def _inside(file: Path, within: str | Path | None, policy: Path) -> Path:
+    """The file, links followed, if it lies in that folder; any file where there is none."""
+    if within is None:
+        return file
+    found = Path(os.path.realpath(file))
+    if not found.is_relative_to(os.path.realpath(within)):
+        raise InputError(
+            f"The policy {str(policy)!r} names the file {str(file)!r}, which does not lie in {str(within)!r}: "
+            "put it there."
+        )
+    return found
+
+
+def _seen_from(folder: Path, file: str) -> str:
+    path = Path(file)
+    if path.is_relative_to(folder):
+        return str(path.relative_to(folder))
+    return file if path.is_absolute() else os.path.relpath(path, folder)
 
 
 def _hierarchy(column: pl.Series, choice: AttributeChoice, released: bool) -> Hierarchy | None:

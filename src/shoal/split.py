@@ -224,17 +224,16 @@ def _about(policy: Policy, names: Sequence[str], shown: Mapping[str, Showing]) -
     total = sum(by == "private-mean" for by in policy.show.values())
     private = sum(by == "private-mean" for by in shown.values())
     share = policy.epsilon * private / total if policy.epsilon is not None and private else None
-    choices = {name: getattr(policy, name) for name in Policy.model_fields} | {
-        "quasi_identifiers": quasi,
-        "confidential": names,
-        "insensitive": (),
-        "rest": "drop",
-        "models": [model for model in policy.models if model.attribute not in hidden],
-        "show": dict(shown),
-        "epsilon": policy.epsilon if total == 0 else share,
-        "groups": {group: tuple(n for n in known if n not in hidden) for group, known in policy.groups.items()},
-    }
-    return Policy(**choices)
+    return policy.changed(
+        quasi_identifiers=quasi,
+        confidential=names,
+        insensitive=(),
+        rest="drop",
+        models=[model for model in policy.models if model.attribute not in hidden],
+        show=dict(shown),
+        epsilon=policy.epsilon if total == 0 else share,
+        groups={group: tuple(n for n in known if n not in hidden) for group, known in policy.groups.items()},
+    )
 
 
 def _only(made: Draft, name: str) -> Draft:

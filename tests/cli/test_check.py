@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -132,6 +134,85 @@ def test_a_certificate_that_states_what_is_not_so_is_refused(
 
 def test_a_certificate_that_promises_more_than_holds_is_refused(shoal: Shoal, certified: tuple[Path, Path]) -> None:
     assert forged(shoal, certified, {"models.0.k": 100}).code == 1
+
+
+# ---- a certificate is data from elsewhere
+
+
+@pytest.fixture
+def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A module in the current folder that leaves a file behind when it is imported."""
+    (tmp_path / "helper.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    yield tmp_path / "ran"
+    sys.modules.pop("helper", None)
+
+
+RUNS_CODE = [{"name": "measured-risk", "level": 1.0, "measure": "helper:x", "asked": 1.0, "holds": True}]
+SECRET = "hushed;x;0;0\n"
+
+
+def test_a_certificate_cannot_run_code(shoal: Shoal, certified: tuple[Path, Path], planted: Path) -> None:
+    run = forged(shoal, certified, {"models": RUNS_CODE})
+    assert (run.code, "'helper:x', which is code" in run.sentence, planted.exists()) == (2, True, False)
+    run = forged(shoal, certified, {"models": RUNS_CODE, "sha256": "0" * 64})
+    assert (run.code, "digest differs" in run.sentence, planted.exists()) == (1, True, False)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"attributes.charge.hierarchy": "secret.csv"},
+        {"attributes.charge.hierarchy": {"type": "order"}},
+        {"models.0": {"name": "k-map", "k": 5, "population": "secret.csv", "asked": 5, "achieved": 5, "holds": True}},
+    ],
+    ids=["hierarchy", "hierarchy by rule", "population"],
+)
+def test_a_certificate_cannot_have_a_file_read(
+    shoal: Shoal, certified: tuple[Path, Path], change: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(certified[0].parent)
+    Path("secret.csv").write_text(SECRET)
+    run = forged(shoal, certified, change)
+    assert (run.code, "is not a certificate that Shoal wrote" in run.sentence, "hushed" in run.err) == (2, True, False)
+
+
+@pytest.mark.parametrize("what", ["models", "attributes", "columns", "quasi_identifiers", "confidential"])
+@pytest.mark.parametrize("content", [None, 5, "x", [[]], {"x": "y"}, [None], {"charge": {"kind": {}}}])
+def test_nothing_of_a_certificate_is_looked_at_before_the_digest(
+    shoal: Shoal, certified: tuple[Path, Path], what: str, content: Any
+) -> None:
+    run = forged(shoal, certified, {what: content, "sha256": "0" * 64})
+    assert (run.code, "its digest differs" in run.sentence) == (1, True)
+
+
+def test_a_certificate_nested_beyond_all_measure_is_none(shoal: Shoal, people: Path) -> None:
+    certificate = people.with_name("c.json")
+    certificate.write_text("[" * 100_000)
+    run = shoal("check", people, "--certificate", certificate)
+    assert (run.code, "is not a certificate that Shoal wrote" in run.sentence) == (2, True)
+
+
+def test_a_k_map_counted_in_a_population_is_checked_in_the_readers_own(shoal: Shoal, tmp_path: Path) -> None:
+    source, release, certificate = (tmp_path / name for name in ("d.csv", "r.csv", "c.json"))
+    source.write_text("age,charge\n" + "".join(f"{20 + i % 5},{i}\n" for i in range(30)))
+    asked = ("--k-map", "5", "--population", source)
+    run = shoal("anonymize", source, "-o", release, "--quasi", "age", "--confidential", "charge", *asked,
+                "--certificate", certificate)  # fmt: skip
+    assert (run.code, "d.csv" in certificate.read_text()) == (0, False)
+    assert "needs to know the population" in shoal("check", release, "--certificate", certificate).sentence
+    assert shoal("check", release, "--certificate", certificate, *asked).code == 0
+
+
+def test_a_policy_file_cannot_run_code_from_the_command_line(shoal: Shoal, people: Path, planted: Path) -> None:
+    policy = people.with_name("shoal.toml")
+    policy.write_text(
+        'quasi_identifiers = ["age"]\nmodels = [{name = "measured-risk", level = 1, measure = "helper:x"}]\n'
+    )
+    for command in ("check", "risk"):
+        run = shoal(command, people, "--policy", policy)
+        assert (run.code, "'helper:x', which is code" in run.sentence, planted.exists()) == (2, True, False)
 
 
 def test_a_certificate_that_is_not_there_is_told(shoal: Shoal, people: Path) -> None:

@@ -287,7 +287,7 @@ def check(
 
     if policy is not None and certificate is not None:
         raise InputError("Give --policy or --certificate: a certificate says itself what was promised.")
-    stated = read_certificate(certificate, source) if certificate is not None else None
+    stated = read_certificate(certificate, source, population) if certificate is not None else None
     if paired and stated is not None and stated.content.get("record_order") == "shuffled":
         raise InputError(
             f"{str(certificate)!r} says that the release was shuffled, so that no row is known to be the original's: "

@@ -177,8 +177,9 @@ def make_policy(
     from shoal.policy import Policy
     from shoal.privacy import KAnonymity
 
-    base = Policy.read(base) if isinstance(base, Path) else base or Policy()
-    choices: dict[str, Any] = {name: getattr(base, name) for name in Policy.model_fields}
+    # Code is named on the command line, never by a file that may come from somebody else.
+    base = Policy.read(base, own_code=False) if isinstance(base, Path) else base or Policy()
+    choices: dict[str, Any] = {"quasi_identifiers": base.quasi_identifiers}
     roles = {
         "quasi_identifiers": quasi,
         "confidential": confidential,
@@ -197,7 +198,7 @@ def make_policy(
     for name, choice in described.items():
         known = attributes.get(name)
         attributes[name] = (known.model_dump() if known is not None else {}) | choice
-    return Policy(**(choices | {"attributes": attributes}))
+    return base.changed(**choices | {"attributes": attributes})
 
 
 def _models(

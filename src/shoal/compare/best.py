@@ -61,6 +61,5 @@ def _stronger(value: float, parameter: Parameter, up: bool) -> float:
 
 
 def _policy(base: Policy, contender: Contender, value: float, promise: MeasuredRisk) -> Policy:
-    choices = {name: getattr(base, name) for name in Policy.model_fields}
     models = (*contender.models(value), promise)
-    return Policy(**choices | {"models": models, "method": contender.method(value), "suppression": 0.0})
+    return base.changed(models=models, method=contender.method(value), suppression=0.0)

@@ -21,7 +21,7 @@ import shoal
 from shoal.data.microdata import declared_order
 from shoal.data.schema import Attribute, Kind, Schema
 from shoal.errors import InputError, PromiseError
-from shoal.policy import Policy
+from shoal.policy import Policy, refuse_own_code
 from shoal.privacy.check import released_classes
 from shoal.privacy.model import PrivacyModel, Verdict
 
@@ -132,38 +132,63 @@ class Certificate:
         )
 
 
-def read_certificate(path: str | Path, source: str | Path) -> Certificate:
-    """The certificate of that very file; any other file is refused."""
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"The certificate {str(path)!r} cannot be read: {error.strerror}. Check its name.") from None
-    except UnicodeDecodeError:
-        text = ""
-    try:
-        content = json.loads(text)
-        roles = {"quasi_identifiers": content["quasi_identifiers"], "confidential": content["confidential"]}
-        policy = Policy(
-            **roles,
-            insensitive=[name for name in content["columns"] if all(name not in names for names in roles.values())],
-            attributes=content["attributes"],
-            models=[_promised(model) for model in content["models"]],
-        )
-        stated = content["sha256"]
-    except (ValueError, LookupError, TypeError, AttributeError):
-        raise InputError(
-            f"{str(path)!r} is not a certificate that Shoal wrote: give what --certificate made."
-        ) from None
+def read_certificate(path: str | Path, source: str | Path, population: str | Path | None = None) -> Certificate:
+    """The certificate of that very file; of any other file nothing in it is looked at but the digest.
+
+    It is data from elsewhere: it names built-in models and measures, and no file. `population` is the reader's own, for
+    a k-map that was counted in one.
+    """
+    content = _content(path)
     try:
         found = digest(source)
     except OSError as error:
         raise InputError(f"{str(source)!r} cannot be read ({error.strerror}): a certificate is of a file.") from None
-    if found != stated:
+    if found != content["sha256"]:
         raise PromiseError(f"{str(source)!r} is not the file that {str(path)!r} certifies: its digest differs.")
+    try:
+        refuse_own_code(content["models"], f"The certificate {str(path)!r}")
+        roles = {"quasi_identifiers": content["quasi_identifiers"], "confidential": content["confidential"]}
+        policy = Policy(
+            **roles,
+            insensitive=[name for name in content["columns"] if all(name not in names for names in roles.values())],
+            attributes={name: _kind_and_domain(of) for name, of in content["attributes"].items()},
+            models=[_promised(model, population) for model in content["models"]],
+        )
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise _no_certificate(path) from None
     return Certificate(Path(path), content, policy)
 
 
-def _promised(model: dict[str, Any]) -> dict[str, Any]:
-    """The model as a policy names it."""
+def _content(path: str | Path) -> dict[str, Any]:
+    """What stands in the file, none of it interpreted; it states a digest."""
+    try:
+        content = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InputError(f"The certificate {str(path)!r} cannot be read: {error.strerror}. Check its name.") from None
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict) or not isinstance(content.get("sha256"), str):
+        raise _no_certificate(path)
+    return content
+
+
+def _no_certificate(path: str | Path) -> InputError:
+    return InputError(f"{str(path)!r} is not a certificate that Shoal wrote: give what --certificate made.")
+
+
+def _kind_and_domain(described: dict[str, Any]) -> dict[str, Any]:
+    """What a certificate says of an attribute; one that says more, a file for instance, is none of ours."""
+    if not set(described) <= {"kind", "domain"}:
+        raise ValueError(f"not of a certificate: {set(described)}")
+    return described
+
+
+def _promised(model: dict[str, Any], population: str | Path | None) -> dict[str, Any]:
+    """The model as a policy names it, counted in the reader's own population where one is needed."""
     float(model["asked"]), float(model.get("achieved", 0))  # stated, or it is no certificate
-    return {name: value for name, value in model.items() if name not in _JUDGED}
+    if "population" in model:
+        raise ValueError("a certificate names no file")
+    promised = {name: value for name, value in model.items() if name not in _JUDGED}
+    if promised["name"] == "k-map" and "fraction" not in promised and population is not None:
+        promised["population"] = str(population)
+    return promised
