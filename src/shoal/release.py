@@ -24,7 +24,7 @@ from shoal.data.microdata import Microdata
 from shoal.data.schema import Role, Schema
 from shoal.errors import InputError, PromiseError
 from shoal.masking.grouped import class_size
-from shoal.masking.method import Masked, Method
+from shoal.masking.method import Masked, Method, with_cells
 from shoal.masking.publishing.confidential import check_promises, grouped_by, publish_confidential, shown_alike
 from shoal.masking.publishing.private_mean import budget
 from shoal.policy import Policy
@@ -126,6 +126,7 @@ class Draft:
         verdicts = judge(classes, self.promises)
         refuse_broken(verdicts)
         made = {item.name: getattr(self, item.name) for item in fields(Draft)}
+        made["notes"] = (*self.notes, *(verdict.note for verdict in verdicts if verdict.note))
         return Release(**made, verdicts=verdicts, sizes=classes.sizes)
 
 
@@ -326,12 +327,13 @@ def draft(
     original, notes = prepare(table, policy)
     promises = policy.promises(original.schema)
     k = class_size(original, promises)  # whatever the method, a class needs k records
+    method = policy.method if after is None else _incremental(policy.method, after, original)
+    promises = with_cells(promises, method, original.schema, k)
     means = policy.private_means()
     if policy.show:
         check_promises(original.schema, policy.method, means, promises)
         original = Microdata(table, grouped_by(original.schema, policy.show))
     say("masking")
-    method = policy.method if after is None else _incremental(policy.method, after, original)
     masked = method.mask(original, promises, suppression=policy.suppression, seed=seed)
     say("publishing")
     if policy.show:

@@ -250,3 +250,24 @@ def test_models_are_certified_with_all_they_mean(shoal: Shoal, tmp_path: Path) -
 def test_a_policy_or_a_certificate(shoal: Shoal, people: Path) -> None:
     run = shoal("check", people, "--certificate", people, "--policy", people)
     assert (run.code, "--policy or --certificate" in run.sentence) == (2, True)
+
+
+def test_the_command_asks_how_cells_came_about_and_a_certificate_says_it(
+    shoal: Shoal, discharges: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "h").mkdir()
+    shoal("hierarchy", "build", discharges, "age_yrs", "-o", "h/age_yrs.csv", "--steps", "5,10,20")
+    shoal("hierarchy", "build", discharges, "patzip", "-o", "h/patzip.csv", "--mask")
+    quasi = ("--quasi", "age_yrs,patzip", "--k-map", "5", "--fraction", "0.02")
+    made = shoal("anonymize", discharges, "-o", "r.csv", *quasi, "--method", "recode", "--hierarchies", "h",
+                 "--levels", "age_yrs=1", "--suppress", "1", "--certificate", "r.json")  # fmt: skip
+    assert made.code == 0
+    assert "k-map is inferred, not counted" in " ".join(made.err.split())
+    unsure = shoal("check", "r.csv", *quasi)
+    assert (unsure.code, "--cells-fixed" in unsure.sentence) == (2, True)
+    judged = shoal("check", "r.csv", *quasi, "--cells-fixed", "--json")
+    assert (judged.code, judged.json["holds"]) == (0, True)
+    assert "not about the share of classes" in judged.json["models"][0]["note"]
+    assert shoal("check", "r.csv", "--certificate", "r.json").code == 0
+    assert "--cells-fixed is about k-map" in shoal("check", "r.csv", "--quasi", "patzip", "--cells-fixed").sentence

@@ -43,6 +43,15 @@ def test_k_prime_for_machines() -> None:
     found = json.loads(run("k-prime", "--k", "5", "--fraction", "0.6", "--classes", "10", "--json"))
     assert found["k_prime"] > found["smallest_class"] == found["k"] == 5
     assert (found["classes"], found["alpha"], found["test"]) == (10, 0.1, "truncated-poisson")
+    assert found["error"] == 0  # as many records as people are asked for
+
+
+def test_a_test_that_every_unique_record_passes_is_said_to_tell_nothing() -> None:
+    result = CliRunner().invoke(app, ["k-prime", "--k", "5", "--fraction", "0.01", "--test", "poisson"])
+    assert result.stdout == "1\n"
+    assert "every unique record would count as proof" in " ".join(result.stderr.split())
+    found = json.loads(run("k-prime", "--k", "5", "--fraction", "0.01", "--test", "poisson", "--json"))
+    assert (found["k_prime"], found["error"]) == (1, 1.0)
 
 
 @pytest.mark.parametrize("wrong", [("--fraction", "2"), ("--test", "normal"), ("--alpha", "0"), ("--k", "1")])

@@ -42,7 +42,7 @@ RUNS = {  # more than one run where the output may look different
         "d.csv -o x.csv --quasi age,zip --method recode --hierarchies h --explain explained",
         "d.csv -o x.csv --quasi age,zip --method cut-points",
         "d.csv -o x.csv --quasi age,charge --method swap --p 0.5 --measured-risk 0.01",
-        "d.csv -o x.csv --quasi age,zip --k-map 5 --fraction 0.1 --suppress 1",
+        "d.csv -o x.csv --quasi age,zip --k-map 5 --fraction 0.1 --suppress 1 --method recode --hierarchies h",
         "d.csv -o x.csv --policy mean.toml",
         "d.csv -o x.csv --quasi age,zip --l 2 --l-variant entropy --confidential sex --suppress 1",
         "d.csv -o y.csv --quasi age,zip --confidential sex,charge --split confidential --merge",

@@ -157,7 +157,14 @@ def test_without_a_population_the_journalist_is_bounded_by_the_prosecutor(releas
 
 def test_with_a_population_the_journalist_counts_people() -> None:
     table = discharges(600, seed=2)
-    policy = Policy(quasi_identifiers=["age_yrs", "sex"], models=[KMap(10, 0.1)], suppression=0.2, method=Coarsened(8))
+    trees = {"age_yrs": {"hierarchy": {"type": "steps", "steps": [5, 10, 20]}}, "sex": {"hierarchy": {"type": "mask"}}}
+    policy = Policy(
+        quasi_identifiers=["age_yrs", "sex"],
+        models=[KMap(10, 0.1)],
+        suppression=0.2,
+        method=GlobalRecoding(),
+        attributes=trees,
+    )
     release = anonymize(table, policy, seed=1)
     page = render(release)
     for side, frame in enumerate((table, release.table)):
@@ -167,6 +174,7 @@ def test_with_a_population_the_journalist_counts_people() -> None:
         assert row(page, "Journalist, on average")[side] == percent(found.journalist.average)
         assert row(page, "Marketer")[side] == percent(found.marketer)
     assert "Who knows that somebody is in the file" in page
+    assert "k-map is inferred, not counted" in page
 
 
 def test_two_way_tables_are_drawn_before_and_after(release: Release, page: str) -> None:

@@ -267,6 +267,7 @@ def check(
     population: opt.Population = None,
     test: opt.KMapTest = None,
     alpha: opt.KMapAlpha = None,
+    cells_fixed: opt.CellsFixed = False,
     measured_risk: opt.MeasuredRisk = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
@@ -297,6 +298,8 @@ def check(
         stated.policy if stated else policy, quasi, confidential, identifiers, None, kind, None, k, t, l, l_variant,
         {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,
     )  # fmt: skip
+    if cells_fixed:
+        chosen = opt.with_cells_fixed(chosen)
     used = engine_of(source, engine)
     if used != "memory":
         opt_engines.refuse_options({"--original": original, "--paired": paired})
@@ -313,6 +316,9 @@ def check(
     named = chosen.schema(table, released=True).names
     if unnamed := [repr(name) for name in table.columns if name not in named]:
         say(f"No role names {', '.join(unnamed)}: a release made by this policy would not show this.")
+    for verdict in verdicts:
+        if verdict.note:
+            say(verdict.note)
     holds = all(verdict.holds for verdict in verdicts)
     facts = {"records": table.height, "holds": holds, "models": [verdict.to_dict() for verdict in verdicts]}
     show(facts if as_json else for_terminal([judgement(verdicts)]), as_json)

@@ -72,7 +72,7 @@ def risk(
     """Measure how exposed the people in a table are."""
     from shoal.assess import measured
     from shoal.assess import risk as assess
-    from shoal.cli.console import show, stages
+    from shoal.cli.console import say, show, stages
     from shoal.errors import InputError
     from shoal.parted.opening import engine_for
     from shoal.risk.scenarios import scenarios
@@ -105,6 +105,8 @@ def risk(
             before = opt.read(original, delimiter, encoding, decimal, text)
             asked = measured(before, table, chosen, "risk", opt.split(measures), paired=paired or None)
         step("done")
+    if intruders.note:
+        say(intruders.note)
     if as_json:
         more = asked.to_dict() if asked else {}
         show(result.to_dict() | {"scenarios": intruders.to_dict()} | more, as_json)
@@ -139,7 +141,7 @@ def _risk_in_parts(
     threshold: float,
     as_json: bool,
 ) -> None:
-    from shoal.cli.console import show, stages
+    from shoal.cli.console import say, show, stages
     from shoal.parted.opening import may_be_masked, open_table
     from shoal.parted.risk import assess, intruders
 
@@ -152,6 +154,8 @@ def _risk_in_parts(
         step("thinking as an intruder")
         three = intruders(table, chosen, population=people, fraction=fraction, threshold=threshold)
         step("done")
+    if three.note:
+        say(three.note)
     if as_json:
         show(result.to_dict() | {"scenarios": three.to_dict()}, as_json)
     else:

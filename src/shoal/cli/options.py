@@ -76,6 +76,14 @@ KMapTest = Annotated[
 KMapAlpha = Annotated[
     float | None, typer.Option("--alpha", help="Of k-map: significance, 0.1 if not given.", rich_help_panel=_MODELS)
 ]
+CellsFixed = Annotated[
+    bool,
+    typer.Option(
+        "--cells-fixed",
+        help="Of k-map by --fraction: nothing of the cells was drawn from the sample.",
+        rich_help_panel=_MODELS,
+    ),
+]
 MeasuredRisk = Annotated[
     str | None,
     typer.Option(
@@ -199,6 +207,20 @@ def make_policy(
         known = attributes.get(name)
         attributes[name] = (known.model_dump() if known is not None else {}) | choice
     return base.changed(**choices | {"attributes": attributes})
+
+
+def with_cells_fixed(policy: Policy) -> Policy:
+    """The policy whose k-map takes the user's word for how the cells of a file came about."""
+    from dataclasses import replace
+
+    from shoal.errors import InputError
+    from shoal.privacy import KMap
+
+    inferred = [model for model in policy.models if isinstance(model, KMap) and model.fraction is not None]
+    if not inferred:
+        raise InputError("--cells-fixed is about k-map by a sampling fraction: give --k-map and --fraction as well.")
+    models = [replace(model, cells_fixed=True) if model in inferred else model for model in policy.models]
+    return policy.model_copy(update={"models": tuple(models)})
 
 
 def _models(

@@ -38,16 +38,27 @@ def show_k_prime(
 ) -> None:
     """Print k': the least class size that shows that k people or more fit a class."""
     from shoal.cli.console import out, say, show
-    from shoal.privacy.k_map import k_prime
+    from shoal.privacy.k_map import error, k_prime
 
     least = k_prime(k, fraction, test, alpha, classes=classes)  # type: ignore[arg-type]
+    wrong = error(k, fraction, least)
     if as_json:
         asked = {"k": k, "fraction": fraction, "test": test, "alpha": alpha, "classes": classes}
-        show(asked | {"k_prime": least, "smallest_class": min(k, least)}, as_json)
+        show(asked | {"k_prime": least, "smallest_class": min(k, least), "error": wrong}, as_json)
         return
     out.print(least)
-    enough = f"A class of {least} records shows that {k} people or more fit it"
-    say(f"{enough}." if least < k else f"{enough}; as {k} records are {k} people, classes of {k} are enough.")
+    if least >= k:
+        say(f"As {k} records are {k} people, classes of {k} are enough, however their cells came about.")
+    elif least == 1:
+        say(
+            f"By this test every unique record would count as proof that {k} people fit it: it tells nothing here, and "
+            "no release is made by it. Use truncated-poisson."
+        )
+    else:
+        say(
+            f"If its cells were fixed before the sample was drawn, a class of {least} records shows that {k} people or "
+            f"more fit it: one that fewer fit passes with a probability of up to {wrong:.2g}."
+        )
 
 
 _SCENARIO_EXAMPLES = """Examples:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import pairwise
 from math import ceil, floor
@@ -181,7 +181,9 @@ def cuts(values: pl.Series, attribute: str, *, cuts: Sequence[float] | Sequence[
         rising = bool(level) and all(a < b for a, b in pairwise(level))
         require("hierarchies by cuts", "cuts", cuts, "rising numbers", holds=rising)
     _check_nested([[*map(str, level)] for level in levels], attribute)
-    return merging(found.labels, [("", _cut(found, level)) for level in levels], attribute)
+    tree = merging(found.labels, [("", _cut(found, level)) for level in levels], attribute)
+    below = any(_exact(found.numbers[0]) < level[0] for level in levels)  # such a band begins near the least value
+    return replace(tree, learnt=below)
 
 
 def _check_nested(levels: Sequence[Sequence[str]], attribute: str) -> None:
@@ -209,7 +211,7 @@ def frequency(values: pl.Series, attribute: str, *, bands: int) -> Hierarchy:
         if merged:
             levels.append((f"{len(merged) + 1} bands of like frequency", _cut(found, merged)))
         apart *= 2
-    return merging(found.labels, levels, attribute)
+    return replace(merging(found.labels, levels, attribute), learnt=True)
 
 
 def _cut(found: _Numbers, starts: Sequence[Decimal]) -> pl.Series:
@@ -532,7 +534,7 @@ def _learnt_bands(values: pl.Series, attribute: str) -> Hierarchy:
         levels.append(sorted(cuts))
         bands = halves
     named = [(f"{len(level) + 1} learnt bands", _cut(found, level)) for level in reversed(levels)]
-    return merging(found.labels, named, attribute)
+    return replace(merging(found.labels, named, attribute), learnt=True)
 
 
 def _middle(found: _Numbers, upto: Ints, begin: int, end: int) -> Decimal:
@@ -556,7 +558,7 @@ def _learnt_bundles(values: pl.Series, attribute: str) -> Hierarchy:
         (f"rare values in bundles of 1/{parts} of the records", _bundled(found["label"], before * parts // count.sum()))
         for parts in BUNDLES
     ]
-    return merging(found["label"], levels, attribute)
+    return replace(merging(found["label"], levels, attribute), learnt=True)
 
 
 def _bundled(labels: pl.Series, bundle: Ints) -> pl.Series:

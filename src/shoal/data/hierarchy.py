@@ -47,6 +47,7 @@ class Hierarchy:
     lines: npt.NDArray[np.int64]  # leaf -> how many lines of the source list it
     names: tuple[str, ...] = ()  # level -> what it is in words, where its builder knows
     open: bool = False  # the last leaf stands for values that are not listed
+    learnt: bool = False  # where groups begin or end was found in a column's own values
 
     @property
     def levels(self) -> int:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.data.masked import MaskedColumn
 from shoal.data.microdata import Microdata
+from shoal.data.schema import Schema
+from shoal.errors import InputError
+from shoal.privacy.k_map import KMap
 from shoal.privacy.model import PrivacyModel
 
 
@@ -47,3 +50,37 @@ class Method(Protocol):
         suppression: float = 0.0,
         seed: int | None = None,
     ) -> Masked: ...
+
+
+@runtime_checkable
+class FixedCells(Protocol):
+    """A method that may show cells in which nothing was drawn from the table's own values."""
+
+    def cells_fixed(self, schema: Schema) -> bool:
+        """Whether every cell it can show of these attributes was fixed before the table was seen."""
+        ...
+
+
+def with_cells(
+    promises: Sequence[PrivacyModel], method: Method, schema: Schema, smallest_class: int
+) -> tuple[PrivacyModel, ...]:
+    """The promises, k-map knowing whether cells are fixed; refused where it is inferred of cells that are drawn.
+
+    A class that is as large as k holds k people, however its cells came about. A method that says nothing draws them.
+    """
+    fixed = isinstance(method, FixedCells) and method.cells_fixed(schema)
+    return tuple(_with_cells(model, method, fixed, smallest_class) for model in promises)
+
+
+def _with_cells(model: PrivacyModel, method: Method, fixed: bool, smallest_class: int) -> PrivacyModel:
+    if not isinstance(model, KMap) or model.fraction is None:
+        return model
+    if not fixed and smallest_class < model.k:
+        known_as = str(getattr(method, "grouping", method.name))
+        raise InputError(
+            f"k-map cannot be inferred from the sampling fraction of what {known_as!r} shows: its cells are drawn "
+            "from the table's own values, and far fewer people of the population fit them than their records suggest. "
+            "Recode along hierarchies that were fixed beforehand (--method recode, without --local and without learnt "
+            f"bands), count people (--population FILE), or promise k-anonymity (--k {model.k})."
+        )
+    return replace(model, cells_fixed=fixed)

@@ -10,8 +10,16 @@ is inferred from the sampling fraction pi, by one of the paper's three approxima
 | `poisson`           | D3 | f >= min(k, k'), k' the least f with P(X >= f) <= alpha, X ~ Poisson(k pi) |
 | `truncated-poisson` | D4 | the same, given that X > 0: no class of the sample is empty              |
 
-The paper finds that D4 keeps the risk at or below 1/k, where D2 and D3 often do not. A test speaks of one class: among
-thousands, above all of classes cut to fit their records, some that fewer people match will pass. Counting is exact.
+The tests take the cells for fixed before the sample is drawn: f then is how many of the F people who fit a cell were
+drawn. Of a range whose ends are values of its own records nothing of the kind is true; it fits its records and, in
+several attributes at once, hardly anybody else. So the tests are for cells that are fixed (`cells_fixed`), and of any
+other class it is only known that its records are people: F >= f.
+
+A test speaks of one class. A class that fewer than k people fit, and that stands in the sample, passes with a
+probability of at most `error`: of J classes tested, J times that many are expected at most. It says nothing of the
+share among those released: where most of the J are small, most of what passes may be small. D4 keeps `error` at or
+below alpha. D2 and D3 forget that an empty class is never seen; where they let a single record pass, every class
+passes, and they are refused. Counting is exact.
 """
 
 from __future__ import annotations
@@ -118,6 +126,14 @@ def _least(holds: Callable[[int], bool]) -> int:
     return bisect_left(range(beyond), True, lo=beyond // 2 + 1, hi=beyond, key=holds)
 
 
+def error(k: int, fraction: float, size: int) -> float:
+    """How probably a class that fewer than k people fit has `size` records or more, given that it has any.
+
+    k records are k people: from there on it is 0. Below, it grows with the people, so that k of them bound it.
+    """
+    return 0.0 if size >= k else min(1.0, _tail(size, k * fraction, "truncated-poisson"))
+
+
 @lru_cache(maxsize=1 << 16)
 def reached(size: int, fraction: float, test: Test = "truncated-poisson", alpha: float = 0.1) -> float:
     """The greatest k for which a class of that size is enough; of D2 the people expected, 1 / E[1/F]."""
@@ -131,7 +147,8 @@ class KMap:
     """Every class fits at least `k` people of the population.
 
     Give `population`, a file or a frame, to count exactly, or the sampling `fraction` to infer: by `test`
-    `truncated-poisson` (D4), `poisson` (D3) or `individual` (D2), at the significance `alpha`.
+    `truncated-poisson` (D4), `poisson` (D3) or `individual` (D2), at the significance `alpha`. To infer takes cells
+    that were fixed before the sample was drawn: a method says so by itself, of a file made elsewhere say `cells_fixed`.
     """
 
     k: int
@@ -139,6 +156,7 @@ class KMap:
     test: Test = "truncated-poisson"
     alpha: float = 0.1
     population: str | pl.DataFrame | Population | None = None
+    cells_fixed: bool = False  # whether nothing of the cells was drawn from the sample
 
     name: ClassVar[str] = "k-map"
     attribute: ClassVar[None] = None
@@ -150,6 +168,12 @@ class KMap:
             raise InputError(
                 "k-map needs to know the population: give its file as 'population', or the share of it that the table "
                 "holds as 'fraction', and not both."
+            )
+        if self.fraction is not None and self.smallest_class == 1:
+            raise InputError(
+                f"By the test {self.test!r}, at a fraction of {self.fraction:g}, one record alone would count as proof "
+                f"that {self.k} people fit its class: every unique record would pass, so nothing is promised. Use "
+                "'truncated-poisson', the default."
             )
         if not isinstance(self.population, str | Path | None):
             object.__setattr__(self, "population", population_of(self.population))
@@ -193,9 +217,38 @@ class KMap:
             people = match(shown, _attributes(classes), population_of(self.population), least=True).people
             achieved = float(people.min())
             return Verdict(self.name, self.k, achieved, achieved >= self.k)
+        return self._by_fraction(classes)
+
+    def _by_fraction(self, classes: EquivalenceClasses) -> Verdict:
+        """Classes of k records hold k people; of smaller ones a test tells, if their cells were fixed."""
+        assert self.fraction is not None
         smallest = int(classes.sizes.min())
+        if not self.cells_fixed and (smallest >= self.k or smallest < self.smallest_class):
+            return Verdict(self.name, self.k, smallest, smallest >= self.k)
+        if not self.cells_fixed:
+            raise InputError(
+                f"A class of {smallest} records shows that {self.k} people fit it only if its cells were fixed before "
+                "the sample was drawn, and a file does not show whether they were. If they were (bands and categories "
+                "written down beforehand, the same for all records), say so (--cells-fixed); ranges that were drawn "
+                "round the records can be judged by --population alone."
+            )
         achieved = reached(smallest, self.fraction, self.test, self.alpha)
-        return Verdict(self.name, self.k, achieved, smallest >= self.smallest_class)
+        note = "" if smallest >= self.k else self._bounded(classes)
+        return Verdict(self.name, self.k, achieved, smallest >= self.smallest_class, note=note)
+
+    def _bounded(self, classes: EquivalenceClasses) -> str:
+        """What the significance bounds, in words; a suppressed record may have been a class by itself."""
+        assert self.fraction is not None
+        wrong = error(self.k, self.fraction, self.smallest_class)
+        released = len(classes.sizes)
+        left_out = 0 if classes.source is None else len(classes.source.original) - int(classes.sizes.sum())
+        tested = f"the {released:,} classes" if not left_out else f"at most {released + left_out:,} classes"
+        return (
+            f"k-map is inferred, not counted: a class that fewer than {self.k} people fit passes with a probability of "
+            f"up to {wrong:.2g}. This is about each class, not about the share of classes: of {tested} that were "
+            f"tested, up to {wrong * (released + left_out):.2g} such are expected among those released, whichever they "
+            "are. It presumes that the cells were fixed before the sample was drawn at random."
+        )
 
     def _reached(self, sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
         assert self.fraction is not None

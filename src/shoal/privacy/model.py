@@ -22,22 +22,28 @@ from shoal.errors import InputError
 
 @dataclass(frozen=True)
 class Verdict:
-    """What a `model` says of a finished release: the level `asked` for, the one `achieved`, and whether it `holds`."""
+    """What a `model` says of a finished release: the level `asked` for, the one `achieved`, and whether it `holds`.
+
+    `note` says what that means where it means less than it seems to.
+    """
 
     model: str
     asked: float
     achieved: float
     holds: bool
     attribute: str | None = None
+    note: str = ""
 
     def to_dict(self) -> dict[str, object]:
         about = {"attribute": self.attribute} if self.attribute else {}
+        note = {"note": self.note} if self.note else {}
         return {
             "name": self.model,
             **about,
             "asked": self.asked,
             "achieved": self.achieved,
             "holds": self.holds,
+            **note,
         }
 
 

@@ -133,7 +133,8 @@ def _risk_after(release: Release, before: Risk, sizes: npt.NDArray[np.int64]) ->
 def _journalist(release: Release) -> tuple[Chance, Chance] | tuple[None, None]:
     """What one can do who does not know who is in the file, if a promise tells of the population."""
     model = next((promise for promise in release.promises if isinstance(promise, KMap)), None)
-    if model is None:
+    drawn = model is not None and model.fraction is not None and not model.cells_fixed
+    if model is None or drawn:  # of ranges drawn round the sample nothing can be inferred
         return None, None
     before, after = (
         scenarios(frame, release.schema, population=model.population, fraction=model.fraction, alpha=model.alpha)

@@ -23,6 +23,7 @@ from shoal.report.plots import number, percent, text
 from shoal.report.risk import risk_section
 
 if TYPE_CHECKING:
+    from shoal.privacy.model import Verdict
     from shoal.release import Release
 
 POLICY = 200_000  # characters of the policy
@@ -127,13 +128,17 @@ def _promises(release: Release) -> str:
         found.append(
             f'<div class="promise"><h3>{text(model.name)}{of}</h3>'
             f'<p class="levels">asked {text(words.asked(model))}, reached <b>{number(verdict.achieved)}</b> '
-            f"{badge}</p><p>{text(words.promised(model), 1000)}</p></div>"
+            f"{badge}</p><p>{text(words.promised(model), 1000)}</p>{_noted(verdict)}</div>"
         )
     return (
         "<h2>What was promised, and whether it holds</h2><p>Each promise was judged on the finished table, "
         "class by class, by code that knows nothing of the method. A class is all records that show the same "
         "in every quasi-identifier.</p>" + ("".join(found) or "<p>The policy promises nothing.</p>")
     )
+
+
+def _noted(verdict: Verdict) -> str:
+    return f"<p>{text(verdict.note, 1000)}</p>" if verdict.note else ""
 
 
 # ---- what stays open

@@ -45,7 +45,9 @@ def promised(model: PrivacyModel) -> str:
         basis = (
             "counted in the population given"
             if model.fraction is None
-            else f"inferred from a share of {model.fraction:.3g} of the population, at significance {model.alpha:g}"
+            else f"inferred for each class by itself, from a share of {model.fraction:.3g} of the population"
+            if model.cells_fixed
+            else "as many as its records"
         )
         return (
             f"At least {model.k} people of the population fit every class ({basis}). Whoever does not know who is in "
@@ -253,7 +255,8 @@ _OF_MODELS: dict[type, Limit] = {
     KMap: Limit(
         "Who knows that somebody is in the file",
         "k-map counts the people of the population who fit a class. An intruder who knows that a person is among the "
-        "records is left with the class's records alone, which may be fewer than k.",
+        "records is left with the class's records alone, which may be fewer than k. Where people are not counted but "
+        "inferred from the share of the population, a few classes that fewer people fit may have passed.",
     ),
     LDiversity: Limit(
         "Different values may mean the same",

@@ -7,6 +7,7 @@
 F is counted in an identification database, or inferred from the sampling fraction (or from sampling weights): on the
 average by Benedetti & Franconi's E[1/F | f]; for a single class, where that is too hopeful, by the people that the
 test D4 vouches for. Where nothing is known of the population, F is at least f, and the prosecutor's risk bounds all.
+What is inferred presumes cells that were fixed before the sample was drawn; a table does not show whether they were.
 """
 
 from __future__ import annotations
@@ -64,6 +65,17 @@ class Scenarios:
     population_uniques: PopulationUniques | None = None
 
     @property
+    def note(self) -> str:
+        """What an inference presumes, in words; empty where nothing is inferred."""
+        if self.basis not in ("sampling fraction", "sampling weights"):
+            return ""
+        return (
+            f"Journalist and marketer are inferred from the {self.basis} as if all cells had been fixed before the "
+            "sample was drawn. Of ranges that were drawn round the sample's own records this is far too hopeful: there "
+            "only the prosecutor's risk is known, or what a population file counts."
+        )
+
+    @property
     def marketer(self) -> float:
         """The share of all records that is matched rightly; without a population it counts as the file itself."""
         return (self.journalist or self.prosecutor).average
@@ -80,6 +92,7 @@ class Scenarios:
             "classes_beyond_population": self.classes_beyond_population,
             "population_uniques": self.population_uniques.to_dict() if self.population_uniques else None,
             "higher_is": "riskier",
+            "note": self.note,
         }
 
     def sheets(self) -> list[Sheet]:
@@ -90,7 +103,7 @@ class Scenarios:
         return for_terminal(_sheets(self))
 
     def _repr_html_(self) -> str:
-        return for_notebook(_sheets(self))
+        return for_notebook(_sheets(self), [self.note] if self.note else [])
 
 
 def check_asked(threshold: float, *known: object | None) -> None:
@@ -296,8 +309,12 @@ def _against_journalist(k: int, fraction: float | None, alpha: float, database: 
         if least < k
         else f"At a sampling fraction of {fraction:g}, the test asks for {least} records, and {k} are enough anyway."
     )
+    fixed = (
+        "The test is for cells that were fixed before the sample was drawn: recode along hierarchies (--method "
+        "recode). Of ranges drawn round the records it is not true."
+    )
     half = "The table holds half of the population or more: a person is more likely in it than not."
-    warnings = (half,) if fraction >= 0.5 else ()
+    warnings = ((fixed,) if least < k else ()) + ((half,) if fraction >= 0.5 else ())
     return Recommendation("journalist", "k-map", k, fraction, alpha, least, (unsure, accepted, enough), warnings)
 
 

@@ -87,6 +87,11 @@ class GlobalRecoding:
         good = self.seconds is None or self.seconds >= 0
         require("recode", "seconds", self.seconds, "a number of at least 0", holds=good)
 
+    def cells_fixed(self, schema: Schema) -> bool:
+        """One level of trees that were written down beforehand; local recoding looks for a class's own ancestors."""
+        trees = [schema[name].hierarchy for name in schema.quasi_identifiers]
+        return not self.local and all(tree is not None and not tree.learnt for tree in trees)
+
     def mask(
         self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
