@@ -11,10 +11,10 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -73,13 +73,15 @@ class Draft:
         ledger: Ledger | None = None,
         together: Callable[[], None] = lambda: None,
         epsilon: float | None = None,
+        shown_beside: Sequence[str] = (),
     ) -> Release:
         """Writes the release, shuffled unless told otherwise, if every promise holds of the written file.
 
         `together` is called once it is judged and before it gets its name: by raising it withholds the name.
 
         With a ledger it is recorded there, and refused where it would expose somebody beside earlier releases;
-        `epsilon` is what it costs together with the files that go with it, where that is more.
+        `epsilon` is what it costs together with the files that go with it, where that is more, and `shown_beside` are
+        the columns that these show.
         """
         from shoal.data.files import atomic_write, is_sql, write_table
         from shoal.report.certificate import Shown, certify, digest
@@ -101,10 +103,11 @@ class Draft:
                 rows = order.astype(np.int64) if self.masked.kept is None else self.masked.kept[order]
                 classes = released_classes(_read_back(written, table), self.schema, Source(self.original, rows))
                 release = self._released(classes)
-                judged.append(release)
+                judged.append(release if ledger is None else release.noted(ledger))
                 if ledger is not None:  # settled last, by whether the release got its name
                     subjects = ledger.digests(self.original.frame)[rows]
-                    entry = release.entry(subjects, classes, table, seed, epsilon)
+                    values = ledger.own(subjects, self._own(shown_beside)[rows])
+                    entry = release.entry(subjects, values, classes, table, seed, epsilon)
                     beside.enter_context(ledger.entering(*entry, path, written))
                 if certificate is not None:  # it gets its name after the release, and only if that got its own
                     content = certify(Shown.of(table, release.sizes), self.schema, self.promises, release.verdicts)
@@ -116,6 +119,15 @@ class Draft:
 
             write_table(table, path, before_commit=judge_file)
         return judged[0]
+
+    def noted(self, ledger: Ledger) -> Self:
+        """With a note where hardly anybody is known to the ledger."""
+        notes = [note for note in ledger.strangers(self.original.frame) if note not in self.notes]
+        return replace(self, notes=(*self.notes, *notes))
+
+    def _own(self, shown_beside: Sequence[str] = ()) -> pl.DataFrame:
+        """The original values of what is shown."""
+        return self.original.frame.select(list(dict.fromkeys((*self.shown.columns, *shown_beside))))
 
     def _plain(self, table: pl.DataFrame) -> pl.DataFrame:
         """With every text as text."""
@@ -184,12 +196,16 @@ class Release(Draft):
     def entry(
         self,
         subjects: pl.Series,
+        values: pl.DataFrame,
         classes: EquivalenceClasses,
         table: pl.DataFrame,
         seed: int | None,
         epsilon: float | None = None,
     ) -> tuple[Published, Promised]:
-        """What a ledger records of the written table; `subjects` says whom each of its records is about."""
+        """What a ledger records of the written table; `subjects` says whom each of its records is about.
+
+        `values` are what stands for their own values.
+        """
         from shoal.releases.ledger import Promised
         from shoal.releases.published import from_classes
 
@@ -197,7 +213,7 @@ class Release(Draft):
         if epsilon is None:
             epsilon = sum(mean.epsilon for mean in self.policy.private_means().values())
         what = Promised(class_size(self.original, self.promises), promises, seed, epsilon)
-        return from_classes("The release", subjects, classes, table), what
+        return replace(from_classes("The release", subjects, classes, table), values=values), what
 
     def to_dict(self) -> dict[str, Any]:
         """What is known of the release, ready for JSON: for the custodian."""
@@ -347,7 +363,11 @@ def draft(
 def _incremental(method: Method, ledger: Ledger, original: Microdata) -> Method:
     from shoal.releases.incremental import Incremental
 
-    return Incremental(method, ledger.releases(), ledger.digests(original.frame))
+    subjects = ledger.digests(original.frame)
+    shown = original.frame.select(
+        attribute.name for attribute in original.schema if Role.IDENTIFIER not in attribute.roles
+    )
+    return Incremental(method, ledger.releases(), subjects, ledger.own(subjects, shown))
 
 
 def prepare(table: pl.DataFrame, policy: Policy) -> tuple[Microdata, tuple[str, ...]]:

@@ -50,6 +50,12 @@ class SplitDraft:
         merged = self.merged.judged() if self.merged is not None else None
         return SplitRelease(tables, merged, self.dependence, self.notes)
 
+    def noted(self, ledger: Ledger) -> SplitDraft:
+        """With a note where hardly anybody is known to the ledger."""
+        frame = next(iter(self.tables.values())).original.frame
+        merged = self.merged.noted(ledger) if self.merged is not None else None
+        return replace(self, merged=merged, notes=(*self.notes, *ledger.strangers(frame)))
+
     def write(
         self,
         path: str | Path,
@@ -91,6 +97,7 @@ class SplitDraft:
                 ledger=ledger if i == 0 else None,
                 together=lambda: write_from(i + 1),
                 epsilon=spent,
+                shown_beside=list(self.tables),
             )
 
         try:

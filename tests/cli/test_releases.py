@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import stat
+from contextlib import closing
 from pathlib import Path
 
 import polars as pl
@@ -161,3 +163,42 @@ def test_the_budget_of_private_means_adds_up_over_releases(shoal: Shoal, tmp_pat
     assert [release["epsilon"] for release in listed["releases"]] == [0.5, 0.75]
     assert listed["epsilon_spent"] == 1.25
     assert "epsilon 1.25 together" in shoal("releases", "list", "--ledger", tmp_path / "l.db").out
+    audit = shoal("releases", "audit", "--ledger", tmp_path / "l.db", "--json").json
+    assert audit["epsilon"] == {"total": 1.25, "worst": 1.25, "subjects": 60, "limit": None}
+    assert "epsilon of all releases" in shoal("releases", "audit", "--ledger", tmp_path / "l.db").out
+    assert "1.25 is spent" in shoal("releases", "limit", "1", "--ledger", tmp_path / "l.db").err
+    assert shoal("releases", "audit", "--ledger", tmp_path / "l.db").code == 1  # more was spent than may be
+    again = shoal("anonymize", tmp_path / "d.csv", "-o", tmp_path / "july.csv", *roles, "--epsilon", "0.1")
+    assert again.code == 1
+    assert "the ledger's limit is 1" in again.err
+    assert not (tmp_path / "july.csv").exists()
+    other = shoal("anonymize", tmp_path / "d.csv", "-o", tmp_path / "x.csv", *roles, "--epsilon", "0.1",
+                  "--epsilon-limit", "3")  # fmt: skip
+    assert "exists: its limit of epsilon is set by" in other.err
+
+
+def test_a_release_of_strangers_is_told_in_the_output_and_in_the_report(
+    shoal: Shoal, people: tuple[Path, Path], tmp_path: Path
+) -> None:
+    assert nightly(shoal, people[0], tmp_path / "a.csv").code == 0
+    renamed = pl.read_csv(people[0], infer_schema=False).with_columns(id="P-" + pl.col("id"))
+    renamed.write_csv(tmp_path / "renamed.csv")
+    again = nightly(shoal, tmp_path / "renamed.csv", tmp_path / "b.csv", "--report", str(tmp_path / "r.html"), "--json")
+    assert again.code == 0
+    assert "only 0.0% are known to the ledger" in again.err
+    assert any("known to the ledger" in note for note in again.json["notes"])
+    assert "known to the ledger" in (tmp_path / "r.html").read_text()
+
+
+def test_a_pending_release_is_listed_and_settled(shoal: Shoal, people: tuple[Path, Path], tmp_path: Path) -> None:
+    assert nightly(shoal, people[0], tmp_path / "a.csv").code == 0
+    with closing(sqlite3.connect(tmp_path / "ledger.db")) as connection, connection:
+        connection.execute("UPDATE release SET state = 'pending'")
+    (tmp_path / "a.csv").rename(tmp_path / "moved.csv")
+    listed = shoal("releases", "list", "--ledger", tmp_path / "ledger.db", "--json")
+    assert [one["state"] for one in listed.json["releases"]] == ["pending"]
+    assert "Release 1 is pending" in listed.err
+    told = shoal("releases", "settle", "1", "--ledger", tmp_path / "ledger.db", "--released")
+    assert (told.code, told.err) == (0, "Release 1 is done: it was released.\n")
+    never = shoal("releases", "settle", "1", "--ledger", tmp_path / "ledger.db", "--never-released")
+    assert "what is out cannot be taken back" in never.sentence

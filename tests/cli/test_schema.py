@@ -109,7 +109,15 @@ RUNS = {  # more than one run where the output may look different
     "engines": [""],
     "study big-data": ["-o study --rows 1000"],
 }
-SILENT = {"demo", "regenerate", "sample discharges", "sample purchases", "schema"}  # they print nothing for machines
+SILENT = {  # they print nothing for machines
+    "demo",
+    "regenerate",
+    "releases limit",
+    "releases settle",
+    "sample discharges",
+    "sample purchases",
+    "schema",
+}
 
 
 @pytest.fixture(scope="module")

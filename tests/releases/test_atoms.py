@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import product
+
 import numpy as np
 import polars as pl
 import pytest
@@ -30,7 +33,7 @@ def as_published(name: str, label: str) -> Published:
 
 def test_the_worked_example() -> None:
     pair = [as_published("A", "0000011111"), as_published("B", "0001111122")]
-    pool = Pool.of([one.members for one in pair])
+    pool = Pool.of(pair)
     assert pool.anonymity.tolist() == [3, 3, 3, 2, 2, 3, 3, 3, 2, 2]
     found = audit(pair, 3)
     assert found.smallest_pooled_class == 2
@@ -43,7 +46,7 @@ def test_the_worked_example() -> None:
 
 
 def test_overlaps_list_what_is_common_and_what_is_not() -> None:
-    pool = Pool.of([as_published(name, label).members for name, label in (("A", "00011"), ("B", "00111"))])
+    pool = Pool.of([as_published("A", "00011"), as_published("B", "00111")])
     assert overlapping(*pool.labels).rows() == [(0, 0, 2, 1, 0), (0, 1, 1, 2, 2), (1, 1, 2, 0, 1)]
 
 
@@ -66,20 +69,41 @@ def test_the_worst_are_shown_with_what_each_release_shows_of_them() -> None:
 
 @given(st.lists(release, min_size=1, max_size=4))
 def test_effective_anonymity_is_the_size_of_the_signature_group(releases: list[dict[str, int]]) -> None:
-    pool = Pool.of([members(one) for one in releases])
+    pool = Pool.of([Published("r", members(one), pl.DataFrame()) for one in releases])
     assert dict(zip(pool.subjects, pool.anonymity.tolist(), strict=True)) == anonymity(releases)
 
 
-@given(st.integers(0, 12), st.integers(0, 12), st.integers(2, 5))
-def test_those_who_stay_and_those_who_do_not_are_none_or_at_least_k(absent: int, present: int, k: int) -> None:
-    stay = int(may_stay(np.array([absent]), np.array([present]), k)[0])
-    assert stay == 0 or stay >= k
-    gone = absent + present - stay
-    assert gone == 0 or gone >= min(k, absent + present)
-    # No more could stay.
-    for more in range(stay + 1, present + 1):
-        rest = absent + present - more
-        assert more < k or 0 < rest < k
+valued = st.dictionaries(st.sampled_from("abcdefgh"), st.tuples(st.integers(0, 1), st.integers(0, 2)), min_size=1)
+
+
+@given(st.lists(valued, min_size=1, max_size=4))
+def test_those_whose_values_changed_apart_are_told_apart(releases: list[dict[str, tuple[int, int]]]) -> None:
+    def published(release: dict[str, tuple[int, int]]) -> Published:
+        label = members({who: where for who, (where, _) in release.items()})
+        return Published("r", label, pl.DataFrame(), pl.DataFrame({"x": [str(value) for _, value in release.values()]}))
+
+    def signature(who: str) -> tuple[object, ...]:
+        values = [release[who][1] if who in release else None for release in releases]
+        agrees = [None if value is None else values.index(value) for value in values]
+        return (*(release.get(who, (None,))[0] for release in releases), *agrees)
+
+    pool = Pool.of([published(release) for release in releases])
+    sizes = Counter(signature(who) for who in pool.subjects)
+    assert pool.anonymity.tolist() == [sizes[signature(who)] for who in pool.subjects]
+
+
+@given(st.integers(0, 9), st.lists(st.integers(1, 9), max_size=3), st.integers(2, 5))
+def test_those_who_stay_and_those_who_do_not_are_none_or_at_least_k(absent: int, present: list[int], k: int) -> None:
+    groups = np.array(present, np.int64)
+    stay = may_stay(np.array([absent]), np.zeros(len(groups), np.int32), groups, k).tolist()
+    possible = [
+        counts
+        for counts in product(*(range(n + 1) for n in present))
+        if all(n == 0 or n >= k for n in counts)
+        and (absent + sum(present) - sum(counts) in (0, *range(k, 40)) or sum(counts) == 0)
+    ]
+    assert tuple(stay) in possible
+    assert sum(stay) == max(map(sum, possible))  # no more could stay
 
 
 def test_a_subject_has_one_record_and_a_name() -> None:

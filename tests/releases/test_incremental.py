@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import tempfile
+from collections import Counter
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from shoal.release import Release, draft
 from shoal.releases.atoms import Pool
 from shoal.releases.audit import audit
 from shoal.releases.ledger import Ledger, entries
+from shoal.releases.published import published
 from tests.oracles.releases import anonymity
 
 K = 3
@@ -181,9 +184,10 @@ def test_a_class_that_somebody_left_is_withheld_where_it_is_small(ledger: Ledger
 
 
 def test_a_change_is_covered_together_with_what_was_shown(ledger: Ledger) -> None:
-    people = {i: person(i, age=30 + i % 3, city="a") for i in range(6)}
+    people = {i: person(i, age=30 + i % 3, city="a") for i in range(9)}
     first = release(table(people), ledger)
-    people[0] = person(0, age=50, city="b")
+    alike = first.table["age"] == first.table["age"][0]
+    people |= {i: person(i, age=50, city="b") for i in alike.arg_true().to_list()}
     second = release(table(people), ledger)
     shown = second.table.row(0, named=True)
     low = first.table["age"][0].strip("[]").partition(";")[0]
@@ -214,11 +218,11 @@ def test_other_kinds_and_missing_values(ledger: Ledger) -> None:
     first = release(frame, ledger, policy)
     assert first.table.rows()[0] == ("[2020-01-01;2020-01-03]", "[low;mid]", "900", "[0.5;1.5]", "{false;true}")
     changed = frame.with_columns(
-        day=pl.Series([dt.date(2020, 1, 2), dt.date(2020, 1, 2), dt.date(2021, 5, 5), dt.date(2021, 5, 6)]),
-        grade=pl.Series(["mid", "mid", "low", "high"]),
-        zip=pl.Series(["90001", "90001", "90001", "91001"]),
-        x=pl.Series([1.0, 1.0, 9.25, 9.5]),
-        smoker=pl.Series([True, True, None, True]),
+        day=pl.Series([dt.date(2020, 1, 2), dt.date(2020, 1, 2), dt.date(2021, 5, 4), dt.date(2021, 5, 6)]),
+        grade=pl.Series(["mid", "low", "low", "mid"]),
+        zip=pl.Series(["90002", "90001", "90001", "90002"]),
+        x=pl.Series([1.0, 1.0, 9.0, 9.5]),
+        smoker=pl.Series([False, True, True, True]),
     )
     second = release(changed, ledger, policy)
     assert second.table.rows()[0] == first.table.rows()[0]
@@ -272,4 +276,93 @@ def test_independent_releases_lose_what_the_ledger_keeps(tmp_path: Path) -> None
     release = draft(halves[1], policy, after=together).write(tmp_path / "b.csv", ledger=together)
     assert release.records >= 800  # the new ones at least
     assert audit(together.releases(), 5).holds
-    assert np.all(Pool.of([one.members for one in together.releases()]).anonymity >= 5)
+    assert np.all(Pool.of(together.releases()).anonymity >= 5)
+
+
+def changes(nights: tuple[int, ...], seed: int = 4) -> list[dict[int, dict[str, Any]]]:
+    """The same 600 people night after night; so many of them have another charge each time."""
+    random = np.random.default_rng(seed)
+    people = {i: {**person(i), "charge": int(random.integers(1_000_000))} for i in range(600)}
+    found = [people]
+    for number in nights:
+        again = random.choice(600, number, replace=False).tolist()
+        found.append(found[-1] | {i: {**found[-1][i], "charge": int(random.integers(1_000_000))} for i in again})
+    return found
+
+
+def read_off(first: Release, second: Release) -> int:
+    """What an intruder does who knows of nothing but the two files: values that a class shows in one of them only."""
+
+    def values(made: Release) -> dict[tuple[str, str], Counter[int]]:
+        found: dict[tuple[str, str], Counter[int]] = {}
+        for age, city, charge in made.table.select("age", "city", "charge").iter_rows():
+            found.setdefault((age, city), Counter())[charge] += 1
+        return found
+
+    before, after = values(first), values(second)
+    gone = [(before[box] - after[box]).total() for box in before.keys() & after.keys()]
+    return sum(number for number in gone if 0 < number < K)
+
+
+def test_changed_values_of_few_cannot_be_read_off(ledger: Ledger) -> None:
+    first, second = changes((12,))
+    one = release(table(first), ledger)
+    apart = draft(table(second), POLICY).judged()
+    assert read_off(one, apart) == 12  # the same classes, grouped anew, for nobody came or went
+    two = release(table(second), ledger)
+    assert read_off(one, two) == 0
+    assert two.records > 500
+    assert any("values changed of fewer than 3" in note for note in two.notes)
+    found = audit(ledger.releases(), K)
+    assert found.holds
+    (charge,) = (each for each in found.pairs[0].changed if each.outcome.target == "charge")
+    assert charge.read_off == 0
+
+
+def test_a_plain_release_with_changed_values_of_few_is_refused(ledger: Ledger) -> None:
+    first, second = changes((12,))
+    release(table(first), ledger)
+    with pytest.raises(PromiseError, match=r"Of these, \d+ because values changed of fewer than 3 people of a class"):
+        draft(table(second), POLICY).write(ledger.path.parent / "b.csv", ledger=ledger)
+    assert not (ledger.path.parent / "b.csv").exists()
+
+
+def test_the_audit_counts_whose_changed_values_are_read_off() -> None:
+    first, second = (table(people) for people in changes((12,)))
+    shown = draft(first, POLICY).judged().table.select("age", "city")
+    keyed = [published(name, shown.hstack(night.select("id", "charge")), "id", ["age", "city"], ["charge"])
+             for name, night in (("1", first), ("2", second))]  # fmt: skip
+    found = audit(keyed, K, ["charge"])
+    (charge,) = found.pairs[0].changed
+    assert (charge.outcome.people, charge.read_off) == (12, 12)
+    assert charge.outcome.interval[0] > charge.outcome.baseline
+    assert not found.holds
+
+
+def test_what_changed_stays_hidden_over_many_nights(ledger: Ledger) -> None:
+    made = [release(table(people), ledger) for people in changes((300, 200, 12, 0))]
+    assert [read_off(one, other) for one, other in combinations(made, 2)] == [0] * 10
+    assert audit(ledger.releases(), K).holds
+
+
+def test_a_withheld_record_is_never_shown_with_its_old_value(ledger: Ledger) -> None:
+    first, second = changes((12,))
+    release(table(first), ledger)
+    two = release(table(second), ledger)
+    kept = table(second) if two.masked.kept is None else table(second)[two.masked.kept]
+    assert two.table["charge"].equals(kept["charge"])
+
+
+def test_a_changed_quasi_identifier_of_few_is_withheld(ledger: Ledger) -> None:
+    people = {i: person(i) for i in range(60)}
+    first = release(table(people), ledger)
+    people[7] = person(7, age=69)
+    second = release(table(people), ledger)
+    assert second.records == 60 - withheld(first, 7)
+    assert "69" not in "".join(second.table["age"].to_list())
+
+
+def withheld(made: Release, record: int) -> int:
+    """How many stand in the class of a record, which is too small to lose anybody."""
+    box = made.table.select("age", "city").row(record)
+    return sum(each == box for each in made.table.select("age", "city").iter_rows())

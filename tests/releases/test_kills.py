@@ -51,10 +51,12 @@ def releasing(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def agree(folder: Path) -> int:
-    """How many releases the ledger holds; the last is the one that stands there."""
+    """How many releases the ledger holds; the last that is done is the one that stands there."""
     found = entries(folder / "ledger.db")
-    assert hashlib.sha256((folder / "r.csv").read_bytes()).hexdigest() == found[-1].sha256
-    assert Pool.of([entry.published.members for entry in found[-3:]]).sizes.min() >= K
+    done = [entry for entry in found if entry.state == "done"]
+    assert hashlib.sha256((folder / "r.csv").read_bytes()).hexdigest() == done[-1].sha256
+    assert all(entry.number > done[-1].number for entry in found[-1:] if entry.state == "pending")
+    assert Pool.of([entry.published for entry in found[-3:]]).sizes.min() >= K
     return len(found)
 
 

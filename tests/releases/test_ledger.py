@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import sqlite3
 import stat
 from concurrent.futures import ThreadPoolExecutor
@@ -14,10 +15,10 @@ import shoal.releases.ledger as module
 from shoal.data import files
 from shoal.errors import InputError, PromiseError
 from shoal.policy import Policy
-from shoal.privacy import KAnonymity
+from shoal.privacy import KAnonymity, MeasuredRisk
 from shoal.release import Draft, anonymize, draft
-from shoal.releases.ledger import Ledger, Promised, entries, ledger_key
-from shoal.releases.published import published
+from shoal.releases.ledger import Ledger, Promised, confirm, entries, ledger_key, set_limit, withdraw
+from shoal.releases.published import plain_text, published, subjects_of
 
 PEOPLE = pl.DataFrame(
     {
@@ -64,6 +65,10 @@ def test_neither_identifiers_nor_values_stand_in_it(ledger: Ledger, tmp_path: Pa
     (entry,) = entries(ledger.path)
     assert entry.published.members.columns == ["subject", "class"]
     assert entry.published.shown.columns == ["age"]
+    assert entry.published.values.columns == ["age", "charge"]
+    for name in ("age", "charge"):  # keyed with the subject as well: equal values cannot be seen
+        assert set(entry.published.values[name].bin.size()) == {8}
+        assert entry.published.values[name].n_unique() == 40
     assert set(entry.published.members["subject"].bin.size()) == {16}
     content = ledger.path.read_bytes()
     assert not any(name.encode() in content for name in PEOPLE["id"])
@@ -195,3 +200,209 @@ def test_the_same_subject_twice_is_refused(ledger: Ledger, tmp_path: Path) -> No
     twice = pl.concat([PEOPLE, PEOPLE.head(1)])
     with pytest.raises(InputError, match="'person-0' in 'id' again in record 41"):
         anonymize(twice, POLICY).write(tmp_path / "r.csv", ledger=ledger)
+
+
+# ---- a process that was killed
+
+
+class Killed(BaseException):
+    """Nothing of what follows is done, as after kill -9."""
+
+
+def killed_after_its_name(ledger: Ledger, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release whose process ends when the file has its name and the ledger does not know it yet."""
+
+    settle, calls = module._settle, []
+
+    def settle_twice(connection: sqlite3.Connection) -> None:
+        calls.append(connection)
+        if len(calls) == 3:  # after who is known was asked, and after the ledger was opened
+            raise Killed
+        settle(connection)
+
+    anonymize(PEOPLE[:8], POLICY).write(target.with_name("first.csv"), ledger=ledger)
+    made = draft(PEOPLE[8:], POLICY)
+    monkeypatch.setattr(module, "_settle", settle_twice)
+    with pytest.raises(Killed):
+        made.write(target, ledger=ledger)
+    monkeypatch.undo()
+    assert target.exists()
+
+
+def test_a_killed_release_whose_file_was_moved_counts_until_the_custodian_says_otherwise(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed_after_its_name(ledger, tmp_path / "r.csv", monkeypatch)
+    (tmp_path / "r.csv").rename(tmp_path / "published.csv")
+    assert [entry.state for entry in entries(ledger.path)] == ["done", "pending"]
+    by_charge = Policy(identifiers=["id"], quasi_identifiers=["charge"], models=[KAnonymity(4)])
+    with pytest.raises(PromiseError, match="fewer than 4"):
+        draft(PEOPLE[8:], by_charge).write(tmp_path / "s.csv", ledger=ledger)
+    withdraw(ledger.path, 2)
+    assert len(entries(ledger.path)) == 1
+    draft(PEOPLE[8:], by_charge).write(tmp_path / "s.csv", ledger=ledger)
+    assert [entry.number for entry in entries(ledger.path)] == [1, 3]  # no number is given twice
+
+
+def test_a_killed_release_is_known_by_its_file_or_confirmed(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed_after_its_name(ledger, tmp_path / "r.csv", monkeypatch)
+    moved = (tmp_path / "r.csv").rename(tmp_path / "published.csv")
+    assert entries(ledger.path)[1].state == "pending"
+    confirm(ledger.path, 2)
+    assert entries(ledger.path)[1].state == "done"
+    moved.unlink()
+    assert entries(ledger.path)[1].state == "done"
+    with pytest.raises(InputError, match=r"Release 2 got its name: it is out"):
+        withdraw(ledger.path, 2)
+    with pytest.raises(InputError, match="holds no release 7"):
+        confirm(ledger.path, 7)
+
+
+def test_a_killed_release_whose_file_stands_there_is_done(
+    ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    killed_after_its_name(ledger, tmp_path / "r.csv", monkeypatch)
+    assert [entry.state for entry in entries(ledger.path)] == ["done", "done"]
+
+
+# ---- who is who
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (pl.Series([200, 7]), pl.Series([200.0, 7.0])),
+        (pl.Series([200, 7]), pl.Series(["200 ", "\u00a07"])),
+        (pl.Series([200, 7]), pl.Series(["200.0", "7."])),
+        (pl.Series([200, 7], dtype=pl.Int8, strict=False).fill_null(-56), pl.Series(["-56", "7.00"])),
+        (pl.Series([2**62, 0]), pl.Series([str(2**62), "-0.0"])),
+        (pl.Series(["Zoe\u0308"]), pl.Series(["\ufeffZo\u00eb"])),
+        (pl.Series(["a", "b"], dtype=pl.Categorical), pl.Series(["a", "b"], dtype=pl.Enum(["b", "a"]))),
+        (pl.Series([dt.date(2020, 1, 2)]), pl.Series([dt.datetime(2020, 1, 2)])),
+        (pl.Series([dt.date(2020, 1, 2)]), pl.Series(["2020-01-02T00:00:00"])),
+    ],
+)
+def test_a_subject_is_known_however_the_identifier_is_written(ledger: Ledger, one: pl.Series, other: pl.Series) -> None:
+    found = [ledger.digests(pl.DataFrame({"id": column})).to_list() for column in (one, other)]
+    assert found[0] == found[1]
+
+
+def test_leading_zeros_and_other_texts_tell_subjects_apart(ledger: Ledger) -> None:
+    names = pl.Series("id", ["7", "007", "0070", "7.5", "7a", "7 a", "A", "a", "1e3", "1000"])
+    assert subjects_of(names.to_frame(), "id").n_unique() == len(names)
+    assert plain_text(pl.Series([1.5, float("nan"), None, 1e15])).to_list() == ["1.5", None, None, "1000000000000000"]
+    with pytest.raises(InputError, match="too long to be exact"):
+        subjects_of(pl.DataFrame({"id": [1.0, 2.0**60]}), "id")
+    with pytest.raises(InputError, match="names '7' in 'id' again in record 2"):
+        subjects_of(pl.DataFrame({"id": ["7", "7.0"]}), "id")
+
+
+def test_a_release_of_strangers_is_told_loudly(ledger: Ledger, tmp_path: Path) -> None:
+    first = anonymize(PEOPLE, POLICY).write(tmp_path / "r.csv", ledger=ledger)
+    assert not any("known to the ledger" in note for note in first.notes)
+    other = PEOPLE.with_columns(id="X" + pl.col("id"))
+    second = anonymize(other, POLICY).write(tmp_path / "s.csv", ledger=ledger)
+    (note,) = (note for note in second.to_dict()["notes"] if "known to the ledger" in note)
+    assert "Of the 40 people of this table only 0.0% are known to the ledger, which holds 40" in note
+    again = anonymize(PEOPLE, POLICY).write(tmp_path / "t.csv", ledger=ledger)
+    assert not any("known to the ledger" in note for note in again.notes)
+
+
+# ---- masked one by one
+
+
+def test_a_second_perturbed_release_of_the_same_people_is_refused(ledger: Ledger, tmp_path: Path) -> None:
+    policy = Policy(
+        identifiers=["id"],
+        quasi_identifiers=["age", "charge"],
+        models=[MeasuredRisk(0.9, "correct_links")],
+        method={"name": "noise", "gamma": 4.0},
+    )
+    anonymize(PEOPLE[:20], policy, seed=1).write(tmp_path / "a.csv", ledger=ledger)
+    with pytest.raises(PromiseError, match=r"20 of its 40 people are in an earlier release already.*averaged"):
+        anonymize(PEOPLE, policy, seed=2).write(tmp_path / "b.csv", ledger=ledger)
+    anonymize(PEOPLE[20:], policy, seed=2).write(tmp_path / "b.csv", ledger=ledger)
+    with pytest.raises(PromiseError, match="masks records one by one"):  # classes beside single records neither
+        anonymize(PEOPLE, POLICY).write(tmp_path / "c.csv", ledger=ledger)
+    assert len(entries(ledger.path)) == 2
+
+
+# ---- damage, and keys that are none
+
+
+def test_a_short_key_is_refused_wherever_it_comes_from(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHOAL_LEDGER_KEY", "k")
+    with pytest.raises(InputError, match="The key in SHOAL_LEDGER_KEY has 1 bytes"):
+        ledger_key(None, tmp_path / "l.db")
+    monkeypatch.setenv("SHOAL_LEDGER_KEY", " " * 20 + "k")
+    with pytest.raises(InputError, match="has 1 bytes"):
+        ledger_key(None, tmp_path / "l.db")
+    with pytest.raises(InputError, match="The key of the ledger has 5 bytes"):
+        Ledger(tmp_path / "l.db", b"short", "id")
+
+
+def test_an_empty_ledger_is_damage_and_not_a_new_one(ledger: Ledger, tmp_path: Path) -> None:
+    ledger.path.touch()
+    with pytest.raises(InputError, match=r"is empty, which a ledger never is: it was damaged. Bring it back"):
+        anonymize(PEOPLE, POLICY).write(tmp_path / "r.csv", ledger=ledger)
+    assert not (tmp_path / "r.csv").exists()
+    assert ledger.path.stat().st_size == 0
+
+
+def test_a_damaged_ledger_is_refused(ledger: Ledger, tmp_path: Path) -> None:
+    anonymize(PEOPLE, POLICY).write(tmp_path / "r.csv", ledger=ledger)
+    whole = ledger.path.read_bytes()
+    ledger.path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(InputError, match="is damaged, and nothing can be judged"):
+        ledger.releases()
+    ledger.path.write_bytes(whole)
+    with sqlite3.connect(ledger.path) as connection:
+        connection.execute("UPDATE release SET members = substr(members, 1, 100)")
+    with pytest.raises(InputError, match="is damaged"):
+        entries(ledger.path)
+
+
+def test_a_ledger_of_another_version_is_refused(ledger: Ledger, tmp_path: Path) -> None:
+    anonymize(PEOPLE, POLICY).write(tmp_path / "r.csv", ledger=ledger)
+    with sqlite3.connect(ledger.path) as connection:
+        connection.execute("PRAGMA user_version = 1")
+    with pytest.raises(InputError, match="made by another version of Shoal"):
+        entries(ledger.path)
+
+
+# ---- the budget
+
+
+def test_private_means_beyond_the_limit_are_refused_before_the_file_gets_its_name(tmp_path: Path) -> None:
+    def policy(epsilon: float) -> Policy:
+        return POLICY.model_copy(
+            update={
+                "show": {"charge": "private-mean"},
+                "epsilon": epsilon,
+                "attributes": Policy(attributes={"charge": {"domain": [0, 2000]}}).attributes,
+            }
+        )
+
+    ledger = Ledger(tmp_path / "l.db", b"k" * 32, "id", epsilon_limit=1.0)
+    anonymize(PEOPLE[:20], policy(0.7)).write(tmp_path / "a.csv", ledger=ledger)
+    anonymize(PEOPLE[20:], policy(0.7)).write(tmp_path / "b.csv", ledger=ledger)  # other people: nobody pays both
+    found = module.budget(ledger.path)
+    assert found.to_dict() == {"total": 1.4, "worst": 0.7, "subjects": 40, "limit": 1.0}
+    with pytest.raises(
+        PromiseError, match=r"epsilon of 0.7 private means would cost 20 people up to 1.4.*limit is 1\."
+    ):
+        anonymize(PEOPLE[:20], policy(0.7)).write(tmp_path / "c.csv", ledger=ledger)
+    assert not (tmp_path / "c.csv").exists()
+    anonymize(PEOPLE[:20], policy(0.3)).write(tmp_path / "c.csv", ledger=ledger)
+    set_limit(ledger.path, 2.0)
+    assert module.limit_of(ledger.path) == 2.0
+    with pytest.raises(InputError, match="its limit of epsilon is set by"):
+        anonymize(PEOPLE[:20], policy(0.3)).write(tmp_path / "d.csv", ledger=ledger)
+    with pytest.raises(InputError, match="epsilon above 0"):
+        set_limit(ledger.path, 0.0)
+    with pytest.raises(InputError, match="epsilon above 0"):
+        Ledger(tmp_path / "m.db", b"k" * 32, "id", -1.0).add(
+            published("x", PEOPLE, "id", ["age"]), Promised(2), tmp_path / "a.csv"
+        )

@@ -138,6 +138,7 @@ def anonymize(
     ledger: opt_ledger.Ledger = None,
     subject: opt_ledger.Subject = None,
     ledger_key: opt_ledger.LedgerKey = None,
+    epsilon_limit: opt_ledger.EpsilonLimit = None,
     incremental: Annotated[
         bool,
         typer.Option("--incremental", help="Go on from the releases in the ledger.", rich_help_panel=opt_ledger.PANEL),
@@ -189,7 +190,7 @@ def anonymize(
     opt_split.check_options(
         split, independent=independent, merge=merge, incremental=incremental, explain=explain is not None
     )
-    book = opt_ledger.open_ledger(ledger, subject, ledger_key)
+    book = opt_ledger.open_ledger(ledger, subject, ledger_key, epsilon_limit)
     if incremental and book is None:
         raise InputError("--incremental goes on from earlier releases: name their --ledger.")
     if book is not None:
@@ -212,6 +213,8 @@ def anonymize(
             load_kernels()
         table = opt.read(source, delimiter, encoding, decimal, text, chosen)
         made = draft(table, chosen, seed=seed, progress=step, after=book if incremental else None)
+        if book is not None:
+            made = made.noted(book)
         step("writing the report")
         if report is not None:  # it gets its name after the release, and only if that got its own
             made.judged().report(beside.enter_context(atomic_write(report)))

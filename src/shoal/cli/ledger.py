@@ -27,6 +27,15 @@ LedgerKey = Annotated[
         "--ledger-key", metavar="FILE", help="Its key; otherwise that in SHOAL_LEDGER_KEY.", rich_help_panel=PANEL
     ),
 ]
+EpsilonLimit = Annotated[
+    float | None,
+    typer.Option(
+        "--epsilon-limit",
+        metavar="E",
+        help="Of a new ledger: the most that private means may cost anybody over all releases.",
+        rich_help_panel=PANEL,
+    ),
+]
 
 
 def without_subject(policy: Policy, subject: str) -> Policy:
@@ -40,16 +49,18 @@ def without_subject(policy: Policy, subject: str) -> Policy:
     return policy.model_copy(update={"identifiers": (*policy.identifiers, subject)})
 
 
-def open_ledger(ledger: Path | None, subject: str | None, key: Path | None) -> OpenLedger | None:
+def open_ledger(
+    ledger: Path | None, subject: str | None, key: Path | None, epsilon_limit: float | None = None
+) -> OpenLedger | None:
     """The ledger to write to, None where none is asked for."""
     from shoal.errors import InputError
     from shoal.releases.ledger import Ledger as OpenLedger
     from shoal.releases.ledger import ledger_key
 
     if ledger is None:
-        if subject is not None or key is not None:
-            raise InputError("--subject and --ledger-key are about a ledger: give --ledger as well.")
+        if subject is not None or key is not None or epsilon_limit is not None:
+            raise InputError("--subject, --ledger-key and --epsilon-limit are about a ledger: give --ledger as well.")
         return None
     if subject is None:
         raise InputError("A ledger must know whom each record is about: name the column (--subject COLUMN).")
-    return OpenLedger(ledger, ledger_key(key, ledger), subject)
+    return OpenLedger(ledger, ledger_key(key, ledger), subject, epsilon_limit)

@@ -40,8 +40,8 @@ shoal releases list --ledger ledger.db --json""",
 )
 def list_(ledger: LedgerFile, as_json: opt.Json = False) -> None:
     """What the ledger holds, the first release first."""
-    from shoal.cli.console import show
-    from shoal.releases.ledger import entries
+    from shoal.cli.console import say, show
+    from shoal.releases.ledger import budget, entries
     from shoal.sheet import Sheet, for_terminal
 
     found = [entry.to_dict() for entry in entries(ledger)]
@@ -52,14 +52,23 @@ def list_(ledger: LedgerFile, as_json: opt.Json = False) -> None:
             f"{entry['classes']:,}",
             f"{entry['k']}",
             f"{entry['epsilon']:g}" if entry["epsilon"] else "",
+            entry["state"],
             entry["made_at"],
         )
         for entry in found
     ]
-    spent = sum(entry["epsilon"] for entry in found)  # whoever is in all of them has paid all of it
-    title = "Releases" + (f", private means of epsilon {spent:g} together" if spent else "")
-    sheet = Sheet(title, ("", "records", "classes", "k", "epsilon", "made at"), rows, numbers=4)
-    show({"releases": found, "epsilon_spent": spent} if as_json else for_terminal([sheet]), as_json)
+    cost = budget(ledger)
+    title = "Releases" + (f", private means of epsilon {cost.total:g} together" if cost.total else "")
+    title += f", limit {cost.limit:g} a person" if cost.limit is not None else ""
+    sheet = Sheet(title, ("", "records", "classes", "k", "epsilon", "state", "made at"), rows, numbers=4)
+    for number in (entry["release"] for entry in found if entry["state"] == "pending"):
+        say(
+            f"Release {number} is pending: its process was killed, and its file is not where it was to be. It counts "
+            f"as released until you say whether it got out: `shoal releases settle {number} --ledger {ledger}` with "
+            "--released or --never-released."
+        )
+    facts = {"releases": found, "epsilon_spent": cost.total, "epsilon_worst": cost.worst, "epsilon_limit": cost.limit}
+    show(facts if as_json else for_terminal([sheet]), as_json)
 
 
 @releases.command(
@@ -158,14 +167,17 @@ def _audit_in_parts(
 
 
 def _audit_ledger(path: Path, k: int | None) -> Audit:
+    from dataclasses import replace
+
     from shoal.errors import InputError
     from shoal.releases.audit import audit
-    from shoal.releases.ledger import entries
+    from shoal.releases.ledger import budget, entries
 
     found = entries(path)
     if not found:
         raise InputError(f"The ledger {str(path)!r} holds no release yet: make one with --ledger first.")
-    return audit([entry.published for entry in found], k or max(entry.k for entry in found))
+    result = audit([entry.published for entry in found], k or max(entry.k for entry in found))
+    return replace(result, budget=budget(path))
 
 
 def _audit_keyed(tables: dict[str, pl.DataFrame], policy: Policy, key: str, k: int) -> Audit:
@@ -226,6 +238,8 @@ def add(
     as_json: opt.Json = False,
 ) -> None:
     """Record a release that was made elsewhere: exit code 1 if it left somebody below k, recorded all the same."""
+    from dataclasses import replace
+
     from shoal.cli.console import say, show, stages
     from shoal.privacy.check import classes_of
     from shoal.releases.ledger import Promised
@@ -240,7 +254,9 @@ def add(
         table = opt.read(source, delimiter, encoding, None, [opt.quoted(subject)])
         need_columns(source, table, names)
         step("finding its classes")
-        release = from_classes(source, book.digests(table), classes_of(table, names, {}), table)
+        subjects = book.digests(table)
+        values = book.own(subjects, table.drop(subject, *names))
+        release = replace(from_classes(source, subjects, classes_of(table, names, {}), table), values=values)
         step("judging it beside the others")
         found = book.add(release, Promised(k or 5), source)
         step("done")
@@ -254,3 +270,49 @@ def add(
         say(f"It left {found.subjects:,} subjects with fewer than {k or 5} over the pool, {found.smallest} at least.")
     show(facts if as_json else " ".join(f"{name.replace('_', ' ')}: {fact:,}" for name, fact in facts.items()), as_json)
     raise typer.Exit(0 if found is None else 1)
+
+
+@releases.command(
+    epilog="""Examples:
+
+shoal releases settle 3 --ledger ledger.db --released
+
+shoal releases settle 4 --ledger ledger.db --never-released"""
+)
+def settle(
+    number: Annotated[int, typer.Argument(metavar="NUMBER", help="Of the release, as `shoal releases list` has it.")],
+    ledger: LedgerFile,
+    released: Annotated[
+        bool, typer.Option("--released/--never-released", help="Whether its file got out.", show_default=False)
+    ],
+) -> None:
+    """Say of a pending release, left by a killed process, whether it got out; until then it counts as released."""
+    from shoal.cli.console import say
+    from shoal.releases.ledger import confirm, withdraw
+
+    if released:
+        confirm(ledger, number)
+        say(f"Release {number} is done: it was released.")
+    else:
+        withdraw(ledger, number)
+        say(f"Release {number} is forgotten: it was never released.")
+
+
+@releases.command(
+    epilog="""Examples:
+
+shoal releases limit 2 --ledger ledger.db
+
+shoal releases limit 0.5 --ledger ledger.db"""
+)
+def limit(
+    epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="The most they may cost anybody.")],
+    ledger: LedgerFile,
+) -> None:
+    """Set what private means may cost anybody over all releases; a release beyond it is refused."""
+    from shoal.cli.console import say
+    from shoal.releases.ledger import budget, set_limit
+
+    set_limit(ledger, epsilon)
+    spent = budget(ledger)
+    say(f"The limit is {epsilon:g}; {spent.worst:g} is spent of whoever paid most.")

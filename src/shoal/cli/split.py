@@ -110,6 +110,8 @@ def anonymize_split(
     with stages("anonymize", 7) as step, ExitStack() as stack:
         step("reading")
         made = split_draft(read(), policy, independent=independent, seed=seed, progress=step)
+        if ledger is not None:
+            made = made.noted(ledger)
         step("writing the report")
         if report is not None:
             if made.merged is None:

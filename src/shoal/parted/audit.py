@@ -34,7 +34,7 @@ from shoal.parted.classes import (
 )
 from shoal.policy import Policy
 from shoal.releases.audit import WORST, Audit, Pair
-from shoal.releases.published import need_columns, subjects_of
+from shoal.releases.published import need_columns, plain_text, subjects_of
 from shoal.sheet import Sheet
 
 _SUBJECT = ("@who", "@whose")  # two hashes of a subject
@@ -150,7 +150,7 @@ class _Signed:
     keys: _Keys
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
-        subjects = batch.frame[self.subject].cast(pl.String)
+        subjects = plain_text(batch.frame[self.subject])
         if subjects.null_count():
             raise InputError(f"{self.name} does not say in {self.subject!r} whom some records are about: fill it in.")
         who = [

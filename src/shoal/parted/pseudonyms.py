@@ -13,7 +13,7 @@ import polars as pl
 
 from shoal.engines.table import Batch, Table
 from shoal.errors import InputError, did_you_mean
-from shoal.transactions.pseudonyms import KEY_BYTES
+from shoal.transactions.pseudonyms import check_key
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,6 @@ def pseudonymised(table: Table, column: str, key: bytes) -> Table:
     """The table with the column as digests, missing as missing; nothing is done before it is asked for."""
     if column not in table.schema:
         raise InputError(f"The table has no column {column!r}.{did_you_mean(column, table.schema)}")
-    if len(key) < KEY_BYTES:
-        raise InputError(f"The key has {len(key)} bytes, which could be guessed: it needs at least {KEY_BYTES}.")
+    check_key(key)
     schema = pl.Schema({**table.schema, column: pl.String()})
     return table.map(_Digests(column, key), schema)

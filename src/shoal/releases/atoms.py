@@ -3,6 +3,11 @@
 The signature of a subject is her class in each release, or that she is absent from it. Subjects of one signature form
 an atom; its size is the effective anonymity of each of them. Two classes with k' subjects in common leave atoms of k'
 and of |A| - k': the pool is as safe as each release only where classes are equal or disjoint.
+
+Ours: a value that changed between two releases tells its subject apart as well. Two classes of the same people show the
+values of both times; what one shows and the other does not are the old and the new values of those who changed, and
+whoever knows who came again reads them off. So a signature also says with which earlier release each of her values
+agrees, and atoms hold those whose values changed together.
 """
 
 from __future__ import annotations
@@ -14,6 +19,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+
+from shoal.releases.published import Published
 
 Labels = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.int64]
@@ -27,22 +34,30 @@ class Pool:
 
     subjects: pl.Series = field(repr=False)
     labels: tuple[Labels, ...] = field(repr=False)  # release -> subject -> class, or ABSENT
+    changes: tuple[Labels, ...] = field(repr=False)  # release -> subject -> which of her values changed when, or ABSENT
 
     @classmethod
-    def of(cls, members: Sequence[pl.DataFrame]) -> Pool:
-        """From who stood where (`subject`, `class`) in each release."""
-        everyone = pl.concat([frame.select("subject") for frame in members]).unique(maintain_order=True)
+    def of(cls, releases: Sequence[Published]) -> Pool:
+        """From who stood where in each release, and what stands for the values of each."""
+        everyone = pl.concat([one.members.select("subject") for one in releases]).unique(maintain_order=True)
+        everyone = everyone.with_row_index("person")
 
-        def label(frame: pl.DataFrame) -> Labels:
-            found = everyone.join(frame.select("subject", "class"), on="subject", how="left", maintain_order="left")
+        def label(release: Published) -> Labels:
+            found = everyone.join(
+                release.members.select("subject", "class"), on="subject", how="left", maintain_order="left"
+            )
             return found["class"].cast(pl.Int32).fill_null(ABSENT).to_numpy()
 
-        return cls(everyone["subject"], tuple(label(frame) for frame in members))
+        return cls(everyone["subject"], tuple(label(one) for one in releases), _changes(releases, everyone))
 
     @cached_property
     def atoms(self) -> Labels:
         """subject -> atom, numbered 0, 1, ..."""
-        return atoms(self.labels)
+        return atoms([*self.labels, *self.changes])
+
+    def before(self, release: int) -> Labels:
+        """subject -> atom of the releases before that one."""
+        return atoms([np.zeros(len(self.subjects), np.int32), *self.labels[:release], *self.changes[:release]])
 
     @cached_property
     def sizes(self) -> Counts:
@@ -69,11 +84,41 @@ def divide(atom: Labels, label: Labels) -> Labels:
     return (pl.Series(signature).rank("dense").cast(pl.Int32) - 1).to_numpy()
 
 
-def may_stay(absent: Counts, present: Counts, k: int) -> Counts:
-    """How many of an atom may be shown again, together, when some of it are absent from the new release.
+def _changes(releases: Sequence[Published], everyone: pl.DataFrame) -> tuple[Labels, ...]:
+    """For each release, which of its subjects' values agree with which earlier releases: one number a pattern."""
+    found = [np.zeros(everyone.height, np.int32) for _ in releases]
+    for name in dict.fromkeys(name for one in releases for name in one.values.columns):
+        showing = [i for i, one in enumerate(releases) if name in one.values.columns]
+        if len(showing) < 2:
+            continue
+        rows = pl.concat(
+            [releases[i].members.select("subject", value=releases[i].values[name], release=i) for i in showing],
+            how="vertical_relaxed",
+        ).join(everyone, on="subject")
+        rows = rows.with_columns(first=pl.col("release").min().over("person", "value"))
+        for (number,), part in rows.group_by("release"):
+            first = np.full(everyone.height, ABSENT, np.int32)
+            first[part["person"].to_numpy()] = part["first"].to_numpy()
+            found[int(number)] = divide(found[int(number)], first)
+    return tuple(found)
 
-    Those who are not shown must be none or at least k, and so must those who are: where fewer than k left, others are
-    withheld beside them; where fewer than k would remain, all are.
+
+def may_stay(absent: Counts, atom: Labels, present: Counts, k: int) -> Counts:
+    """How many of each group may be shown again; the groups of an atom are those whose values changed alike.
+
+    `absent` counts by atom who is not in the table, `present` by group who is, and `atom` says whose part a group is.
+    Shown are none of a group or at least k; and those of an atom who are not shown must be none or at least k as
+    well: where they are fewer, others are withheld beside them, a whole group where fewer than k of it would remain.
     """
-    beside = np.where(absent > 0, np.maximum(k - absent, 0), 0)
-    return np.where(present - beside >= k, present - beside, 0)
+    stay = np.where(present >= k, present, 0)
+    hidden = absent + np.bincount(atom, present - stay, minlength=len(absent)).astype(np.int64)
+    lacking = np.where(hidden > 0, np.maximum(k - hidden, 0), 0)[atom]
+    groups = pl.DataFrame({"atom": atom, "stay": stay, "lacking": lacking}).with_row_index("group")
+    groups = groups.filter(pl.col("stay") > 0, pl.col("lacking") > 0).sort("atom", "stay", "group")
+    by_atom = groups.group_by("atom", maintain_order=True)
+    for least, most in zip(by_atom.first().iter_rows(named=True), by_atom.last().iter_rows(named=True), strict=True):
+        if most["stay"] - most["lacking"] >= k:
+            stay[most["group"]] -= most["lacking"]
+        else:
+            stay[least["group"]] = 0
+    return stay

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from shoal.releases.atoms import ABSENT, Counts, Labels, Pool, divide
+from shoal.releases.atoms import ABSENT, Counts, Labels, Pool
+from shoal.releases.budget import Budget
+from shoal.releases.changes import Changed, changed
 from shoal.releases.differencing import Differenced, differencing
 from shoal.releases.published import Published
 from shoal.sheet import Sheet, for_notebook, for_terminal
@@ -38,10 +40,12 @@ class Pair:
     smallest_pooled_class: int
     subjects_below_k: int
     differencing: tuple[Differenced, ...]
+    changed: tuple[Changed, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         facts = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return facts | {"differencing": [each.to_dict() for each in self.differencing]}
+        differenced = [each.to_dict() for each in self.differencing]
+        return facts | {"differencing": differenced, "changed": [each.to_dict() for each in self.changed]}
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class Audit:
     histogram: Mapping[int, int]  # with how many, herself included, a subject is alike in all releases -> subjects
     pairs: tuple[Pair, ...]
     worst: tuple[dict[str, Any], ...]
+    budget: Budget | None = None  # of private means, where a ledger knows it
 
     @property
     def subjects(self) -> int:
@@ -68,7 +73,7 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        return self.subjects_below_k == 0
+        return self.subjects_below_k == 0 and (self.budget is None or self.budget.holds)
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -81,6 +86,7 @@ class Audit:
             "subjects_below_k": self.subjects_below_k,
             "histogram": dict(self.histogram),
             "worst": list(self.worst),
+            "epsilon": self.budget.to_dict() if self.budget is not None else None,
             "holds": self.holds,
         }
 
@@ -111,6 +117,13 @@ class Audit:
             ("smallest pooled class", f"{self.smallest_pooled_class:,}"),
             (f"subjects below k = {self.k}", f"{self.subjects_below_k:,}"),
         ]
+        if self.budget is not None and self.budget.total:
+            limit = "none" if self.budget.limit is None else f"{self.budget.limit:g}"
+            pool += [
+                ("epsilon of all releases", f"{self.budget.total:g}"),
+                (f"epsilon of whoever paid most ({self.budget.subjects:,} subjects)", f"{self.budget.worst:g}"),
+                ("its limit", limit),
+            ]
         attacks = [
             (
                 f"{attack.attribute} by {attack.published}, {' and '.join(pair.releases)}",
@@ -122,17 +135,32 @@ class Audit:
             for attack in pair.differencing
             if attack.victims
         ]
+        changes = [
+            (
+                f"{each.outcome.target}, {' and '.join(pair.releases)}",
+                f"{each.outcome.people:,}",
+                f"{each.read_off:,}",
+                f"{each.outcome.rate:.1%}",
+                f"{each.outcome.baseline:.1%}",
+            )
+            for pair in self.pairs
+            for each in pair.changed
+            if each.outcome.people
+        ]
         return [
             Sheet("Each release", ("", "records", "classes", "smallest class"), each, numbers=3),
             Sheet("Pairs", ("", "common", "classes that differ", "least k'", "pooled", "below k"), pairs, numbers=5),
             Sheet("All together", ("", "value"), pool),
             Sheet("Differencing", ("if published", "victims", "revealed", "left open"), attacks, numbers=3),
+            Sheet(
+                "Changed values", ("", "changed", f"fewer than {self.k} alike", "found", "baseline"), changes, numbers=4
+            ),
         ]
 
 
 def audit(releases: Sequence[Published], k: int, confidential: Sequence[str] = ()) -> Audit:
     """Every pair and the pool of all; confidential attributes that the releases hold are attacked by differencing."""
-    pool = Pool.of([one.members for one in releases])
+    pool = Pool.of(releases)
     pairs = [
         _pair(releases[i], releases[j], pool.labels[i], pool.labels[j], k, list(confidential))
         for i, j in combinations(range(len(releases)), 2)
@@ -170,9 +198,7 @@ def _pair(first: Published, second: Published, a: Labels, b: Labels, k: int, con
     overlaps = overlapping(a, b)
     differ = overlaps.filter((pl.col("first_others") > 0) | (pl.col("second_others") > 0))
     others = pl.concat([differ["first_others"], differ["second_others"]])
-    in_one = (a != ABSENT) | (b != ABSENT)
-    atom = divide(a[in_one], b[in_one])
-    anonymity = np.bincount(atom)[atom]
+    anonymity = Pool.of([first, second]).anonymity
     return Pair(
         (first.name, second.name),
         int(overlaps["common"].sum()),
@@ -183,6 +209,7 @@ def _pair(first: Published, second: Published, a: Labels, b: Labels, k: int, con
         int(anonymity.min(initial=len(anonymity))),
         int((anonymity < k).sum()),
         tuple(differencing(first, second, overlaps, confidential)),
+        tuple(changed(first, second, k)),
     )
 
 

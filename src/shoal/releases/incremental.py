@@ -7,6 +7,8 @@ The invariant is that every atom over all releases so far holds nobody or at lea
   absent stands in an atom too, however coarse the new classes are.
 - New people stand in classes of at least k new ones. One of them who joined a class shown before would be told apart
   from it by her absence then; fewer than k wait for the next release.
+- Where a value changed of some of an atom and not of others, both are nobody or at least k, or are withheld: the old
+  and the new values of fewer can be read off by comparing the releases. A record is never shown as it was.
 - Classes that miss another model are merged whole.
 
 Each new class, and the absent, thus meet each earlier atom in nobody or in at least k; the atoms of the longer pool are
@@ -38,7 +40,7 @@ from shoal.masking.partition import Partition
 from shoal.masking.publishing.ancestor import publish_ancestor
 from shoal.masking.publishing.range import publish_range
 from shoal.privacy import PrivacyModel
-from shoal.releases.atoms import ABSENT, Counts, Labels, Pool, atoms, may_stay
+from shoal.releases.atoms import ABSENT, Counts, Labels, Pool, atoms, divide, may_stay
 from shoal.releases.published import Published
 
 _LABEL = r"(?:\\.|[^\\;{}\[\]*])+"  # in what a class shows, one label or end of a range
@@ -52,6 +54,7 @@ class Incremental:
     method: Method
     earlier: tuple[Published, ...] = field(repr=False)
     subjects: pl.Series = field(repr=False)
+    values: pl.DataFrame = field(repr=False)  # what stands for each record's own values, as in `Published.values`
 
     name: ClassVar[str] = "incremental"
 
@@ -66,7 +69,7 @@ class Incremental:
         if not isinstance(self.method, Grouped) or self.method.shown_by != "range":
             raise InputError("An incremental release shows classes by ranges: take --method hilbert, kd or the like.")
         k, others = class_size(microdata, models), beyond_size(models)
-        past = _Past.of(self.earlier, self.subjects)
+        past = _Past.of(self.earlier, self.subjects, self.values)
         kept = np.flatnonzero(_staying(past, k))
         if not len(kept):
             raise PromiseError(
@@ -91,23 +94,26 @@ class _Past:
     """What is known of the table's people from earlier releases."""
 
     atom: Labels  # record -> atom, _NEW where she was in none
+    change: Labels  # record -> those of an atom whose values changed alike have one number
     absent: Counts  # atom -> how many of it are not in the table
     shown: dict[str, pl.DataFrame]  # attribute -> what each atom was ever shown as: `atom`, `text`
 
     @classmethod
-    def of(cls, earlier: Sequence[Published], subjects: pl.Series) -> _Past:
+    def of(cls, earlier: Sequence[Published], subjects: pl.Series, values: pl.DataFrame) -> _Past:
         if not earlier:
-            return cls(np.full(len(subjects), _NEW, np.int32), np.zeros(0, np.int64), {})
-        now = pl.DataFrame({"subject": subjects, "class": np.arange(len(subjects), dtype=np.int32)})
-        pool = Pool.of([*(one.members for one in earlier), now])
+            none = np.full(len(subjects), _NEW, np.int32)
+            return cls(none, np.zeros_like(none), np.zeros(0, np.int64), {})
+        members = pl.DataFrame({"subject": subjects, "class": np.arange(len(subjects), dtype=np.int32)})
+        pool = Pool.of([*earlier, Published("now", members, pl.DataFrame(), values)])
         *labels, record = pool.labels
         seen = np.logical_or.reduce([label != ABSENT for label in labels])
         atom = np.full(len(record), _NEW, np.int32)
-        atom[seen] = atoms([label[seen] for label in labels])
-        here = np.full(len(subjects), _NEW, np.int32)
-        here[record[record != ABSENT]] = atom[record != ABSENT]
-        absent = np.bincount(atom[seen & (record == ABSENT)], minlength=atom.max(initial=-1) + 1)
-        return cls(here, absent, _ever_shown(earlier, labels, atom))
+        atom[seen] = atoms([*(label[seen] for label in labels), *(change[seen] for change in pool.changes[:-1])])
+        there = record != ABSENT
+        here, change = np.full(len(subjects), _NEW, np.int32), np.zeros(len(subjects), np.int32)
+        here[record[there]], change[record[there]] = atom[there], pool.changes[-1][there]
+        absent = np.bincount(atom[seen & ~there], minlength=atom.max(initial=-1) + 1)
+        return cls(here, change, absent, _ever_shown(earlier, labels, atom))
 
 
 def _ever_shown(earlier: Sequence[Published], labels: Sequence[Labels], atom: Labels) -> dict[str, pl.DataFrame]:
@@ -122,12 +128,14 @@ def _ever_shown(earlier: Sequence[Published], labels: Sequence[Labels], atom: La
 
 
 def _staying(past: _Past, k: int) -> npt.NDArray[np.bool_]:
-    """Which records may be shown; of an atom that must lose some, the first in the table stay."""
+    """Which records may be shown; of a group that must lose some, the first in the table stay."""
     new = past.atom == _NEW
-    present = np.bincount(past.atom[~new], minlength=len(past.absent))
-    stays = np.append(may_stay(past.absent, present, k), new.sum() if new.sum() >= k else 0)  # the new ones come last
-    place = pl.DataFrame({"atom": past.atom}).select(pl.int_range(pl.len()).over("atom")).to_series().to_numpy()
-    return np.asarray(place < stays[past.atom], np.bool_)
+    atom = np.where(new, len(past.absent), past.atom).astype(np.int32)  # the new ones come last
+    group = divide(atom, np.where(new, 0, past.change))
+    _, first, present = np.unique(group, return_index=True, return_counts=True)
+    stays = may_stay(np.append(past.absent, 0), atom[first], present, k)
+    place = pl.DataFrame({"group": group}).select(pl.int_range(pl.len()).over("group")).to_series().to_numpy()
+    return np.asarray(place < stays[group], np.bool_)
 
 
 def _units(
@@ -274,8 +282,8 @@ def _notes(past: _Past, kept: npt.NDArray[np.int64], k: int) -> tuple[str, ...]:
         notes.append(f"{waiting:,} new records wait until there are {k} new ones: alone they could be told apart.")
     if beside:
         notes.append(
-            f"{beside:,} records are withheld because others of their classes have left: "
-            "shown without them, they would tell who left."
+            f"{beside:,} records are withheld because others of their classes have left, or because values changed of "
+            f"fewer than {k} of a class: shown, they would tell who left, or what changed."
         )
     return tuple(notes)
 

@@ -1,9 +1,13 @@
-"""A release as its custodian knows it: who stood in which class, and what each class showed."""
+"""A release as its custodian knows it: who stood in which class, and what each class showed.
+
+Subjects and values are compared over releases that were read at different times, from files of different kinds: so by
+one plain text of each (`plain_text`), in which 200, 200.0, "200 " and "200.0" are the same and "007" is not 7.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +18,19 @@ from shoal.masking.partition import Partition
 from shoal.privacy.check import classes_of
 from shoal.privacy.model import EquivalenceClasses
 
+_EXACT = 2.0**53  # integers below it are exact as floats
+_UNSEEN = "\u200b\ufeff"  # characters without width that files bring along
+_WHOLE = r"^(-?\d+)\.0*$"
+_MIDNIGHT = r"^(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?$"
+
 
 @dataclass(frozen=True)
 class Published:
     name: str
     members: pl.DataFrame = field(repr=False)  # a row a subject: `subject`, `class`, and what else was asked for
     shown: pl.DataFrame = field(repr=False)  # a row a class: the text of each quasi-identifier
+    values: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
+    # a row a member: of each attribute what stands for her value; equal where the value is, and nowhere else compared
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
@@ -32,7 +43,8 @@ def published(
     """A released table that still carries the key of its subjects; confidential values are kept for attacks on them."""
     need_columns(name, table, [*quasi, *confidential])
     subjects = subjects_of(table, key, name)
-    return from_classes(name, subjects, classes_of(table, quasi, {}), table, confidential)
+    values = pl.DataFrame([plain_text(table[column]).alias(column) for column in confidential])
+    return replace(from_classes(name, subjects, classes_of(table, quasi, {}), table, confidential), values=values)
 
 
 def need_columns(name: str, table: pl.DataFrame, columns: Sequence[str]) -> None:
@@ -57,10 +69,12 @@ def from_classes(
 
 
 def subjects_of(table: pl.DataFrame, key: str, name: str = "The table") -> pl.Series:
-    """Who each record is about, as text; a subject has one record, or her class would not be one."""
+    """Who each record is about, as plain text; a subject has one record, or her class would not be one."""
     if key not in table.columns:
         raise InputError(f"{name} has no column {key!r} to tell subjects by.{did_you_mean(key, table.columns)}")
-    subjects = table[key].cast(pl.String)
+    column = table[key]
+    _refuse_rounded(column, name)
+    subjects = plain_text(column)
     if subjects.null_count():
         record = int(subjects.is_null().arg_max() or 0) + 1
         raise InputError(f"{name} does not say in {key!r} whom record {record} is about: fill it in.")
@@ -71,3 +85,33 @@ def subjects_of(table: pl.DataFrame, key: str, name: str = "The table") -> pl.Se
             "give one record a subject, or name the column that tells subjects apart."
         )
     return subjects.alias("subject")
+
+
+def _refuse_rounded(column: pl.Series, name: str) -> None:
+    """Above 2^53 a float is no longer one integer only: two people would be one."""
+    if not column.dtype.is_float():
+        return
+    rounded = column.abs() >= _EXACT
+    if rounded.any():
+        record = int(rounded.fill_null(value=False).arg_max() or 0) + 1
+        raise InputError(
+            f"{name} has in {column.name!r} of record {record} a number too long to be exact as a float: "
+            "give the column as text or as integers."
+        )
+
+
+def plain_text(column: pl.Series) -> pl.Series:
+    """One text for each value, whatever its type and however it was written; missing, empty and NaN are missing.
+
+    Whole numbers lose their point, moments at midnight their time, texts the blanks about them and the way their
+    accents are composed. Leading zeros stay: they belong to a code.
+    """
+    if column.dtype.is_float():
+        column = column.fill_nan(None)
+    text = column.cast(pl.String)
+    if column.dtype.is_float():  # 1e16 as digits
+        whole = (column == column.floor()) & (column.abs() < _EXACT)
+        text = text.zip_with(~whole.fill_null(value=False), column.cast(pl.Int64, strict=False).cast(pl.String))
+    text = text.str.normalize("NFC").str.strip_chars().str.strip_chars(_UNSEEN).str.strip_chars()
+    text = text.str.replace(_WHOLE, "$1").str.replace("^-0$", "0").str.replace(_MIDNIGHT, "$1")
+    return text.replace("", None)

@@ -434,7 +434,7 @@ def pool(table: pl.DataFrame, seed: int) -> pl.DataFrame:
         pooled: list[Published] = []
         for r, (release, asked) in enumerate(releases, 1):
             pooled.append(release)
-            anonymity = Pool.of([one.members for one in pooled]).anonymity
+            anonymity = Pool.of(pooled).anonymity
             rows.append(
                 {
                     "releases": r,
@@ -470,7 +470,8 @@ def _by_ledger(table: pl.DataFrame, seed: int) -> Iterator[tuple[Published, int]
     earlier: list[Published] = []
     for rows, data in _samples(table, seed):
         subjects = pl.Series(rows).cast(pl.String)
-        earlier.append(_published(Incremental(Grouped(), tuple(earlier), subjects).mask(data, [KAnonymity(K)]), rows))
+        going_on = Incremental(Grouped(), tuple(earlier), subjects, pl.DataFrame())  # nobody's values change here
+        earlier.append(_published(going_on.mask(data, [KAnonymity(K)]), rows))
         yield earlier[-1], len(rows)
 
 

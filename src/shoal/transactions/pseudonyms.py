@@ -26,16 +26,20 @@ def fresh_key() -> bytes:
 def read_key(path: str | Path) -> bytes:
     """The secret key in a file, all of its bytes."""
     check_readable(Path(path))
-    key = Path(path).read_bytes().strip()
+    return check_key(Path(path).read_bytes().strip(), f"in {path}")
+
+
+def check_key(key: bytes, where: str = "") -> bytes:
+    """The key, refused where it is so short that all could be tried."""
     if len(key) < KEY_BYTES:
-        raise InputError(
-            f"The key in {path} has {len(key)} bytes, which could be guessed: it needs at least {KEY_BYTES}."
-        )
+        place = f" {where}" if where else ""
+        raise InputError(f"The key{place} has {len(key)} bytes, which could be guessed: it needs at least {KEY_BYTES}.")
     return key
 
 
 def pseudonyms(customers: pl.Series, key: bytes) -> pl.Series:
     """A number from 1 to n for each customer."""
+    check_key(key)
     digests = [hmac.digest(key, str(customer).encode(), "sha256") for customer in customers]
     order = sorted(range(len(digests)), key=digests.__getitem__)
     number = np.empty(len(order), np.int64)

@@ -1,0 +1,67 @@
+"""The budget of private means over several releases: epsilons add up for whoever is in them (sequential composition).
+
+A private mean protects one person's value within her class, so a release costs those who are in it and nobody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from shoal.errors import PromiseError
+from shoal.releases.published import Published
+
+Cost = tuple[Published, float]  # a release, and the epsilon of its private means
+
+_ROUNDING = 1e-9  # three times 0.1 is not more than 0.3
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What private means cost over releases."""
+
+    total: float  # of all releases, whoever is in them
+    worst: float  # the most that they cost one person
+    subjects: int  # how many they cost that much
+    limit: float | None  # the most that they may cost anybody
+
+    @property
+    def holds(self) -> bool:
+        return self.limit is None or self.worst <= self.limit + _ROUNDING
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"total": self.total, "worst": self.worst, "subjects": self.subjects, "limit": self.limit}
+
+
+def budget_of(costs: Sequence[Cost], limit: float | None = None) -> Budget:
+    """The sum over all releases, and that of the person who is in the most costly ones."""
+    spent = _spent(costs)
+    worst = float(spent["epsilon"].max() or 0.0)  # type: ignore[arg-type]
+    subjects = int((spent["epsilon"] >= worst - _ROUNDING).sum()) if worst else 0
+    return Budget(sum(epsilon for _, epsilon in costs), worst, subjects, limit)
+
+
+def _spent(costs: Sequence[Cost]) -> pl.DataFrame:
+    """`subject`, `epsilon`: what the releases that she is in cost together."""
+    paid = [release.members.select("subject", epsilon=pl.lit(float(cost))) for release, cost in costs if cost]
+    if not paid:
+        return pl.DataFrame(schema={"subject": pl.Binary, "epsilon": pl.Float64})
+    return pl.concat(paid).group_by("subject").agg(pl.col("epsilon").sum())
+
+
+def refuse_spent(earlier: Sequence[Cost], release: Cost, limit: float | None) -> None:
+    """Raises where a release with private means would cost somebody more than the ledger's limit."""
+    if limit is None or not release[1]:
+        return
+    spent = _spent([*earlier, release])
+    beyond = spent.filter(pl.col("epsilon") > limit + _ROUNDING).join(release[0].members, on="subject", how="semi")
+    if beyond.height:
+        most = float(beyond["epsilon"].max())  # type: ignore[arg-type]
+        raise PromiseError(
+            f"With this release's epsilon of {release[1]:g} private means would cost {beyond.height:,} people up to "
+            f"{most:g}, and the ledger's limit is {limit:g}. Nothing was released: ask for a smaller "
+            "--epsilon, leave these people out, or show another summary than a private mean."
+        )

@@ -1,0 +1,49 @@
+"""What changed between two releases of the same people, read off by comparing them.
+
+Where two classes have people in common and each shows single values, what the one shows and the other does not are the
+old and the new values of those who changed. Whoever knows that somebody came again, so that her value changed, finds it
+among those of her class that changed: certain if it is one, one of c if they are c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from shoal.releases.published import Published
+from shoal.risk.attack import Outcome
+
+
+@dataclass(frozen=True)
+class Changed:
+    """What comparing two releases tells of the values of an attribute that changed."""
+
+    outcome: Outcome  # old and new value guessed of everybody who changed, by somebody who knows who did
+    read_off: int  # people whose change is one of fewer than k in their class
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"read_off": self.read_off, **self.outcome.to_dict()}
+
+
+def changed(first: Published, second: Published, k: int) -> list[Changed]:
+    """For each attribute whose values both releases know of: who changed, and how many are read off.
+
+    The baseline is a guess among all of the class, by somebody who does not compare. There is no control: who did not
+    change has nothing to be found.
+    """
+    names = [name for name in first.values.columns if name in second.values.columns]
+    both = first.members.select("subject", "class", a=pl.int_range(pl.len())).join(
+        second.members.select("subject", other="class", b=pl.int_range(pl.len())), on="subject"
+    )
+    both = both.with_columns(size=pl.len().over("class", "other"))
+    found = []
+    for name in names:
+        differs = first.values[name].gather(both["a"]).ne_missing(second.values[name].gather(both["b"]))
+        people = both.filter(differs).with_columns(alike=pl.len().over("class", "other"))
+        groups = people.select("class", "other").n_unique() if people.height else 0
+        baseline = float((1 / people["size"]).mean() or 0.0)  # type: ignore[arg-type]
+        outcome = Outcome("changed values", name, people.height, people.height, float(groups), baseline)
+        found.append(Changed(outcome, int((people["alike"] < k).sum())))
+    return found
