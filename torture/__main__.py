@@ -17,7 +17,8 @@ from pathlib import Path
 from threading import Lock
 
 from torture.attacks import guessed, intersection
-from torture.cases import draw_case, run_case
+from torture.cases import CATCH_ALL, draw_case, run_case
+from torture.fuzz import make_files, run_one
 from torture.kills import kill_one, write_at_once
 from torture.process import Shoal
 
@@ -95,6 +96,9 @@ def _options() -> argparse.Namespace:
 def _work(state: State, folder: Path, until: float, options: argparse.Namespace, *, leads: bool) -> None:
     """Case after case; the one that leads also attacks, and kills."""
     shoal = Shoal()
+    good = folder.with_name(f"{folder.name}-good")
+    _empty(good)
+    make_files(good, shoal)
     made = 0
     while time.monotonic() < until and (options.cases is None or made < options.cases):
         seed = state.next_seed()
@@ -105,6 +109,7 @@ def _work(state: State, folder: Path, until: float, options: argparse.Namespace,
             outcome, wrong = "released", f"the judge fails: {type(error).__name__}: {error}"
         state.note("cases", f"{case.method} {outcome}", wrong and f"{case.name}: {wrong}")
         made += 1
+        _spoil(state, seed, good, folder, shoal)
         if leads and made % 20 == 0:
             _beside(state, seed, shoal, folder)
         if made % 100 == 0:
@@ -112,6 +117,14 @@ def _work(state: State, folder: Path, until: float, options: argparse.Namespace,
             if leads:
                 print(f"{state.done['cases']:,} cases, {len(state.wrong)} wrong", flush=True)
     shoal.end()
+
+
+def _spoil(state: State, seed: int, good: Path, folder: Path, shoal: Shoal) -> None:
+    what, answer = run_one(seed, good, folder, shoal)
+    silent = answer.code != 0 and not (answer.err.strip() or answer.out.strip())
+    wrong = silent or answer.code not in (0, 1, 2) or any(said in answer.err for said in CATCH_ALL)
+    said = f"exit code {answer.code}: {answer.err.strip()[-300:]}"
+    state.note("spoilt files", wrong=_named(said if wrong else None, what, seed))
 
 
 def _beside(state: State, seed: int, shoal: Shoal, folder: Path) -> None:

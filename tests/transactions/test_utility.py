@@ -150,3 +150,14 @@ def test_a_customer_table_is_read_by_name_or_number(tmp_path: Path) -> None:
     path.write_text("1,f\n1,m\n")
     with pytest.raises(InputError, match="each customer once"):
         read_people(path, header=False)
+
+
+def test_a_secret_map_that_names_a_pseudonym_twice_is_refused() -> None:
+    table = histories_of(pl.DataFrame({"c": ["1", "2"], "i": ["a", "b"]}), Roles("c", "i"))
+    truth = pl.DataFrame({"pseudonym": ["1", "1"], "customer": ["1", "2"]})
+    with pytest.raises(InputError, match="gives '1' more than one customer"):
+        owners(table, table, truth)
+    nameless = pl.DataFrame(
+        {"pseudonym": [None, None], "customer": ["1", "2"]}, schema_overrides={"pseudonym": pl.String}
+    )
+    assert owners(table, table, nameless) is None

@@ -149,21 +149,24 @@ def read_truth(source: str | Path) -> pl.DataFrame:
     return read_table(source, text=SECRET_MAP).select(SECRET_MAP)
 
 
+def secret_map(truth: pl.DataFrame) -> pl.DataFrame:
+    """The map as texts, one line a pseudonym; refused where it is no such map."""
+    if not set(SECRET_MAP) <= set(truth.columns):
+        raise InputError(f"The secret map needs columns 'pseudonym' and 'customer', not {', '.join(truth.columns)}.")
+    secret = truth.select(pl.col(SECRET_MAP).cast(pl.String)).unique().drop_nulls("pseudonym")
+    twice = secret["pseudonym"].filter(secret["pseudonym"].is_duplicated())
+    if len(twice):
+        raise InputError(f"The secret map gives {twice[0]!r} more than one customer: keep one line a pseudonym.")
+    return secret
+
+
 def _own(original: Histories, masked: Histories, truth: pl.DataFrame | None) -> Ints:
     """Masked customer -> the same person among the originals."""
     people = pl.DataFrame({"pseudonym": masked.customers.cast(pl.String)})
     if truth is None:
         named = people.with_columns(customer=pl.col("pseudonym"))
     else:
-        if not set(SECRET_MAP) <= set(truth.columns):
-            raise InputError(
-                f"The secret map needs columns 'pseudonym' and 'customer', not {', '.join(truth.columns)}."
-            )
-        secret = truth.select(pl.col(SECRET_MAP).cast(pl.String)).unique()
-        twice = secret["pseudonym"].filter(secret["pseudonym"].is_duplicated())
-        if len(twice):
-            raise InputError(f"The secret map gives {twice[0]!r} more than one customer: keep one line a pseudonym.")
-        named = people.join(secret, on="pseudonym", how="left", maintain_order="left")
+        named = people.join(secret_map(truth), on="pseudonym", how="left", maintain_order="left")
     codes = pl.DataFrame({"customer": original.customers.cast(pl.String)}).with_row_index("code")
     own = named.join(codes, on="customer", how="left", maintain_order="left")
     lost = own.filter(pl.col("code").is_null())

@@ -20,6 +20,7 @@ import polars as pl
 from shoal.data.files import read_table
 from shoal.errors import InputError, did_you_mean
 from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.transactions.attack import secret_map
 from shoal.transactions.histories import Histories
 
 if TYPE_CHECKING:
@@ -123,10 +124,9 @@ def owners(original: Histories, masked: Histories, truth: pl.DataFrame | None) -
     """The customer of each masked record by the original name; None where some cannot be told."""
     names = masked.customers.cast(pl.String)
     if truth is not None:
-        names = names.replace_strict(
-            truth["pseudonym"].cast(pl.String), truth["customer"].cast(pl.String), default=None
-        )
-    known = names.is_in(original.customers.cast(pl.String).implode())
+        secret = secret_map(truth)
+        names = names.replace_strict(secret["pseudonym"], secret["customer"], default=None)
+    known = names.is_in(original.customers.cast(pl.String).implode()).fill_null(False)
     return names.gather(masked.customer) if known.all() else None
 
 
