@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.anew import made_anew
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Role, Schema
 from shoal.errors import InputError, PromiseError
@@ -151,13 +152,13 @@ class Release(Draft):
 
     @cached_property
     def table(self) -> pl.DataFrame:
-        """What is released, in the order of the input."""
-        return self._plain(self.shown)
+        """What is released, in the order of the input and in memory of its own: nothing else is in its buffers."""
+        return made_anew(self._plain(self.shown))
 
     @cached_property
     def frame(self) -> Any:
-        """The released table, as the kind of frame that came in and in the same order."""
-        return self.restore(self.table, self.masked.kept)
+        """The released columns as the kind of frame that came in, in the same order; without index and notes."""
+        return self.restore(self.table)
 
     @property
     def records(self) -> int:

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+import zipfile
 from pathlib import Path
 
 import polars as pl
@@ -327,3 +328,24 @@ def test_same_file_sees_through_links(tmp_path: Path) -> None:
     assert not same_file(original, tmp_path / "new.csv")
     assert same_file(tmp_path / "new.csv", tmp_path / "dangling.csv")
     assert not same_file(original, f"sqlite:///{original}#a")
+
+
+def test_a_text_too_long_for_a_cell_of_excel_is_refused(tmp_path: Path) -> None:
+    target = tmp_path / "r.xlsx"
+    write_table(pl.DataFrame({"note": ["x" * 32_767, "\U0001f40b" * 16_383]}), target)
+    assert read_table(target)["note"].str.len_chars().to_list() == [32_767, 16_383]
+    for long in ("x" * 32_768, "\U0001f40b" * 16_384):
+        with pytest.raises(
+            InputError, match=r"'note' has a text of .* characters in row 3: a cell of Excel holds 32,767"
+        ):
+            write_table(pl.DataFrame({"note": ["x", long]}), target)
+
+
+def test_texts_stay_texts_in_excel_whatever_they_look_like(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"=1+1": ["=1+1", "{=1}", "https://example.org/a", "mailto:a@b", "@x", "+5", "-5", "'x"]})
+    write_table(frame, tmp_path / "r.xlsx")
+    assert_frame_equal(read_table(tmp_path / "r.xlsx"), frame)
+    with zipfile.ZipFile(tmp_path / "r.xlsx") as book:
+        sheet = book.read("xl/worksheets/sheet1.xml")
+    assert b"<f>" not in sheet
+    assert b"hyperlink" not in sheet

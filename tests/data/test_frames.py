@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
+from shoal.data.anew import made_anew
 from shoal.data.frames import check_names, to_polars
 from shoal.errors import InputError
 
@@ -48,6 +49,19 @@ def test_arrow_comes_back_with_its_own_types() -> None:
     assert back.equals(table)
     masked = restore(inside.with_columns(n=pl.lit("[1;2]")).select("n"))
     assert masked.column("n").to_pylist() == ["[1;2]", "[1;2]"]
+
+
+def test_arrow_comes_back_without_notes_and_with_the_categories_that_occur() -> None:
+    words = pa.array(["never", "b", "a"]).dictionary_encode()
+    fields = [pa.field("c", words.type, metadata={"by": "Dr No"}), pa.field("n", pa.int32(), metadata={"by": "Dr No"})]
+    numbers = pa.array([1, 2, 3], pa.int32())
+    table = pa.table([words, numbers], schema=pa.schema(fields, metadata={"source": "ward 5"}))
+    inside, restore = to_polars(table)
+    back = restore(made_anew(inside[1:]))
+    assert back.schema == pa.schema([pa.field("c", words.type), pa.field("n", pa.int32())])
+    assert (back.schema.metadata, [field.metadata for field in back.schema]) == (None, [None, None])
+    assert back["c"].to_pylist() == ["b", "a"]
+    assert back["c"].chunk(0).dictionary.to_pylist() == ["b", "a"]
 
 
 def test_doubled_names_in_arrow_are_refused() -> None:
@@ -96,31 +110,43 @@ class TestPandas:
     def pandas(self):
         return pytest.importorskip("pandas")
 
-    def test_index_survives_a_permutation(self, pandas) -> None:
-        frame = pandas.DataFrame({"a": [10, 20, 30], "s": ["x", "y", None]}, index=[7, 3, 5])
+    def test_an_index_and_notes_do_not_come_back(self, pandas) -> None:
+        frame = pandas.DataFrame({"a": [10, 20, 30], "s": ["x", "y", None]}, index=pandas.Index([7, 3, 5], name="who"))
+        frame.columns.name = "clinic of Dr No"
+        frame.attrs["author"] = "Dr No"
         inside, restore = to_polars(frame)
         assert inside["a"].to_list() == [10, 20, 30]
         assert inside["s"].to_list() == ["x", "y", None]
         assert inside.columns == ["a", "s"]
         back = restore(inside)
-        pandas.testing.assert_frame_equal(back, frame)
+        assert back.index.equals(pandas.RangeIndex(3))
+        assert (back.index.name, back.columns.name, back.attrs) == (None, None, {})
+        pandas.testing.assert_frame_equal(back, frame.reset_index(drop=True), check_names=False)
 
-    def test_index_of_kept_rows(self, pandas) -> None:
-        frame = pandas.DataFrame({"a": [10, 20, 30]}, index=pandas.Index(["p", "q", "r"], name="who"))
-        inside, restore = to_polars(frame)
-        rows = np.array([2, 0])
-        back = restore(inside[rows], rows)
-        assert list(back.index) == ["r", "p"]
-        assert back.index.name == "who"
-        assert list(back["a"]) == [30, 10]
-        assert list(restore(inside.head(2)).index) == [0, 1]  # which rows these are is not known
+    def test_columns_of_several_levels_keep_their_labels_only(self, pandas) -> None:
+        columns = pandas.MultiIndex.from_tuples([("a", "x"), ("a", "y"), ("b", "z")], names=["who", "what"])
+        inside, restore = to_polars(pandas.DataFrame([[1, 2, 3], [4, 5, 6]], columns=columns))
+        back = restore(inside.select(inside.columns[:2]))
+        assert back.columns.to_list() == [("a", "x"), ("a", "y")]
+        assert list(back.columns.names) == [None]
+
+    @pytest.mark.parametrize("ordered", [False, True])
+    @pytest.mark.parametrize("values", [["d", "b", "a"], [4, 2, 1]])
+    def test_categories_that_no_record_has_do_not_come_back(self, pandas, ordered: bool, values: list) -> None:
+        kind = pandas.CategoricalDtype([values[0], "never" if values[0] == "d" else 7, *values[1:]], ordered=ordered)
+        inside, restore = to_polars(pandas.DataFrame({"c": pandas.Series([*values, None], dtype=kind)}))
+        back = restore(made_anew(inside.filter(pl.col("c").cast(pl.String) != str(values[1]))))
+        assert back["c"].to_list() == [values[0], values[2]]
+        expected = [values[0], values[2]] if ordered else sorted([values[0], values[2]])
+        assert list(back["c"].cat.categories) == expected
+        assert back["c"].cat.ordered == ordered
 
     def test_types_survive(self, pandas) -> None:
         frame = pandas.DataFrame(
             {
                 "small": pandas.array([1, None, 3], dtype="Int8"),
                 "long": [2**63 - 1, -(2**63), 0],
-                "category": pandas.Categorical(["b", "a", None], categories=["b", "a"]),
+                "category": pandas.Categorical(["b", "a", None], categories=["a", "b"]),
                 "moment": pandas.to_datetime(["2020-01-01", None, "2021-05-06"]),
                 "zoned": pandas.to_datetime(["2020-01-01", None, "2021-05-06"], utc=True),
                 "float": [1.5, None, 3.0],

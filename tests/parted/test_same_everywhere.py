@@ -62,7 +62,8 @@ def assert_same(table: pl.DataFrame, policy: shoal.Policy) -> None:
             assert str(parts.value) == str(refused)
             return
         release = anonymize(disk.table(table.lazy()), policy, seed=1)
-        assert_frame_equal(release.frame.collect(), memory.table, check_row_order=False)
+        in_memory = memory.table.with_columns(pl.col(pl.Enum).cast(pl.String))  # files of parts show categories as text
+        assert_frame_equal(release.frame.collect(), in_memory, check_row_order=False)
     assert release.records == memory.records
     assert release.verdicts == memory.verdicts
     assert said(release.notes) == said(memory.notes)

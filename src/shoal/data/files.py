@@ -7,6 +7,7 @@ whose name ends in `.partial` and which nothing ever reads.
 
 from __future__ import annotations
 
+import datetime as dt
 import errno
 import importlib
 import os
@@ -20,6 +21,8 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data import unseen
+from shoal.data.anew import made_anew
 from shoal.data.csv_files import read_delimited, write_delimited
 from shoal.data.frames import check_names, finite
 from shoal.errors import InputError, did_you_mean
@@ -31,6 +34,8 @@ STATISTICAL = {
     ".sas7bdat": "sas7bdat",
 }  # as pyreadstat calls them
 EXCEL_ROWS = 1_048_576
+EXCEL_TEXT = 32_767  # characters of a cell, as UTF-16 counts them
+NO_TIME = dt.datetime(1980, 1, 1)
 EXACT = 2**53  # integers up to here are exact as floats
 
 
@@ -80,7 +85,8 @@ def write_table(
     """Write the table to a file or an SQL table, whole or not at all.
 
     `before_commit` is given what was written, as a file that `read_table` reads, before it takes the target's
-    place; if it raises, nothing is left.
+    place; if it raises, nothing is left. Before that the file's bytes are looked at: nothing may stand in them that
+    no row shows (`shoal.data.unseen`).
     """
     if is_sql(target):
         from shoal.data import sql
@@ -95,11 +101,12 @@ def write_table(
         raise InputError(f"{path} exists already: name another file, or allow it to be overwritten.")
     with atomic_write(path) as partial:
         try:
-            known.write(frame, partial)
+            known.write(frame if known.is_text else made_anew(frame), partial)
         except (InputError, OSError):
             raise
         except Exception as error:  # a type or name that the format does not know, in the package's own words
             raise InputError(f"{path} cannot be written: {reason(error)}.") from error
+        known.inspect(partial)
         if before_commit:
             before_commit(partial)
 
@@ -218,11 +225,33 @@ def read_statistical(path: Path) -> pl.DataFrame:
     return frame.with_columns(pl.col(whole).cast(pl.Int64), pl.col(pl.String).replace("", None))
 
 
+def write_arrow(frame: pl.DataFrame, path: Path) -> None:
+    """With texts one after the other, not as views into buffers that others may share."""
+    frame.write_ipc(path, compat_level=pl.CompatLevel.oldest())
+
+
 def write_excel(frame: pl.DataFrame, path: Path) -> None:
-    extra_package("xlsxwriter", "Writing Excel files", "files")
+    """Texts as texts, whatever they look like; without the time of writing."""
+    xlsxwriter = extra_package("xlsxwriter", "Writing Excel files", "files")
     if frame.height >= EXCEL_ROWS:
         raise InputError(f"{frame.height} records are more than an Excel sheet holds: write .parquet or .csv.")
-    long_integers_as_text(frame).write_excel(path, autofilter=False)
+    refuse_long_texts(frame)
+    plain = {"strings_to_formulas": False, "strings_to_urls": False, "default_date_format": "yyyy-mm-dd;@"}
+    with xlsxwriter.Workbook(path, plain) as book:
+        book.set_properties({"created": NO_TIME})
+        long_integers_as_text(frame).write_excel(book, autofilter=False)
+
+
+def refuse_long_texts(frame: pl.DataFrame) -> None:
+    """Excel would cut them short."""
+    for column in frame.select(pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)):
+        long = column.str.len_bytes().fill_null(0) > EXCEL_TEXT  # few, if any: only these are looked at closely
+        for row in long.arg_true():
+            if len(column[row].encode("utf-16-le")) > 2 * EXCEL_TEXT:
+                raise InputError(
+                    f"Column {column.name!r} has a text of {len(column[row]):,} characters in row {row + 2}: a cell "
+                    f"of Excel holds {EXCEL_TEXT:,}. Write .csv or .parquet, or leave the column out."
+                )
 
 
 def write_statistical(frame: pl.DataFrame, path: Path) -> None:
@@ -231,6 +260,12 @@ def write_statistical(frame: pl.DataFrame, path: Path) -> None:
     write(long_integers_as_text(frame).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)), path)
     if read_statistical(path).height != frame.height:  # pyreadstat does not tell when the disk is full
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def inspect_statistical(path: Path) -> None:
+    pyreadstat = extra_package("pyreadstat", "Reading Stata, SPSS and SAS files", "files")
+    read = getattr(pyreadstat, f"read_{STATISTICAL[path.suffix.lower()]}")
+    unseen.inspect_statistical(read(path, metadataonly=True)[1], path)
 
 
 def long_integers_as_text(frame: pl.DataFrame) -> pl.DataFrame:
@@ -251,14 +286,21 @@ class Format:
     suffixes: tuple[str, ...]
     read: Callable[[Path], pl.DataFrame]
     write: Callable[[pl.DataFrame, Path], Any] | None
+    inspect: Callable[[Path], None]  # raises if the file's bytes hold what no row shows
+
+    @property
+    def is_text(self) -> bool:
+        """Of lines and nothing else: what a table keeps besides its values cannot get in."""
+        return self.write is write_delimited
 
 
 FORMATS = (
-    Format((".csv", ".tsv", ".txt", ".csv.gz", ".tsv.gz", ".txt.gz"), read_delimited, write_delimited),
-    Format((".parquet", ".pq"), read_parquet, pl.DataFrame.write_parquet),
-    Format((".arrow", ".feather", ".ipc"), read_arrow, pl.DataFrame.write_ipc),
-    Format((".xlsx",), read_excel, write_excel),
-    Format((".xls", ".ods"), read_excel, None),
-    Format((".dta", ".sav", ".xpt"), read_statistical, write_statistical),
-    Format((".sas7bdat",), read_statistical, None),
+    Format((".csv", ".tsv", ".txt"), read_delimited, write_delimited, unseen.nothing),
+    Format((".csv.gz", ".tsv.gz", ".txt.gz"), read_delimited, write_delimited, unseen.inspect_gzip),
+    Format((".parquet", ".pq"), read_parquet, pl.DataFrame.write_parquet, unseen.inspect_parquet),
+    Format((".arrow", ".feather", ".ipc"), read_arrow, write_arrow, unseen.inspect_arrow),
+    Format((".xlsx",), read_excel, write_excel, unseen.inspect_excel),
+    Format((".xls", ".ods"), read_excel, None, unseen.nothing),
+    Format((".dta", ".sav", ".xpt"), read_statistical, write_statistical, inspect_statistical),
+    Format((".sas7bdat",), read_statistical, None, unseen.nothing),
 )

@@ -1,5 +1,8 @@
 """Any frame in, the same kind out: pandas, Polars, PyArrow, DuckDB relations, and what else narwhals knows.
 
+Only columns come back. An index, notes on the table or its columns (`attrs`, schema metadata), names of levels and
+categories that no record has stay with what came in: nobody has judged them.
+
 Inside, everything is a Polars frame. What a frame must hold wherever it comes from is checked here too: each
 column has a name of its own, NaN counts as missing, and no number is infinite.
 """
@@ -8,28 +11,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
-import numpy.typing as npt
 import polars as pl
+import pyarrow as pa
 
 from shoal.errors import InputError
 
 if TYPE_CHECKING:
     import pandas as pd
-    import pyarrow as pa
 
 
-class Restore(Protocol):
-    """Turns a Polars frame back into the kind that came in.
-
-    `rows` are the positions, in what came in, of the records that the frame holds; without them it holds all,
-    in order. Only pandas needs them, for its index.
-    """
-
-    def __call__(self, result: pl.DataFrame, rows: npt.NDArray[np.integer[Any]] | None = None) -> object: ...
+Restore = Callable[[pl.DataFrame], Any]  # turns a Polars frame back into the kind that came in, and no more than that
 
 
 def to_polars(frame: object, as_it_stands: Collection[str] = ()) -> tuple[pl.DataFrame, Restore]:
@@ -46,9 +41,9 @@ def to_polars(frame: object, as_it_stands: Collection[str] = ()) -> tuple[pl.Dat
 
 def _opened(frame: object) -> tuple[pl.DataFrame, Restore]:
     if isinstance(frame, pl.DataFrame):
-        return frame, lambda result, rows=None: result
+        return frame, lambda result: result
     if isinstance(frame, pl.LazyFrame):
-        return frame.collect(), lambda result, rows=None: result.lazy()
+        return frame.collect(), lambda result: result.lazy()
     if nw.dependencies.is_pandas_dataframe(frame):
         return _from_pandas(frame)
     if nw.dependencies.is_pyarrow_table(frame):
@@ -61,16 +56,15 @@ def _from_pandas(frame: pd.DataFrame) -> tuple[pl.DataFrame, Restore]:
     check_names(names, "The pandas frame")
     inside = pl.DataFrame([_pandas_column(frame.iloc[:, i], name) for i, name in enumerate(names)])
 
-    def restore(result: pl.DataFrame, rows: npt.NDArray[np.integer[Any]] | None = None) -> pd.DataFrame:
+    def restore(result: pl.DataFrame) -> pd.DataFrame:
         back = result.to_pandas()
-        for name in result.columns:  # columns that kept their type get pandas' own variant of it back
-            if name in names and result[name].dtype == inside[name].dtype:
+        for name in result.columns:
+            if name in names:
                 original = frame.dtypes.iloc[names.index(name)]
-                back[name] = _as_pandas_type(back[name], original)
-        if rows is not None:
-            back.index = frame.index[rows]
-        elif len(back) == len(frame):
-            back.index = frame.index
+                if hasattr(original, "categories"):
+                    back[name] = _as_categories(back[name], original)
+                elif result[name].dtype == inside[name].dtype:  # it kept its type: as pandas' own variant of it
+                    back[name] = _as_pandas_type(back[name], original)
         given = dict(zip(names, frame.columns, strict=True))
         back.columns = [given.get(name, name) for name in back.columns]
         return back
@@ -97,17 +91,33 @@ def _as_pandas_type(column: pd.Series, original: Any) -> pd.Series:
         return column
 
 
+def _as_categories(column: pd.Series, original: pd.CategoricalDtype) -> pd.Series:
+    """With those categories that occur; without a declared order in that of the alphabet. Masked values are none."""
+    shown = set(column.dropna())
+    if not shown <= set(original.categories):
+        return column
+    occur = [category for category in original.categories if category in shown]
+    dtype = type(original)(occur if original.ordered else sorted(shown), ordered=original.ordered)
+    return column.astype(object).astype(dtype)  # pandas takes the same categories in another order for the same type
+
+
 def _from_arrow(table: pa.Table) -> tuple[pl.DataFrame, Restore]:
     check_names(table.column_names, "The Arrow table")
     inside = pl.from_arrow(table)
     assert isinstance(inside, pl.DataFrame)
 
-    def restore(result: pl.DataFrame, rows: npt.NDArray[np.integer[Any]] | None = None) -> pa.Table:
-        back = result.to_arrow()
-        for i, name in enumerate(result.columns):  # Arrow knows several kinds of text; give back the one that came
-            if name in inside.columns and result[name].dtype == inside[name].dtype:
-                back = back.set_column(i, name, back.column(i).cast(table.schema.field(name).type))
-        return back
+    def column(shown: pl.Series, arrow: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Arrow knows several kinds of text and may list categories; give back what came."""
+        if shown.name not in inside.columns:
+            return arrow
+        original, before = table.schema.field(shown.name).type, inside[shown.name]
+        if isinstance(before.dtype, pl.Categorical) and shown.is_in(before.cast(pl.String).unique().implode()).all():
+            return arrow.cast(original.value_type).dictionary_encode().cast(original)
+        return arrow.cast(original) if shown.dtype == before.dtype else arrow
+
+    def restore(result: pl.DataFrame) -> pa.Table:
+        columns = zip(result, result.to_arrow().columns, strict=True)
+        return pa.Table.from_arrays([column(*both) for both in columns], names=result.columns)
 
     return inside, restore
 
@@ -126,11 +136,11 @@ def _from_narwhals(frame: object) -> tuple[pl.DataFrame, Restore]:
     if isinstance(known, nw.LazyFrame):
         raise unknown
     backend = known.implementation
-    return known.to_polars(), lambda result, rows=None: nw.from_arrow(result, backend=backend).to_native()
+    return known.to_polars(), lambda result: nw.from_arrow(result, backend=backend).to_native()
 
 
 def _to_duckdb(relation: Any) -> Restore:
-    def restore(result: pl.DataFrame, rows: npt.NDArray[np.integer[Any]] | None = None) -> object:
+    def restore(result: pl.DataFrame) -> object:
         released = result.to_arrow()  # noqa: F841  (the query below finds it by its name)
         return relation.query("shoal", "SELECT * FROM released")  # on the connection of what came in
 

@@ -23,6 +23,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.anew import made_anew
+from shoal.data.unseen import inspect_parquet
 from shoal.engines.table import FACTS, Batch, Table, pack, unpacked
 from shoal.errors import InputError
 
@@ -153,8 +155,7 @@ class DiskTable:
             number, frame = numbered
             path = folder / f"part-{number:05d}.{kind}"
             told = frame[FACTS].drop_nulls().to_list() if FACTS in frame.columns else []
-            shown = frame.drop(FACTS, strict=False)
-            shown.write_parquet(path) if kind == "parquet" else shown.write_csv(path)
+            _write(frame.drop(FACTS, strict=False), path, kind)
             return path, told
 
         written = list(side_by_side(write, enumerate(frame for frame in self.read() if frame.height)))
@@ -181,11 +182,34 @@ class DiskTable:
         return self.disk.shown_as(list(self.files))
 
 
+def _write(frame: pl.DataFrame, path: Path, kind: str) -> None:
+    """As what all parts can show, whatever occurs in one; nothing stands in the file that no row shows."""
+    if kind == "csv":
+        frame.write_csv(path)
+        return
+    made_anew(frame.cast(_in_files(frame.schema))).write_parquet(path)
+    inspect_parquet(path)
+
+
+def _in_files(schema: pl.Schema) -> pl.Schema:
+    """Categories as text, or each file would list those of all parts; sums of 128 bits as decimals."""
+
+    def dtype_in_files(dtype: pl.DataType) -> pl.DataType:
+        if isinstance(dtype, pl.Categorical | pl.Enum):
+            return pl.String()
+        return pl.Decimal(38, 0) if dtype == pl.Int128 else dtype
+
+    return pl.Schema({name: dtype_in_files(dtype) for name, dtype in schema.items()})
+
+
 def _of_files(disk: Disk, files: tuple[Path, ...], schema: pl.Schema, kind: str) -> DiskTable:
+    def read_parquet(path: Path) -> pl.DataFrame:
+        return pl.read_parquet(path, glob=False).cast(schema)
+
     def read_csv(path: Path) -> pl.DataFrame:
         return pl.read_csv(path, schema=schema, has_header=False, skip_rows=1)  # Polars leaves doubled quotes in names
 
-    read = pl.read_parquet if kind == "parquet" else read_csv
+    read = read_parquet if kind == "parquet" else read_csv
     return DiskTable(disk, schema, lambda: side_by_side(read, files), files)
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.anew import made_anew
 from shoal.data.files import write_table
 from shoal.data.hierarchy import Hierarchy, hierarchy_of, read_rows
 from shoal.errors import InputError, PromiseError, require
@@ -112,7 +113,7 @@ def anonymize_baskets(
     roles = Roles(baskets.roles.customer, baskets.roles.item)
     names = pseudonyms(baskets.customers, key or fresh_key())
     records = pl.DataFrame({roles.customer: names.gather(baskets.customer), roles.item: shown_as.gather(baskets.item)})
-    table = records.drop_nulls().unique().sort(roles.customer, roles.item)
+    table = made_anew(records.drop_nulls().unique().sort(roles.customer, roles.item))
     if table[roles.customer].n_unique() < 2:
         raise PromiseError(f"No good would be left in the baskets for k = {k} and m = {m}: give a taxonomy of goods.")
     refuse_rare(histories_of(table, roles), k, m)

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.anew import made_anew
 from shoal.data.csv_files import write_delimited
 from shoal.data.files import atomic_write, format_of, is_sql, write_table
 from shoal.errors import InputError, PromiseError, did_you_mean, require
@@ -200,7 +201,7 @@ def anonymize_transactions(
     padded = pad(histories, label, delete=delete, alter=alter, seed=seed)
     names = pseudonyms(histories.customers, key or fresh_key())
     order = np.random.default_rng().permutation(len(padded.customer))  # never by the seed: who guessed it could undo it
-    table = padded_table(histories, padded, names)[order]
+    table = made_anew(padded_table(histories, padded, names)[order])
     say("judging the result")
     refuse_distinct(histories_of(table, histories.roles), least)
     notes = (*_notes(histories, method, label), RESIDUAL)
