@@ -99,20 +99,28 @@ class Grouped:
         For t-closeness: merging costs least where the confidential attribute hardly depends on the others, strata
         where it does. Where all is published by common ancestors, classes that follow the hierarchies.
         """
+        yield from self.by_quasi_identifiers(microdata, k)
+        yield from self.by_strata(microdata, k, models)
+
+    def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
+        """The groupings to try that look at nothing else."""
         if self.grouping == "sorted":
             yield zero_distance(microdata, k)
-        elif self.grouping == "stratified":
-            yield stratified(microdata, k, *_stratum(microdata, models), remainder=self.remainder)
         elif self.grouping in ("kd", "kd-median"):
             yield kd(microdata, k, by="median" if self.grouping == "kd-median" else "space")
         elif self.grouping in _MEANS:
             yield mdav(microdata, k, improve=self.grouping == "mdav+")
-        else:
+        elif self.grouping == "hilbert":
             yield hilbert(microdata, k)
             if all(coded.attribute.hierarchy is not None for coded in microdata.quasi):
                 yield cheapest_first(microdata, k)
-            if any(isinstance(model, TCloseness) for model in models):
-                yield divided(microdata, k, *_stratum(microdata, models))
+
+    def by_strata(self, microdata: Microdata, k: int, models: Sequence[PrivacyModel]) -> Iterator[Partition]:
+        """The groupings to try whose classes take records from every stratum of a confidential attribute."""
+        if self.grouping == "stratified":
+            yield stratified(microdata, k, *_stratum(microdata, models), remainder=self.remainder)
+        elif self.grouping == "hilbert" and any(isinstance(model, TCloseness) for model in models):
+            yield divided(microdata, k, *_stratum(microdata, models))
 
 
 def _stratum(microdata: Microdata, models: Sequence[PrivacyModel]) -> tuple[float | None, str]:

@@ -14,8 +14,10 @@ from shoal.data.masked import MaskedColumn
 from shoal.data.schema import Schema
 from shoal.measure import About, Measured, Pair, evaluate, measures
 from shoal.privacy import KMap
+from shoal.report.attacked import attacked
 from shoal.report.distributions import Precision, precision
 from shoal.report.two_way import TwoWay, two_way_tables
+from shoal.risk.attack import Attacked
 from shoal.risk.classes import class_risk, records_at_risk
 from shoal.risk.disclosure import Exposure, Family, expose, value_family
 from shoal.risk.linkage import sampled
@@ -54,6 +56,7 @@ class Findings:
     precisions: dict[str, Precision]
     correlations: Correlations
     two_way: list[TwoWay]
+    attacked: Attacked
     measured: dict[
         About, Measured
     ]  # every measure over original and released values, on at most SAMPLE records and MOST attributes
@@ -91,6 +94,7 @@ def measure(release: Release) -> Findings:
             [place_original(original[name]) for name in quasi], [place_masked(columns[name]) for name in quasi]
         ),
         two_way=two_way_tables([original[name] for name in quasi[:MOST]], [columns[name] for name in quasi[:MOST]]),
+        attacked=attacked(release),
         measured={"risk": _linked(pair), "utility": evaluate(pair.sample(SAMPLE), ["all"], "utility")},
     )
 

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from shoal.report import words
+from shoal.report.attacked import PEOPLE, attack_rows
 from shoal.report.findings import Findings, most
 from shoal.report.parts import AFTER, BEFORE, Row, both, counted, explained, measured, side_by_side
 from shoal.report.plots import bars, percent, text
@@ -27,6 +28,7 @@ def risk_section(findings: Findings) -> str:
         + explained(("", BEFORE, AFTER, "what it means"), _intruders(findings))
         + side_by_side(_class_sizes(findings), _known(findings), _known_groups(findings), packed=True)
         + _disclosure(findings)
+        + _attacks(findings)
         + measured("Linking released records to people", findings, "risk")
     )
 
@@ -188,6 +190,22 @@ def _disclosure_figure(name: str, learnt: pl.DataFrame) -> str:
         caption += f" Shown are {DISCLOSED} of {learnt.height:,} values, those that expose most records."
     labels = [_value_only(condition, name) for condition in shown["condition"]]
     return bars(name, labels, both(shown["before"].to_numpy(), shown["after"].to_numpy()), caption=caption)
+
+
+def _attacks(findings: Findings) -> str:
+    """What somebody finds out who knows the method and everybody's quasi-identifiers."""
+    rows = attack_rows(findings.attacked)
+    if not rows:
+        return ""
+    large = f" It was played on {PEOPLE:,} of the people, released alike." if findings.before.records > PEOPLE else ""
+    return (
+        "<h3>What whoever knows the method can find out</h3><p>The intruder has the release, knows the method and the "
+        "quasi-identifiers of everybody, and guesses. The baseline is how often who lacks the attack is right of the "
+        "same people, as by the most frequent value of their class; the control is how often the guesses are right "
+        "where the release cannot help. An attack has found something where it is right more often than both, by more "
+        f"than its interval.{large}</p>"
+        + explained(("", "guessed", "right (95 %)", "baseline", "control", "what it is"), rows)
+    )
 
 
 def _value_only(condition: str, name: str) -> str:

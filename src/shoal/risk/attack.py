@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from shoal.masking.method import Method
     from shoal.privacy.model import PrivacyModel
 
-_HOMES: tuple[str, ...] = ()  # modules in which attacks are registered
+_HOMES: tuple[str, ...] = ("shoal.risk.minimality", "shoal.risk.definetti")  # modules in which attacks are registered
 _Z = 1.959964  # of an interval that covers 95 %
 
 

@@ -1,0 +1,62 @@
+"""The report's table of attacks: how often an intruder who knows the method is right, beside who guesses blindly.
+
+Attacks run the method again many times. A large release is therefore attacked by proxy: a few thousand of its people
+are released by the same method and promises, and that release is attacked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from shoal.data.microdata import Microdata
+from shoal.errors import InputError
+from shoal.masking.method import Masked
+from shoal.report.plots import percent
+from shoal.risk.attack import Attacked, Outcome, Scene, run_attacks
+
+if TYPE_CHECKING:
+    from shoal.release import Release
+
+PEOPLE = 2_000  # that attacks are played on
+
+
+def attacked(release: Release) -> Attacked:
+    """What the built-in attacks find out from the release, or from one like it of fewer people."""
+    original, table = release.original, release.table
+    if len(original) > PEOPLE:
+        some = np.sort(np.random.default_rng(0).choice(len(original), PEOPLE, replace=False))
+        original = original.take(some)
+        method = release.policy.method
+        try:
+            masked = method.mask(original, release.promises, suppression=release.policy.suppression, seed=0)
+        except InputError as error:
+            return Attacked((), {}, {"all": str(error)})
+        table = _shown(original, masked)
+    return run_attacks(Scene(original, table, release.policy.method, release.promises, release.policy.suppression))
+
+
+def _shown(original: Microdata, masked: Masked) -> pl.DataFrame:
+    kept = original.frame if masked.kept is None else original.frame[masked.kept]
+    return kept.with_columns(column.values().alias(name) for name, column in masked.columns.items())
+
+
+def attack_rows(found: Attacked) -> list[tuple[str, ...]]:
+    """For the report's table: who was guessed, how often right, by chance, and what the attack is."""
+    return [_row(each, found.meanings[each.attack]) for each in found.outcomes]
+
+
+def _row(each: Outcome, meaning: str) -> tuple[str, ...]:
+    low, high = each.interval
+    right = f"{percent(each.rate)} ({percent(low)} to {percent(high)})" if each.guessed else "nobody guessed"
+    control = "" if each.control is None else percent(each.control)
+    return (
+        f"{each.attack}: {each.target}",
+        f"{each.guessed:,} of {each.people:,}",
+        right,
+        percent(each.baseline) if each.guessed else "",
+        control,
+        " ".join([meaning, *each.notes]),
+    )

@@ -1,0 +1,114 @@
+"""Who stands in which class of a release: what an intruder knows who has everybody's quasi-identifiers and the method.
+
+She runs the method again. That it gives the very rows of the release says that she has the right one, and places
+everybody; where it depends on values that she does not know, she is granted the right places: the worst case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.microdata import MISSING, Coded
+from shoal.errors import InputError
+from shoal.masking.enforce import enforce
+from shoal.masking.grouped import Grouped, beyond_size, class_size, publish
+from shoal.masking.grouping.cheapest_first import cheapest_first
+from shoal.masking.method import Masked
+from shoal.masking.partition import Partition
+from shoal.masking.recoding.recode import GlobalRecoding
+from shoal.risk.attack import Scene
+
+SUPPRESSED = -1
+MOST_VALUES = 64  # of a confidential attribute that has more, bands are guessed
+BANDS = 10
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Everybody's place in the release."""
+
+    label: npt.NDArray[np.int64]  # record -> released class, SUPPRESSED where there is none
+    base: Partition | None  # the classes before any was merged, where they follow from quasi-identifiers alone
+    cells: Masked
+
+    @property
+    def kept(self) -> npt.NDArray[np.int64]:
+        return np.flatnonzero(self.label != SUPPRESSED)
+
+
+def standing(scene: Scene) -> Standing:
+    """Places everybody; refused where the release is not what the method makes of the table."""
+    quasi = scene.original.schema.quasi_identifiers
+    absent = [name for name in quasi if name not in scene.released.columns]
+    if absent:
+        raise InputError(f"The release does not show {absent[0]!r}: give the quasi-identifiers that it was made with.")
+    released = _sorted(scene.released.select(pl.col(quasi).cast(pl.String)))
+    for base, masked in _again(scene):
+        shown = pl.DataFrame({name: masked.columns[name].values().cast(pl.String) for name in quasi})
+        if shown.height == released.height and _sorted(shown).equals(released):
+            return Standing(_labels(shown, masked.kept, len(scene.original)), base, masked)
+    raise InputError(
+        "The release is not what the policy's method makes of the original, so that nobody can be placed in it: give "
+        "the policy that it was made with. (Methods that draw at random make no classes to be placed in.)"
+    )
+
+
+def _sorted(table: pl.DataFrame) -> pl.DataFrame:
+    return table.sort(table.columns)
+
+
+def _again(scene: Scene) -> Iterator[tuple[Partition | None, Masked]]:
+    """The method again; a grouping by every way it may have taken."""
+    method, original = scene.method, scene.original
+    if isinstance(method, Grouped):
+        k, others = class_size(original, scene.promises), beyond_size(scene.promises)
+        for base in method.by_quasi_identifiers(original, k):
+            yield base, publish(original, enforce(original, base, others, scene.suppression), method.shown_by)
+        for base in method.by_strata(original, k, others):
+            yield None, publish(original, enforce(original, base, others, scene.suppression), method.shown_by)
+        return
+    local = isinstance(method, GlobalRecoding) and method.local
+    alone = cheapest_first(original, class_size(original, scene.promises)) if local else None
+    yield alone, method.mask(original, scene.promises, suppression=scene.suppression, seed=scene.seed)
+
+
+def _labels(shown: pl.DataFrame, kept: npt.NDArray[np.int64] | None, records: int) -> npt.NDArray[np.int64]:
+    """record -> released class: all that show the same."""
+    found = shown.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
+    label = np.full(records, SUPPRESSED)
+    label[slice(None) if kept is None else kept] = found
+    return label
+
+
+@dataclass(frozen=True)
+class Guessable:
+    """A confidential attribute as what is guessed: its values, or bands of them where they are many."""
+
+    name: str  # in words
+    codes: npt.NDArray[np.int64]  # record -> what she has; missing is the last
+    values: int
+
+
+def guessable(coded: Coded) -> Guessable:
+    codes = np.where(coded.codes == MISSING, len(coded.values), coded.codes).astype(np.int64)
+    occurring, codes = np.unique(codes, return_inverse=True)
+    if len(occurring) <= MOST_VALUES:
+        return Guessable(coded.name, codes, len(occurring))
+    up_to = np.cumsum(np.bincount(codes)) - 1
+    bands = up_to[codes] * BANDS // len(codes)
+    return Guessable(f"{coded.name} (which tenth)", np.unique(bands, return_inverse=True)[1], len(np.unique(bands)))
+
+
+def frequencies(label: npt.NDArray[np.int64], target: Guessable) -> npt.NDArray[np.float64]:
+    """[record, value] -> the value's share in her released class; of who is suppressed, its share in the release."""
+    kept = label != SUPPRESSED
+    counts = np.zeros((int(label.max(initial=-1)) + 1, target.values))
+    np.add.at(counts, (label[kept], target.codes[kept]), 1.0)
+    whole = counts.sum(axis=0)
+    shares = np.vstack([counts, whole])  # SUPPRESSED, -1, leads to the last
+    return np.asarray((shares / shares.sum(axis=1, keepdims=True))[label])

@@ -1,0 +1,102 @@
+"""The minimality attack finds what merges tell, and finds nothing where they tell nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib import import_module
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.data.microdata import Microdata
+from shoal.masking.enforce import failing
+from shoal.masking.partition import Partition
+from shoal.privacy.model import PrivacyModel
+from shoal.risk.attack import Outcome
+
+L2 = (shoal.KAnonymity(4), shoal.LDiversity(2))
+T3 = (shoal.KAnonymity(4), shoal.TCloseness(0.35))
+
+
+def people(n: int = 800) -> pl.DataFrame:
+    dice = np.random.default_rng(5)
+    age, zip_code = dice.integers(18, 90, n), dice.integers(0, 400, n)
+    ill = dice.random(n) < 0.2
+    return pl.DataFrame({"age": age, "zip": zip_code, "ill": np.where(ill, "yes", "no")})
+
+
+def policy(models: Sequence[PrivacyModel], method: object = None, **choices: object) -> shoal.Policy:
+    method = method or shoal.Grouped("kd")
+    return shoal.Policy(  # type: ignore[arg-type]
+        quasi_identifiers=["age", "zip"], confidential=["ill"], models=list(models), method=method, **choices
+    )
+
+
+def attack(table: pl.DataFrame, asked: shoal.Policy) -> list[Outcome]:
+    released = shoal.anonymize(table, asked).table.sample(fraction=1, shuffle=True, seed=1)
+    return list(shoal.attack(table, released, asked, ["minimality"]).outcomes)
+
+
+def join_the_next(
+    microdata: Microdata, partition: Partition, models: Sequence[PrivacyModel], suppression: float = 0.0
+) -> Partition:
+    """A rule that tells: whatever class fails takes the one after it, the last the one before."""
+    while (bad := failing(microdata, partition, models)).any() and partition.classes > 1:
+        place = int(np.flatnonzero(bad)[0])
+        gone = place + 1 if place + 1 < partition.classes else place
+        partition = Partition(partition.order, np.delete(partition.starts, gone))
+    return partition
+
+
+def test_a_class_that_joins_the_next_gives_away_what_it_held(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("masking.grouped", "risk.standing", "risk.minimality"):
+        monkeypatch.setattr(import_module(f"shoal.{module}"), "enforce", join_the_next)
+    named, everybody = attack(people(300), policy(L2, shoal.Grouped("sorted")))
+    assert named.guessed >= 20
+    assert named.interval[0] > named.baseline + 0.05
+    assert named.rate == 1.0
+    assert everybody.rate > everybody.baseline
+
+
+@pytest.mark.parametrize("grouping", ["hilbert", "sorted", "kd", "mdav"])
+def test_merges_along_the_tree_tell_no_more_than_class_frequencies(grouping: str) -> None:
+    for outcome in attack(people(), policy(L2, shoal.Grouped(grouping))):  # type: ignore[arg-type]
+        assert outcome.interval[0] <= outcome.baseline
+    assert outcome.guessed == 800
+
+
+def test_nor_do_merges_for_closeness() -> None:
+    for outcome in attack(people(), policy(T3)):
+        assert outcome.interval[0] <= outcome.baseline
+
+
+def test_classes_that_recoding_leaves_out_give_away_what_they_held() -> None:
+    """Nothing else can be done for one recoding of all: it is measured, and said in the release's notes."""
+    asked = policy(L2, shoal.Coarsened(12), suppression=0.9)
+    release = shoal.anonymize(people(), asked)
+    assert release.suppressed
+    named, _ = shoal.attack(people(), release.table, asked, ["minimality"]).outcomes
+    assert named.guessed > 30
+    assert named.rate > named.baseline + 0.1
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (policy([shoal.KAnonymity(4)]), "No promise is about what classes hold"),
+        (policy(T3, shoal.Grouped("stratified")), "Classes do not follow from the quasi-identifiers alone"),
+    ],
+)
+def test_where_nothing_was_merged_for_what_it_holds_there_is_nothing_to_attack(asked: shoal.Policy, words: str) -> None:
+    released = shoal.anonymize(people(100), asked).table
+    assert words in shoal.attack(people(100), released, asked, ["minimality"]).left_out["minimality"]
+
+
+def test_a_release_that_the_method_does_not_make_is_not_attacked() -> None:
+    released = shoal.anonymize(people(100), policy(L2, shoal.Grouped("sorted"))).table
+    found = shoal.attack(people(100), released, policy(L2), ["minimality"])
+    assert "The release is not what the policy's method makes of the original" in found.left_out["minimality"]
+    found = shoal.attack(people(100), released.drop("zip"), policy(L2), ["minimality"])
+    assert "The release does not show 'zip'" in found.left_out["minimality"]
