@@ -130,7 +130,13 @@ def test_commands_and_options_that_are_named_exist(page: Path) -> None:
 
 def _commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], set[str]]]:
     """Each command of the command line, and its options."""
-    yield path, {"--help", *(option for parameter in command.params for option in parameter.opts)}
+    yield (
+        path,
+        {
+            "--help",
+            *(option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)),
+        },
+    )
     for name, below in getattr(command, "commands", {}).items():
         yield from _commands(below, (*path, name))
 

@@ -99,6 +99,7 @@ RUNS = {  # more than one run where the output may look different
         f"t.csv -o tx.csv {GOODS} --min-size 2 --method method-2 --seed 1",
         f"t.csv -o tx.csv {GOODS} --k 3 --m 1",
     ],
+    "transactions audit": [f"t.csv tr.csv tr.csv {GOODS} --time date --map map.csv --map map.csv --seed 1"],
     "transactions attack": [
         f"t.csv tr.csv {GOODS} --truth map.csv --known 2 --one-to-one --seed 1",
         f"t.csv t.csv {GOODS}",

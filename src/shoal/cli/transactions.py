@@ -14,7 +14,7 @@ transactions = typer.Typer(no_args_is_help=True, help="Purchase histories: how e
 
 
 def register(app: typer.Typer) -> None:
-    from shoal.cli import transactions_release  # noqa: F401  # it adds its commands
+    from shoal.cli import transactions_pooled, transactions_release  # noqa: F401  # they add their commands
 
     app.add_typer(transactions, name="transactions")
 

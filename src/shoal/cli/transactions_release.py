@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shoal.cli import ledger as opt_ledger
 from shoal.cli import options as opt
 from shoal.cli.transactions import Customer, Item, NoHeader, Price, Quantity, Seed, Time, transactions
 
@@ -80,6 +81,14 @@ def anonymize(
     log: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write which records are dummies, for you alone (CSV).")
     ] = None,
+    ledger: opt_ledger.Ledger = None,
+    ledger_key: opt_ledger.LedgerKey = None,
+    incremental: Annotated[
+        bool,
+        typer.Option(
+            "--incremental", help="Clusters go on from those in the ledger.", rich_help_panel=opt_ledger.PANEL
+        ),
+    ] = False,
     seed: Seed = None,
     baskets: Baskets = False,
     no_header: NoHeader = False,
@@ -98,8 +107,12 @@ def anonymize(
     from shoal.transactions.pseudonyms import read_key
     from shoal.transactions.release import anonymize_transactions
 
-    opt.check_paths([source, key, taxonomy], output, [secret_map, log])
+    opt.check_paths([source, key, taxonomy, ledger, ledger_key], output, [secret_map, log])
     known = _known_goods(k, m)
+    if ledger is not None:
+        _check_ledger(known, key, incremental, clusters, baskets)
+    elif ledger_key is not None or incremental:
+        raise InputError("--ledger-key and --incremental are about a ledger: give --ledger as well.")
     if known is None and taxonomy is not None:
         raise InputError("A taxonomy recodes goods for k^m-anonymity: give --k and --m as well.")
     if known is not None and (clusters, min_size, secret_map, log) != (None, None, None, None):
@@ -121,6 +134,7 @@ def anonymize(
             step("writing and judging the file")
             show(recoded.write(output), as_json)
             return
+        book = opt_ledger.open_ledger(ledger, histories.roles.customer, ledger_key) if ledger is not None else None
         release = anonymize_transactions(
             histories,
             clusters=clusters,
@@ -131,14 +145,31 @@ def anonymize(
             key=read_key(key) if key is not None else None,
             seed=seed,
             progress=step,
+            after=book if incremental else None,
         )
         step("writing and judging the file")
-        release.write(output, header=not no_header, secret_map=secret_map, log=log)
+        strangers = release.strangers(book) if book is not None else ()
+        release.write(output, header=not no_header, secret_map=secret_map, log=log, ledger=book)
         step("attacking the release")
         facts = release.to_dict()
-    for note in release.notes:
+        facts["notes"] = [*facts["notes"], *strangers]
+    for note in facts["notes"]:
         say(note)
     show(facts if as_json else release, as_json)
+
+
+def _check_ledger(
+    known: tuple[int, int] | None, key: Path | None, incremental: bool, clusters: int | None, baskets: bool
+) -> None:
+    """Refuses what cannot be judged together with other releases."""
+    from shoal.errors import InputError
+
+    if known is not None or baskets:
+        raise InputError("A ledger judges clusters of customers: leave out --ledger, or --k, --m and --baskets.")
+    if key is not None:
+        raise InputError("Releases of a ledger get new numbers each: leave out --key, or --ledger.")
+    if incremental and clusters is not None:
+        raise InputError("--incremental keeps the clusters of earlier releases: give --min-size alone.")
 
 
 def _known_goods(k: int | None, m: int | None) -> tuple[int, int] | None:

@@ -44,7 +44,7 @@ from shoal.releases.atoms import ABSENT, Counts, Labels, Pool, atoms, divide, ma
 from shoal.releases.published import Published
 
 _LABEL = r"(?:\\.|[^\\;{}\[\]*])+"  # in what a class shows, one label or end of a range
-_NEW = -1  # in no earlier release
+NEW = -1  # in no earlier release
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ class Incremental:
 class _Past:
     """What is known of the table's people from earlier releases."""
 
-    atom: Labels  # record -> atom, _NEW where she was in none
+    atom: Labels  # record -> atom, NEW where she was in none
     change: Labels  # record -> those of an atom whose values changed alike have one number
     absent: Counts  # atom -> how many of it are not in the table
     shown: dict[str, pl.DataFrame]  # attribute -> what each atom was ever shown as: `atom`, `text`
@@ -101,16 +101,16 @@ class _Past:
     @classmethod
     def of(cls, earlier: Sequence[Published], subjects: pl.Series, values: pl.DataFrame) -> _Past:
         if not earlier:
-            none = np.full(len(subjects), _NEW, np.int32)
+            none = np.full(len(subjects), NEW, np.int32)
             return cls(none, np.zeros_like(none), np.zeros(0, np.int64), {})
         members = pl.DataFrame({"subject": subjects, "class": np.arange(len(subjects), dtype=np.int32)})
         pool = Pool.of([*earlier, Published("now", members, pl.DataFrame(), values)])
         *labels, record = pool.labels
         seen = np.logical_or.reduce([label != ABSENT for label in labels])
-        atom = np.full(len(record), _NEW, np.int32)
+        atom = np.full(len(record), NEW, np.int32)
         atom[seen] = atoms([*(label[seen] for label in labels), *(change[seen] for change in pool.changes[:-1])])
         there = record != ABSENT
-        here, change = np.full(len(subjects), _NEW, np.int32), np.zeros(len(subjects), np.int32)
+        here, change = np.full(len(subjects), NEW, np.int32), np.zeros(len(subjects), np.int32)
         here[record[there]], change[record[there]] = atom[there], pool.changes[-1][there]
         absent = np.bincount(atom[seen & ~there], minlength=atom.max(initial=-1) + 1)
         return cls(here, change, absent, _ever_shown(earlier, labels, atom))
@@ -127,9 +127,17 @@ def _ever_shown(earlier: Sequence[Published], labels: Sequence[Labels], atom: La
     return {name: pl.concat(texts).unique(maintain_order=True) for name, texts in found.items()}
 
 
+def staying(
+    earlier: Sequence[Published], subjects: pl.Series, values: pl.DataFrame, k: int
+) -> tuple[Labels, npt.NDArray[np.bool_]]:
+    """The atom in which each of these people stood, NEW where she was in no release, and who may be shown again."""
+    past = _Past.of(earlier, subjects, values)
+    return past.atom, _staying(past, k)
+
+
 def _staying(past: _Past, k: int) -> npt.NDArray[np.bool_]:
     """Which records may be shown; of a group that must lose some, the first in the table stay."""
-    new = past.atom == _NEW
+    new = past.atom == NEW
     atom = np.where(new, len(past.absent), past.atom).astype(np.int32)  # the new ones come last
     group = divide(atom, np.where(new, 0, past.change))
     _, first, present = np.unique(group, return_index=True, return_counts=True)
@@ -143,7 +151,7 @@ def _units(
 ) -> npt.NDArray[np.int64]:
     """record -> the people she is shown together with: her atom, or other new ones."""
     unit = atom.astype(np.int64)
-    new = np.flatnonzero(atom == _NEW)
+    new = np.flatnonzero(atom == NEW)
     if len(new):
         partition = next(method.groupings(rest.take(new), k, others))
         unit[new] = atom.max() + 1 + partition.class_of(len(new))
@@ -165,7 +173,7 @@ def _publish(rest: Microdata, partition: Partition, past: _Past, atom: Labels) -
     label = partition.class_of(len(rest))
     kept = np.flatnonzero(label >= 0)
     class_of_atom = np.full(len(past.absent), -1, np.int32)
-    old = kept[atom[kept] != _NEW]
+    old = kept[atom[kept] != NEW]
     class_of_atom[atom[old]] = label[old]
 
     def show(name: str) -> MaskedColumn:
@@ -276,7 +284,7 @@ def _leaves(texts: pl.DataFrame, attribute: Attribute) -> pl.DataFrame:
 
 def _notes(past: _Past, kept: npt.NDArray[np.int64], k: int) -> tuple[str, ...]:
     left_out = np.delete(past.atom, kept)
-    waiting, beside = int((left_out == _NEW).sum()), int((left_out != _NEW).sum())
+    waiting, beside = int((left_out == NEW).sum()), int((left_out != NEW).sum())
     notes = []
     if waiting:
         notes.append(f"{waiting:,} new records wait until there are {k} new ones: alone they could be told apart.")
@@ -289,7 +297,7 @@ def _notes(past: _Past, kept: npt.NDArray[np.int64], k: int) -> tuple[str, ...]:
 
 
 def _facts(past: _Past, atom: Labels, unit: npt.NDArray[np.int64], kept: npt.NDArray[np.int64]) -> dict[str, int]:
-    new = atom == _NEW
+    new = atom == NEW
     return {
         "classes_kept": len(np.unique(atom[~new])),
         "classes_new": len(np.unique(unit[new])),

@@ -127,9 +127,9 @@ def refuse_unpooled(earlier: Sequence[Published], release: Published) -> None:
     if again:
         raise PromiseError(
             f"{again:,} of its {release.members.height:,} people are in an earlier release already, and this one or "
-            "that masks records one by one (measured-risk, or no k of 2 or more): several such releases can be "
-            "averaged, and no promise is judged over them. Nothing was released. Leave these people out, hand out the "
-            "earlier file again, or release classes from the first time on (--k)."
+            "that masks records one by one (measured-risk, no k of 2 or more, or purchases with more than customer and "
+            "good): such releases can be averaged or linked, and no promise is judged over them. Nothing was released. "
+            "Leave these people out, hand out the earlier file again, or begin with releases that are shown by classes."
         )
 
 

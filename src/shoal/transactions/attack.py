@@ -128,7 +128,7 @@ def jaccard_attack(
         hint = did_you_mean(similarity, SIMILARITIES)
         raise InputError(f"There is no similarity {similarity!r}: known are {', '.join(SIMILARITIES)}.{hint}")
     require("the attack", "known", known, "a number of items from 1", holds=known is None or known >= 1)
-    own = _own(original, masked, truth)
+    own = own_customers(original, masked, truth)
     rng = np.random.default_rng(seed)
     knowledge = original if window is None else original.during(*window)
     sets = _features(knowledge, similarity)
@@ -160,7 +160,7 @@ def secret_map(truth: pl.DataFrame) -> pl.DataFrame:
     return secret
 
 
-def _own(original: Histories, masked: Histories, truth: pl.DataFrame | None) -> Ints:
+def own_customers(original: Histories, masked: Histories, truth: pl.DataFrame | None) -> Ints:
     """Masked customer -> the same person among the originals."""
     people = pl.DataFrame({"pseudonym": masked.customers.cast(pl.String)})
     if truth is None:

@@ -89,6 +89,11 @@ class Histories:
             self, table=self.table.filter(inside), customer=self.customer[inside], item=self.item[inside], times=times
         )
 
+    def of_customers(self, kept: npt.NDArray[np.bool_]) -> Histories:
+        """The histories of some customers."""
+        inside = kept[self.customer]
+        return histories_of(self.table.filter(inside), self.roles)
+
     def matrix(self, weights: npt.NDArray[np.float64] | None = None) -> csr_array:
         """Customers by items: the number of records of each, or the sum of their weights."""
         from scipy.sparse import coo_array

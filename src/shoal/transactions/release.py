@@ -30,12 +30,15 @@ from shoal.transactions.characteristics import Characteristics, characteristics
 from shoal.transactions.clustering import Labels, cosine_k_means
 from shoal.transactions.dummies import Padded, pad, padded_table
 from shoal.transactions.histories import Histories, histories_of, read_histories
+from shoal.transactions.pooled import entry, going_on
 from shoal.transactions.pseudonyms import fresh_key, pseudonyms
 from shoal.transactions.theory import best_clusters, expected_dummies
 
 if TYPE_CHECKING:
     from rich.console import Group
     from scipy.sparse import csr_array
+
+    from shoal.releases.ledger import Ledger
 
 Clustering = Literal["balanced", "method-2", "method-1"]
 CLUSTERINGS: tuple[Clustering, ...] = ("balanced", "method-2", "method-1")
@@ -66,6 +69,10 @@ class TransactionRelease:
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
         return np.bincount(self.label)
+
+    def strangers(self, ledger: Ledger) -> tuple[str, ...]:
+        """A word of warning where hardly any customer is known to the ledger."""
+        return ledger.strangers(pl.DataFrame({ledger.subject: self.original.customers}))
 
     @property
     def secret_map(self) -> pl.DataFrame:
@@ -143,21 +150,32 @@ class TransactionRelease:
         header: bool = True,
         secret_map: str | Path | None = None,
         log: str | Path | None = None,
+        ledger: Ledger | None = None,
     ) -> TransactionRelease:
         """Writes the release once the file holds what is promised; the map and the log after it, if it got its name.
 
-        Without a header, columns that are left out stay as empty ones, so that the others keep their numbers.
+        Without a header, columns that are left out stay as empty ones, so that the others keep their numbers. With a
+        ledger it is recorded there, and refused where it would expose somebody beside earlier releases.
         """
+        if ledger is not None and is_sql(path):
+            raise InputError("A ledger knows a release by its file's digest: write the release to a file.")
         with ExitStack() as beside:
             for target, content in ((secret_map, self.secret_map), (log, self.origins)):
                 if target is not None:
                     content.write_csv(beside.enter_context(atomic_write(target)))
+
+            def judge(written: Path, header: bool = True) -> None:
+                self._judge_file(written, header)
+                if ledger is not None:  # settled last, by whether the release got its name
+                    recorded = entry(ledger, self.original, self.table, self.label, self.least, self.seed)
+                    beside.enter_context(ledger.entering(*recorded, path, written))
+
             if header or is_sql(path) or format_of(Path(path)).write is not write_delimited:
-                write_table(self.table, path, before_commit=self._judge_file)
+                write_table(self.table, path, before_commit=judge)
             else:
                 with atomic_write(path) as partial:
                     self._in_place.write_csv(partial, include_header=False)
-                    self._judge_file(partial, header=False)
+                    judge(partial, header=False)
         return self
 
     @property
@@ -184,19 +202,29 @@ def anonymize_transactions(
     key: bytes | None = None,
     seed: int | None = None,
     progress: Callable[[str], None] | None = None,
+    after: Ledger | None = None,
 ) -> TransactionRelease:
     """Masks the histories, and hands out the release only if every customer shares his set of goods with enough others.
 
     Of `clusters` and `min_size` either may be left out: as many clusters as have room, or the largest size that is
     possible; if both are, the paper's best number of clusters. `delete` and `alter` are the largest shares of records
     that may be deleted or altered where that costs less than dummies. Without a `key` pseudonyms are new in every run.
+    `after` a ledger, customers stand together as they did in its releases, and whom that would expose is left out.
     """
     say = progress or (lambda stage: None)
     for name, share in (("delete", delete), ("alter", alter)):
         require("the release", name, share, "a share of records from 0 to 1", holds=0 <= share <= 1)
     say("clustering customers")
     clusters, least = sizes_asked(histories, clusters, min_size, method)
-    label = cluster_customers(histories.sets, clusters, least, method=method, seed=seed)
+    withheld: tuple[str, ...] = ()
+    if after is None:
+        label = cluster_customers(histories.sets, clusters, least, method=method, seed=seed)
+    else:
+
+        def cluster(new: Histories) -> Labels:
+            return cluster_customers(new.sets, len(new.customers) // least, least, method=method, seed=seed)
+
+        histories, label, withheld = going_on(histories, after, least, cluster)
     say("adding dummies")
     padded = pad(histories, label, delete=delete, alter=alter, seed=seed)
     names = pseudonyms(histories.customers, key or fresh_key())
@@ -204,7 +232,7 @@ def anonymize_transactions(
     table = made_anew(padded_table(histories, padded, names)[order])
     say("judging the result")
     refuse_distinct(histories_of(table, histories.roles), least)
-    notes = (*_notes(histories, method, label), RESIDUAL)
+    notes = (*_notes(histories, method, label), *withheld, RESIDUAL)
     return TransactionRelease(table, histories, method, label, least, padded, order, names, notes, seed)
 
 

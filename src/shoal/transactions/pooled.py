@@ -1,0 +1,298 @@
+"""Several releases of the same customers' purchases: what links them, and what a ledger is told of each.
+
+Dummies are drawn anew for each release and real purchases are not, so records that two releases share are real. They
+link a customer of the one to himself in the other, however his number changed; and once he is linked, the goods that
+both show of him with the same day, price and quantity are his own, and a few known goods find him.
+
+A ledger knows each release by its clusters. Customer and good alone, each pair once, are the same for all of a cluster:
+such releases link clusters, and whoever stands together in all of them cannot be told apart. Anything more tells the
+members of a cluster apart, and a second release beside it is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.errors import InputError, PromiseError, require
+from shoal.releases.published import Published
+from shoal.risk.attack import Outcome
+from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.transactions.attack import own_customers, secret_map
+from shoal.transactions.histories import Histories, Roles, in_random_order
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from scipy.sparse import csr_array
+
+    from shoal.releases.ledger import Ledger, Promised
+    from shoal.transactions.clustering import Labels
+
+PURCHASES, PURCHASES_IN_FULL = "purchases", "purchases-in-full"  # as promises of a ledger
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+# ---- the attack
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """What two releases of purchases tell together."""
+
+    outcomes: tuple[Outcome, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"attacks": [each.to_dict() for each in self.outcomes]}
+
+    def __rich__(self) -> Group:
+        return for_terminal(self._sheets())
+
+    def _repr_html_(self) -> str:
+        return for_notebook(self._sheets())
+
+    def _sheets(self) -> list[Sheet]:
+        header = ("", "right", "rate", "95 %", "baseline", "control")
+        return [Sheet("Two releases together", header, [_row(each) for each in self.outcomes], numbers=5)]
+
+
+def _row(each: Outcome) -> tuple[str, ...]:
+    low, high = each.interval
+    return (
+        each.attack,
+        f"{each.right:,.0f} of {each.guessed:,}",
+        f"{each.rate:.1%}",
+        f"{low:.1%}-{high:.1%}",
+        f"{each.baseline:.1%}",
+        "" if each.control is None else f"{each.control:.1%}",
+    )
+
+
+def pooled_attack(
+    original: Histories,
+    first: Histories,
+    second: Histories,
+    truths: tuple[pl.DataFrame, pl.DataFrame],
+    *,
+    known: int = 5,
+    seed: int | None = None,
+) -> Pooled:
+    """Links the customers of two releases by what both show, then finds them by some known goods.
+
+    `original` holds the purchases that the first release was made of, and `truths` are the secret maps of the two. The
+    intruder knows `known` goods that each customer of the first release bought; all else only scores her guesses.
+    """
+    require("the attack", "known", known, "a number of goods from 1", holds=known >= 1)
+    rng = np.random.default_rng(seed)
+    here = own_customers(original, first, truths[0])
+    customer = _names(truths[0], first), _names(truths[1], second)
+    shared = _Shared.of(first, second)
+    score = shared.similarity()
+    linked = _linked(score, *customer, rng)
+    return Pooled((linked, _found(original, first, here, shared.goods_in_both(score.argmax(axis=1)), known, rng)))
+
+
+def _names(truth: pl.DataFrame, release: Histories) -> pl.Series:
+    """Released customer -> who he is."""
+    people = pl.DataFrame({"pseudonym": release.customers.cast(pl.String)})
+    named = people.join(secret_map(truth), on="pseudonym", how="left", maintain_order="left")
+    if named["customer"].null_count():
+        lost = named.filter(pl.col("customer").is_null())["pseudonym"][0]
+        raise InputError(
+            f"The secret map does not say who {lost!r} is: give the map that was written with the release."
+        )
+    return named["customer"]
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """The customers of two releases by the records that occur: the good, and what else both show but baskets."""
+
+    first: csr_array
+    second: csr_array
+    good: Ints  # record -> its good, as the first release numbers goods; -1 where it has none such
+    goods: int
+
+    @classmethod
+    def of(cls, first: Histories, second: Histories) -> _Shared:
+        from scipy.sparse import coo_array
+
+        shown = [role for role in ("item", "time", "price", "quantity") if role in first.roles.named]
+        shown = [role for role in shown if role in second.roles.named]
+
+        def records(release: Histories) -> pl.DataFrame:
+            return pl.DataFrame(
+                [release.table[release.roles.named[role]].cast(pl.String).alias(role) for role in shown]
+            )
+
+        both = pl.concat([records(first), records(second)])
+        code = both.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
+        width = int(code.max()) + 1
+
+        def matrix(release: Histories, codes: Ints) -> csr_array:
+            shape = len(release.customers), width
+            held = coo_array((np.ones(len(codes)), (release.customer, codes)), shape=shape).tocsr()
+            held.sum_duplicates()
+            held.data[:] = 1.0
+            return held
+
+        good = np.full(width, -1, np.int64)
+        good[code[: len(first)]] = first.item
+        return cls(
+            matrix(first, code[: len(first)]), matrix(second, code[len(first) :]), good, len(first.items)
+        )  # fmt: skip
+
+    def similarity(self) -> Floats:
+        """Customers by customers: the records they share, each worth the less the more customers have it."""
+        holders = np.asarray(self.first.sum(axis=0) + self.second.sum(axis=0)).ravel()
+        weighted = self.first.copy()
+        weighted.data = np.log((self.first.shape[0] + self.second.shape[0]) / holders[self.first.indices]) + 1e-9
+        score: Floats = (weighted @ self.second.T).toarray()
+        return score
+
+    def goods_in_both(self, link: Ints) -> csr_array:
+        """Customers of the first release by the goods that they and their links show with the same records."""
+        from scipy.sparse import csr_array
+
+        both = self.first.multiply(self.second[link]).tocsr()
+        shape = self.first.shape[0], self.goods
+        found = csr_array((np.ones(both.nnz), self.good[both.indices], both.indptr), shape=shape)
+        found.sum_duplicates()
+        found.data[:] = 1.0
+        return found
+
+
+def _linked(score: Floats, first: pl.Series, second: pl.Series, rng: np.random.Generator) -> Outcome:
+    """Each customer of the first release is guessed to be the one of the second who shares most; ties go by lot.
+
+    The control scores the same guesses by a truth that was shuffled.
+    """
+    here = first.is_in(second.implode()).to_numpy()
+    some = here & (score.max(axis=1) > 0)
+    nearest = score[some] >= score[some].max(axis=1, keepdims=True) * (1 - 1e-12)
+    chance = 1 / nearest.sum(axis=1)
+
+    def right(truth: npt.NDArray[np.str_]) -> float:
+        hit = nearest & (truth[None, :] == first.to_numpy()[some][:, None])
+        return float(hit.any(axis=1) @ chance)
+
+    guessed, truth = int(some.sum()), second.to_numpy()
+    control = right(rng.permutation(truth)) / guessed if guessed else None
+    target = "the customer in the other release"
+    return Outcome("linked releases", target, int(here.sum()), guessed, right(truth), 1 / len(second), control)
+
+
+def _found(
+    original: Histories, first: Histories, own: Ints, real: csr_array, known: int, rng: np.random.Generator
+) -> Outcome:
+    """Customers found by known goods among those that they show in both releases, or in the first where nobody fits.
+
+    The baseline is the same intruder with the first release alone; the control has her take one's goods for another's.
+    """
+    items = pl.DataFrame({"item": first.items.cast(pl.String)}).with_row_index("code")
+    codes = pl.DataFrame({"item": original.items.cast(pl.String)}).join(
+        items, on="item", how="left", maintain_order="left"
+    )["code"]
+    bought = original.sets
+    drawn = in_random_order(bought, rng)
+    place = np.arange(bought.nnz) - np.repeat(bought.indptr[:-1], np.diff(bought.indptr))
+    drawn = np.sort(drawn[place < known])  # row by row, as many of each
+    starts = np.searchsorted(drawn, bought.indptr)
+    good = codes.cast(pl.Int64).fill_null(-1).to_numpy()[bought.indices[drawn]]
+    alone = first.sets
+
+    def candidates(sets: csr_array, goods: Ints) -> npt.NDArray[np.bool_]:
+        if (goods < 0).any() or not len(goods):
+            return np.zeros(sets.shape[0], np.bool_)
+        return np.asarray(sets[:, goods].sum(axis=1)).ravel() >= len(np.unique(goods))
+
+    one, two, control = np.zeros(len(own)), np.zeros(len(own)), np.zeros(len(own))
+    other = rng.permutation(len(own))
+    for j, customer in enumerate(own):
+        goods = np.unique(good[starts[customer] : starts[customer + 1]])
+        before = candidates(alone, goods)
+        after = candidates(real, goods)
+        after = after if after.any() else before
+        for chance, fit, who in ((one, before, j), (two, after, j), (control, after, other[j])):
+            chance[j] = fit[who] / fit.sum() if fit.any() else 0.0
+    target = f"the customer, by {known} goods"
+    return Outcome(
+        "known goods over two releases", target, len(own), len(own), float(two.sum()), float(one.mean()),
+        float(control.mean()),
+    )  # fmt: skip
+
+
+# ---- what a ledger is told
+
+
+def entry(
+    ledger: Ledger, histories: Histories, shown: pl.DataFrame, label: Labels, least: int, seed: int | None
+) -> tuple[Published, Promised]:
+    """A release as a ledger records it: whose purchases stood in which cluster of at least `least`."""
+    from shoal.releases.ledger import Promised
+
+    subjects = _subjects(ledger, histories)
+    clusters = pl.DataFrame({"cluster": [str(number) for number in range(int(label.max()) + 1)]})
+    members = pl.DataFrame({"subject": subjects, "class": label.astype(np.int32)})
+    name = PURCHASES if shown_alike(shown, histories.roles) else PURCHASES_IN_FULL
+    fewest = float(np.bincount(label).min())
+    promise = {"name": name, "asked": float(least), "achieved": fewest, "holds": fewest >= least}
+    values = ledger.own(subjects, goods_of(histories))
+    return Published("The release", members, clusters, values), Promised(least, (promise,), seed)
+
+
+def shown_alike(shown: pl.DataFrame, roles: Roles) -> bool:
+    """Whether nothing tells the members of a cluster apart: customer and good alone, each pair once."""
+    return set(shown.columns) == {roles.customer, roles.item} and not shown.is_duplicated().any()
+
+
+def goods_of(histories: Histories) -> pl.DataFrame:
+    """Each customer's own goods as one value: a good more or less is a change."""
+    bought = pl.DataFrame({"customer": histories.customer, "good": histories.items.cast(pl.String)[histories.item]})
+    goods = bought.unique().sort("customer", "good").group_by("customer", maintain_order=True).agg("good")
+    text = [json.dumps(each) for each in goods["good"].to_list()]  # whatever a good is called, sets stay apart
+    return pl.DataFrame({"goods": text})
+
+
+def _subjects(ledger: Ledger, histories: Histories) -> pl.Series:
+    return ledger.digests(pl.DataFrame({ledger.subject: histories.customers}))
+
+
+def going_on(
+    histories: Histories, ledger: Ledger, least: int, cluster: Callable[[Histories], Labels]
+) -> tuple[Histories, Labels, tuple[str, ...]]:
+    """Those who may be shown again, in clusters that go on from the ledger's releases, and what is to be known.
+
+    Who stood together in all of them stands together again; new customers stand among new ones, which `cluster` finds.
+    """
+    from shoal.releases.incremental import NEW, staying
+
+    subjects = _subjects(ledger, histories)
+    atom, stays = staying(ledger.releases(), subjects, ledger.own(subjects, goods_of(histories)), least)
+    if not stays.any():
+        raise PromiseError(
+            f"No customer can be shown again without exposing somebody over all releases at clusters of {least}: of "
+            "each cluster of before none or at least so many must have left, and none or at least so many have bought "
+            "other goods. Nothing was released: begin with larger clusters, or release these customers once."
+        )
+    kept = histories.of_customers(stays)
+    label = atom[stays].astype(np.int32)
+    new = label == NEW
+    if new.any():
+        label[new] = label.max() + 1 + cluster(histories.of_customers(stays & (atom == NEW)))
+    notes = () if stays.all() else (_withheld(int((~stays).sum())),)
+    return kept, np.unique(label, return_inverse=True)[1].astype(np.int32), notes
+
+
+def _withheld(customers: int) -> str:
+    return (
+        f"{customers:,} customers are withheld: too few about them have left, have come or have bought other goods, "
+        "and shown they would tell who or what."
+    )
