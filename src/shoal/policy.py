@@ -25,6 +25,7 @@ from pydantic import (
 
 from shoal.data.hierarchy import Hierarchy, hierarchy_of, read_hierarchy
 from shoal.data.inference import infer_kind
+from shoal.data.ordered import refuse_without_order
 from shoal.data.schema import Attribute, Kind, Role, Scalar, Schema
 from shoal.errors import InputError, did_you_mean
 from shoal.masking.grouped import Grouped
@@ -249,6 +250,11 @@ class Policy(BaseModel):
             roles |= {name: frozenset({Role.INSENSITIVE}) for name in columns if name not in roles}
         return roles
 
+    def _shows_values(self, column: pl.Series, roles: frozenset[Role], released: bool) -> bool:
+        """Whether the column holds values, not masks of them: a released one that no class shows alike."""
+        masked = Role.QUASI_IDENTIFIER in roles or column.name in self.show
+        return not (released and masked)
+
     def _attribute(self, column: pl.Series, roles: frozenset[Role], released: bool) -> Attribute:
         choice = self.attributes.get(column.name, AttributeChoice())
         hierarchy = _hierarchy(column, choice, released)
@@ -256,6 +262,15 @@ class Policy(BaseModel):
         domain = choice.domain
         if domain is None and hierarchy is None and isinstance(column.dtype, pl.Enum):
             domain = tuple(column.dtype.categories)  # a text file would lose their order
+        if (
+            kind is Kind.ORDINAL
+            and domain is None
+            and hierarchy is None
+            and self._shows_values(column, roles, released)
+        ):
+            refuse_without_order(column)
+        if kind in (Kind.ORDINAL, Kind.NOMINAL) and domain is not None:
+            _refuse_twice(column.name, domain)
         return Attribute(column.name, roles, kind, domain, hierarchy, choice.weight)
 
 
@@ -298,6 +313,13 @@ def _seen_from(folder: Path, file: str) -> str:
     if path.is_relative_to(folder):
         return str(path.relative_to(folder))
     return file if path.is_absolute() else os.path.relpath(path, folder)
+
+
+def _refuse_twice(name: str, domain: tuple[Scalar, ...]) -> None:
+    labels = [str(value) for value in domain]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InputError(f"The domain of {name!r} lists {label!r} more than once: list each category once.")
 
 
 def _hierarchy(column: pl.Series, choice: AttributeChoice, released: bool) -> Hierarchy | None:

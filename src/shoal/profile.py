@@ -351,6 +351,11 @@ k = 5
 
 [method]
 name = "grouped"
+
+# Texts that stand in an order, the lowest first:
+# [attributes.education]
+# kind = "ordinal"
+# domain = ["primary", "secondary", "tertiary"]
 """
 
 

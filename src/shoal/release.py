@@ -381,7 +381,22 @@ def prepare(table: pl.DataFrame, policy: Policy) -> tuple[Microdata, tuple[str, 
     for name in schema.confidential:
         if table[name].null_count() == table.height:
             raise InputError(f"The confidential column {name!r} is missing in every record: leave it out.")
-    return Microdata(table, schema), left_out(table.columns, schema.names)
+    return Microdata(table, schema), left_out(table.columns, schema.names) + in_order_of_type(policy, table.schema)
+
+
+def in_order_of_type(policy: Policy, types: Mapping[str, pl.DataType]) -> tuple[str, ...]:
+    """Which columns are ordinal because their type states an order, and which; what else a policy says, it knows."""
+    asked = [name for name in (*policy.quasi_identifiers, *policy.confidential) if name not in policy.attributes]
+    stated = {name: dtype for name in asked if isinstance(dtype := types[name], pl.Enum)}
+    return tuple(
+        f"Column {name!r} is taken as ordinal, in the order that its type states: {_rising(dtype.categories)}."
+        for name, dtype in stated.items()
+    )
+
+
+def _rising(categories: pl.Series) -> str:
+    few = categories if len(categories) <= 8 else [*categories.head(4), "...", *categories.tail(3)]
+    return " < ".join(few)
 
 
 def left_out(columns: Sequence[str], named: Sequence[str]) -> tuple[str, ...]:

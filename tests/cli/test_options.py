@@ -16,6 +16,7 @@ from shoal.cli import console
 from shoal.cli.method import GROUPINGS
 from shoal.cli.options import make_policy, quoted, split
 from shoal.data.schema import Kind
+from shoal.errors import InputError
 from shoal.masking.grouped import Grouped, Grouping
 from shoal.policy import AttributeChoice, Policy
 from shoal.privacy import KAnonymity, LDiversity, TCloseness
@@ -182,3 +183,40 @@ def test_our_own_console_respects_no_color(monkeypatch: pytest.MonkeyPatch, caps
     fresh["out"].print("[green]holds[/]")
     assert "holds" in (shown := capsys.readouterr().out)
     assert "[32m" not in shown
+
+
+def test_an_order_makes_a_column_ordinal_and_lists_its_categories() -> None:
+    orders = ["education=Preschool,Primary,Masters", '"a=b"="x, y",<5,>=5', "age group = low, high"]
+    chosen = make_policy(None, orders=orders).attributes
+    assert {name: choice.domain for name, choice in chosen.items()} == {
+        "education": ("Preschool", "Primary", "Masters"),
+        "a=b": ("x, y", "<5", ">=5"),
+        "age group": ("low", "high"),
+    }
+    assert {choice.kind for choice in chosen.values()} == {Kind.ORDINAL}
+
+
+@pytest.mark.parametrize("order", ["education", "education=", "education=one", "=low,high"])
+def test_an_order_that_lists_nothing_is_refused(order: str) -> None:
+    with pytest.raises(InputError, match="is not COLUMN=A,B,C"):
+        make_policy(None, orders=[order])
+
+
+def test_an_order_of_a_column_declared_otherwise_is_refused() -> None:
+    with pytest.raises(InputError, match="but --kind declares 'x' nominal"):
+        make_policy(None, kinds=["x=nominal"], orders=["x=low,high"])
+    assert make_policy(None, kinds=["x=ordinal"], orders=["x=low,high"]).attributes["x"].domain == ("low", "high")
+
+
+def test_every_command_that_takes_kinds_takes_orders() -> None:
+    flags = {name: {flag for option in command.params for flag in option.opts} for name, command in COMMANDS.items()}
+    assert [name for name, known in flags.items() if "--kind" in known and "--order" not in known] == []
+
+
+def test_the_command_asks_for_an_order_and_follows_it(shoal: Shoal, tmp_path: Path) -> None:
+    source, target = tmp_path / "d.csv", tmp_path / "r.csv"
+    source.write_text("grade\n" + "low\nmid\nmid\nhigh\nhigh\nlow\n")
+    asked = ("anonymize", source, "-o", target, "--quasi", "grade", "--k", "3")
+    assert "It holds high, low, mid." in shoal(*asked, "--kind", "grade=ordinal").sentence
+    assert shoal(*asked, "--order", "grade=low,mid,high").code == 0
+    assert set(target.read_text().split()[1:]) == {"[low;mid]", "[mid;high]"}

@@ -15,6 +15,7 @@ from polars.testing import assert_frame_equal
 import shoal
 from shoal.data.sample import discharges
 from shoal.engines.table import Table
+from shoal.errors import InputError
 from shoal.parted import risk
 from shoal.parted.audit import audit
 from shoal.parted.check import check
@@ -125,3 +126,13 @@ def test_classes_are_those_of_the_same_table_in_memory(engine: Engine) -> None:
     found = class_sizes(engine(table), table.columns, table.height, nan_is_missing=False)
     assert found.size.tolist() == size.tolist()
     assert found.classes.tolist() == classes.tolist()
+
+
+def test_ordinal_text_without_an_order_is_refused(engine: Engine) -> None:
+    table = pl.DataFrame({"education": ["Masters", "Preschool", "Primary"] * 20})
+    ordinal = shoal.Policy(quasi_identifiers=["education"], attributes={"education": {"kind": "ordinal"}})
+    with pytest.raises(InputError, match="It holds Masters, Preschool, Primary"):
+        anonymize(engine(table), ordinal)
+    told = {"education": {"kind": "ordinal", "domain": ["Preschool", "Primary", "Masters"]}}
+    release = anonymize(engine(table), shoal.Policy(quasi_identifiers=["education"], attributes=told), seed=1)
+    assert all(not shown.startswith("[Masters") for shown in collected(release.table)["education"])

@@ -50,6 +50,7 @@ def anonymize(
         typer.Option(help="What becomes of other columns: drop or insensitive.", rich_help_panel="Roles"),
     ] = None,
     kind: opt.Kinds = None,
+    order: opt.Orders = None,
     hierarchies: opt.Hierarchies = None,
     k: opt.K = None,
     t: opt.T = None,
@@ -168,7 +169,7 @@ def anonymize(
     chosen = opt.make_policy(
         policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, k, t, l, l_variant,
         {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,
-        rest=rest, suppression=suppress, show=opt_split.showing(shown), epsilon=epsilon, method=method_choice(
+        order, rest=rest, suppression=suppress, show=opt_split.showing(shown), epsilon=epsilon, method=method_choice(
             method, k=k, resolution=resolution, publish=publish, remainder=remainder, cost=cost, mean=mean, local=local,
             levels=levels, seconds=seconds, gamma=gamma, s=s, p=p, whole=whole, clamp=clamp,
         ),
@@ -261,6 +262,7 @@ def check(
     confidential: opt.Confidential = None,
     identifiers: opt.Identifiers = None,
     kind: opt.Kinds = None,
+    order: opt.Orders = None,
     k: opt.K = None,
     t: opt.T = None,
     l: opt.L = None,  # noqa: E741
@@ -300,6 +302,7 @@ def check(
     chosen = opt.make_policy(
         stated.policy if stated else policy, quasi, confidential, identifiers, None, kind, None, k, t, l, l_variant,
         {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,
+        order,
     )  # fmt: skip
     if cells_fixed:
         chosen = opt.with_cells_fixed(chosen)

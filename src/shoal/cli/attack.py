@@ -30,6 +30,7 @@ def attack(
     quasi: opt.Quasi = None,
     confidential: opt.Confidential = None,
     kind: opt.Kinds = None,
+    order: opt.Orders = None,
     hierarchies: opt.Hierarchies = None,
     k: opt.K = None,
     l: opt.L = None,  # noqa: E741
@@ -45,7 +46,9 @@ def attack(
     from shoal.assess import attack as run
     from shoal.cli.console import show, stages
 
-    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, hierarchies=hierarchies, k=k, l=l, t=t)
+    chosen = opt.make_policy(
+        policy, quasi, confidential, kinds=kind, orders=order, hierarchies=hierarchies, k=k, l=l, t=t
+    )
     with stages("attack", 3) as step:
         step("reading")
         before = opt.read(original, delimiter, encoding, decimal, text)

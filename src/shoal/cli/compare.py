@@ -83,6 +83,7 @@ def compare(
     ] = False,
     policy: opt.PolicyFile = None,
     kind: opt.Kinds = None,
+    order: opt.Orders = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -115,7 +116,7 @@ def compare(
         with stages("compare", 3 + steps) as step:
             step("reading")
             table = opt.read(source, delimiter, encoding, decimal, text)
-            chosen = opt.make_policy(policy, attributes, kinds=kind)
+            chosen = opt.make_policy(policy, attributes, kinds=kind, orders=order)
             if not chosen.quasi_identifiers:
                 chosen = opt.make_policy(chosen, quasi_identifiers=tuple(table.columns))
             found = run(

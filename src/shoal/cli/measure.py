@@ -61,6 +61,7 @@ def risk(
     measures: _Measures = None,
     paired: _Paired = False,
     kind: opt.Kinds = None,
+    order: opt.Orders = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -80,7 +81,7 @@ def risk(
     if (original is None) != (measures is None):
         raise InputError("--measures compare a released table with its original: give both --original and --measures.")
     groups = _groups(group)
-    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, groups=groups or None)
+    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, orders=order, groups=groups or None)
     used = engine_for([path for path in (source, population) if path], engine)
     if used != "memory":
         opt_engines.refuse_options(
@@ -193,6 +194,7 @@ def utility(
     quasi: opt.Quasi = None,
     confidential: opt.Confidential = None,
     kind: opt.Kinds = None,
+    order: opt.Orders = None,
     hierarchies: opt.Hierarchies = None,
     measures: _Measures = None,
     paired: _Paired = False,
@@ -210,7 +212,7 @@ def utility(
     from shoal.cli.console import stages
     from shoal.parted.opening import engine_for
 
-    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, hierarchies=hierarchies)
+    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, orders=order, hierarchies=hierarchies)
     used = engine_for((original, masked), engine)
     if used != "memory":
         opt_engines.refuse_options(_only_in_memory(paired, delimiter, encoding, decimal, text))

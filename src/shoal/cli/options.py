@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -36,6 +37,15 @@ Kinds = Annotated[
         "--kind",
         metavar="COLUMN=KIND",
         help="numeric, ordinal, nominal or date; otherwise inferred.",
+        rich_help_panel=_ROLES,
+    ),
+]
+Orders = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--order",
+        metavar="COLUMN=A,B,C",
+        help="Categories of an ordinal column, the lowest first; quoted as in CSV.",
         rich_help_panel=_ROLES,
     ),
 ]
@@ -179,6 +189,7 @@ def make_policy(
     l_variant: str | None = None,
     k_map: dict[str, Any] | None = None,
     measured_risk: str | None = None,
+    orders: list[str] | None = None,
     **others: Any,
 ) -> Policy:
     """The policy of a file or the one without choices, with what the options say put in its place."""
@@ -202,10 +213,11 @@ def make_policy(
         replaced.add(KAnonymity)  # they stand in its place
     choices["models"] = [model for model in base.models if type(model) not in replaced] + models
     attributes: dict[str, Any] = dict(base.attributes)
-    described = _kinds(kinds) | _hierarchies(hierarchies, choices["quasi_identifiers"])
-    for name, choice in described.items():
-        known = attributes.get(name)
-        attributes[name] = (known.model_dump() if known is not None else {}) | choice
+    stated = _kinds(kinds)
+    for described in (stated, _orders(orders, stated), _hierarchies(hierarchies, choices["quasi_identifiers"])):
+        for name, choice in described.items():
+            known = attributes.get(name, {})
+            attributes[name] = (known if isinstance(known, dict) else known.model_dump()) | choice
     return base.changed(**choices | {"attributes": attributes})
 
 
@@ -277,6 +289,27 @@ def _kinds(pairs: list[str] | None) -> dict[str, dict[str, Any]]:
             hint = did_you_mean(kind, Kind)
             raise InputError(f"--kind {pair!r} is not COLUMN=KIND with a kind of {', '.join(Kind)}.{hint}")
         found[name] = {"kind": kind}
+    return found
+
+
+def _orders(choices: list[str] | None, kinds: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """`education=Preschool,Primary`: a name that holds `=` is quoted, `'"a=b"=low,high'`."""
+    from shoal.errors import InputError
+
+    found: dict[str, dict[str, Any]] = {}
+    for choice in choices or []:
+        parts = re.fullmatch(r'(?s)\s*(?:"((?:[^"]|"")+)"|([^=]+?))\s*=(.*)', choice)
+        categories = split([parts[3]]) if parts else []
+        if parts is None or len(categories) < 2:
+            raise InputError(
+                f"--order {choice!r} is not COLUMN=A,B,C: name the column, then its categories from the lowest on."
+            )
+        name = parts[1].replace('""', '"') if parts[1] else parts[2]
+        if (kind := kinds.get(name, {}).get("kind", "ordinal")) != "ordinal":
+            raise InputError(
+                f"--order is about ordinal columns, but --kind declares {name!r} {kind}: give one of them."
+            )
+        found[name] = {"kind": "ordinal", "domain": tuple(categories)}
     return found
 
 

@@ -98,6 +98,7 @@ def audit(
     quasi: opt.Quasi = None,
     confidential: opt.Confidential = None,
     kind: opt.Kinds = None,
+    order: opt.Orders = None,
     k: K = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
@@ -124,7 +125,7 @@ def audit(
                 "--text": text,
             },
         )  # fmt: skip
-        chosen = opt.make_policy(policy, quasi, confidential, None, None, kind)
+        chosen = opt.make_policy(policy, quasi, confidential, None, None, kind, orders=order)
         _audit_in_parts(files or [], chosen, used, master, key, k or 5, as_json=as_json)
     with stages("audit", 3) as step:
         step("reading")
@@ -135,7 +136,7 @@ def audit(
             named = [*(text or []), *([opt.quoted(key)] if key else [])]
             tables = {path: opt.read(path, delimiter, encoding, decimal, named) for path in files or []}
             step("judging")
-            chosen = opt.make_policy(policy, quasi, confidential, None, None, kind)
+            chosen = opt.make_policy(policy, quasi, confidential, None, None, kind, orders=order)
             result = _audit_keyed(tables, chosen, key, k or 5) if key else _audit_linked(tables, chosen, k or 5)
         step("done")
     show(result, as_json)

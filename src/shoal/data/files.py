@@ -25,6 +25,7 @@ from shoal.data import unseen
 from shoal.data.anew import made_anew
 from shoal.data.csv_files import read_delimited, write_delimited
 from shoal.data.frames import check_names, finite
+from shoal.data.ordered import with_orders
 from shoal.errors import InputError, did_you_mean
 
 STATISTICAL = {
@@ -200,11 +201,11 @@ def checked(frame: pl.DataFrame, label: str, text: Collection[str]) -> pl.DataFr
 
 
 def read_parquet(path: Path) -> pl.DataFrame:
-    return pl.read_parquet(path, glob=False)
+    return with_orders(pl.read_parquet(path, glob=False), [path], "parquet")
 
 
 def read_arrow(path: Path) -> pl.DataFrame:
-    return pl.read_ipc(path)
+    return with_orders(pl.read_ipc(path), [path], "arrow")
 
 
 def read_excel(path: Path) -> pl.DataFrame:

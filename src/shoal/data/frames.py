@@ -18,6 +18,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from shoal.data.ordered import as_enums, order_in_pandas, orders_in_arrow, orders_in_duckdb
 from shoal.errors import InputError
 
 if TYPE_CHECKING:
@@ -74,7 +75,9 @@ def _from_pandas(frame: pd.DataFrame) -> tuple[pl.DataFrame, Restore]:
 
 def _pandas_column(column: pd.Series, name: str) -> pl.Series:
     try:
-        return pl.Series(name, column)
+        read = pl.Series(name, column)
+        order = order_in_pandas(column)
+        return read if order is None else read.cast(pl.String).cast(pl.Enum(order))
     except Exception as error:  # pyarrow, pandas and Polars each have their own for values of several types
         kinds = sorted({type(value).__name__ for value in column.dropna()})
         raise InputError(
@@ -105,6 +108,7 @@ def _from_arrow(table: pa.Table) -> tuple[pl.DataFrame, Restore]:
     check_names(table.column_names, "The Arrow table")
     inside = pl.from_arrow(table)
     assert isinstance(inside, pl.DataFrame)
+    inside = as_enums(inside, orders_in_arrow(table))
 
     def column(shown: pl.Series, arrow: pa.ChunkedArray) -> pa.ChunkedArray:
         """Arrow knows several kinds of text and may list categories; give back what came."""
@@ -132,7 +136,7 @@ def _from_narwhals(frame: object) -> tuple[pl.DataFrame, Restore]:
     except TypeError:
         raise unknown from None
     if nw.dependencies.is_duckdb_relation(frame):
-        return known.collect("polars").to_native(), _to_duckdb(frame)
+        return as_enums(known.collect("polars").to_native(), orders_in_duckdb(frame)), _to_duckdb(frame)
     if isinstance(known, nw.LazyFrame):
         raise unknown
     backend = known.implementation

@@ -24,12 +24,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.ordered import refuse_without_order
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError
 
 WILDCARD = "*"
 _SPECIAL = r"([\\;{}\[\]*])"
 _ESCAPED = r"\\([\\;{}\[\]*])"
+_IN_ORDER = r"^(?:\d{4}-\d\d-\d\d.*|\d\d:\d\d.*|true|false)$"  # texts that the alphabet puts in their own order
 _LABEL = r"((?:\\.|[^\\;])*)"  # up to the next semicolon that is not escaped
 
 Positions = npt.NDArray[np.int64] | npt.NDArray[np.uint64] | npt.NDArray[np.float64]
@@ -345,7 +347,7 @@ def _category_runs(shown: pl.Series, attribute: Attribute, values: pl.Series | N
     nodes = _node_rows(text, attribute)
     rows = _label_rows(_cells_left(text, nodes).filter(pl.col("text") != WILDCARD))
     declared = _declared_labels(attribute, values)
-    labels = _shown_labels(rows) if declared is None else declared
+    labels = _shown_labels(rows, attribute) if declared is None else declared
     rows = pl.concat([rows.filter(pl.col("stars") == 0).drop("stars", "text"), nodes, _expand_prefixes(rows, labels)])
     labels = _with_unknown(labels, rows, attribute)
     low, high = (rows[end].cast(pl.Enum(labels)).to_physical().cast(pl.Int64) for end in ("first", "last"))
@@ -393,12 +395,20 @@ def _declared_labels(attribute: Attribute, values: pl.Series | None) -> pl.Serie
     return pl.Series([str(v) for v in attribute.domain]) if attribute.domain else None
 
 
-def _shown_labels(rows: pl.DataFrame) -> pl.Series:
-    """All labels of the column, as numbers where all are numbers, otherwise alphabetically."""
+def _shown_labels(rows: pl.DataFrame, attribute: Attribute) -> pl.Series:
+    """All labels of the column, as numbers where all are numbers, otherwise alphabetically.
+
+    That is an order of days, times and yes/no as well. A range of other texts is refused: what it admits is not known.
+    """
     whole = rows.filter(pl.col("stars") == 0)
     labels = pl.concat([whole["first"], whole["last"]]).unique()
     number = labels.cast(pl.Float64, strict=False)
-    return labels.sort() if number.null_count() else labels.gather(number.arg_sort())
+    if number.null_count() == 0:
+        return labels.gather(number.arg_sort())
+    ranges = attribute.kind is Kind.ORDINAL and (whole["first"] != whole["last"]).any()
+    if ranges and not labels.str.contains(_IN_ORDER).all():
+        refuse_without_order(labels.alias(attribute.name))
+    return labels.sort()
 
 
 def _expand_prefixes(rows: pl.DataFrame, labels: pl.Series) -> pl.DataFrame:

@@ -24,6 +24,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.anew import made_anew
+from shoal.data.ordered import Orders, as_enums, orders_in_duckdb
 from shoal.data.unseen import inspect_parquet
 from shoal.engines.table import FACTS, Batch, Table, pack, unpacked
 from shoal.errors import InputError
@@ -57,8 +58,9 @@ class Disk(AbstractContextManager["Disk"]):
     def relation(self, relation: Any) -> DiskTable:
         """Of DuckDB; what comes of it is one, too, on the same connection."""
         self.shown_as = partial(_relation_of, relation)
-        schema = pl.DataFrame(relation.limit(0).to_arrow_table()).schema
-        return DiskTable(self, schema, partial(_read_relation, relation))
+        orders = orders_in_duckdb(relation)
+        schema = as_enums(pl.DataFrame(relation.limit(0).to_arrow_table()), orders).schema
+        return DiskTable(self, schema, partial(_read_relation, relation, orders))
 
 
 def _read(source: pl.LazyFrame) -> Iterator[pl.DataFrame]:
@@ -69,9 +71,9 @@ def _read(source: pl.LazyFrame) -> Iterator[pl.DataFrame]:
         raise InputError(f"The table cannot be read to its end: {why}. Correct it, or write it anew.") from None
 
 
-def _read_relation(relation: Any) -> Iterator[pl.DataFrame]:
+def _read_relation(relation: Any, orders: Orders) -> Iterator[pl.DataFrame]:
     for batch in relation.to_arrow_reader(BATCH):
-        yield pl.DataFrame(batch)
+        yield as_enums(pl.DataFrame(batch), orders)
 
 
 def _relation_of(relation: Any, files: list[Path]) -> Any:

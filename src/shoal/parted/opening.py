@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import polars as pl
 
+from shoal.data.ordered import with_orders
 from shoal.errors import InputError, did_you_mean
 from shoal.risk.disclosure import named_in
 
@@ -144,10 +145,11 @@ def _schema_of(path: Path, kind: str) -> pl.Schema:
         raise InputError(f"{str(path)!r} cannot be read as {kind}: {why}. Fetch it or write it anew.") from None
 
 
-def _scanned(files: Any, kind: str) -> pl.LazyFrame:
+def _scanned(files: list[Path], kind: str) -> pl.LazyFrame:
     if kind == "csv":
         return pl.scan_csv(files, infer_schema=False, null_values="")
-    return pl.scan_parquet(files) if kind == "parquet" else pl.scan_ipc(files)
+    lazy = pl.scan_parquet(files) if kind == "parquet" else pl.scan_ipc(files)
+    return with_orders(lazy, files, kind)
 
 
 def _names_a_table(name: str) -> bool:

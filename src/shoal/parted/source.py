@@ -17,7 +17,7 @@ from shoal.errors import InputError
 from shoal.masking.grouped import class_size
 from shoal.policy import Policy
 from shoal.privacy.model import PrivacyModel
-from shoal.release import left_out
+from shoal.release import in_order_of_type, left_out
 
 
 @dataclass(frozen=True)
@@ -84,5 +84,6 @@ def prepare(table: Table, policy: Policy) -> Source:
         {**{name: pl.Series(name, dtype=pl.Null) for name in names if name not in columns}, **columns}
     )
     schema = Schema(tuple(attribute for attribute in schema if attribute.name in columns))
+    notes = left_out(names, list(roles)) + in_order_of_type(policy, table.schema)
     whole = {name: summary.marginals[name].whole(schema[name]) for name in asked}
-    return Source(table, policy, Attributes(schema, whole), summary, left_out(names, list(roles)))
+    return Source(table, policy, Attributes(schema, whole), summary, notes)
