@@ -38,7 +38,7 @@ COMMANDS = [
     ("anonymize keyed.csv -o r.csv --quasi age --ledger no/l.db --ledger-key key --subject id", ("'no/l.db'",)),
     ("anonymize keyed.csv -o r.csv --quasi age --ledger l.db --ledger-key no/key --subject id", ("'no/key'",)),
     ("check s.csv --certificate s.json --original d.csv --paired", ("'s.json'", "shuffled", "--keep-order")),
-    ("check s.csv --quasi age,sex --original d.csv --measured-risk correct_links=0.5", ("--paired", "--keep-order")),
+    ("check s.csv --quasi age,sex --original d.csv --measured-risk 0.5", ("--paired", "--keep-order")),
     ("releases audit --ledger empty.db", ("'empty.db'", "damaged", "copy")),
     ("transactions anonymize t.csv -o r.csv --customer c --item g --taxonomy g.csv", ("taxonomy", "--k and --m")),
     ("transactions anonymize latin.csv -o r.csv --baskets --k 2 --m 1", ("latin.csv", "byte 2", "UTF-8")),

@@ -142,7 +142,7 @@ def test_a_policy_from_elsewhere_names_no_code(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'antigravity:x', which is code"):
         Policy.read(tmp_path / "shoal.toml", own_code=False)
     assert "antigravity" not in sys.modules
-    (tmp_path / "shoal.toml").write_text('models = [{name = "measured-risk", level = 1, measure = "rank_linkage"}]\n')
+    (tmp_path / "shoal.toml").write_text('models = [{name = "measured-risk", level = 1, measure = "found_again"}]\n')
     assert Policy.read(tmp_path / "shoal.toml", own_code=False).models[0].level == 1
 
 

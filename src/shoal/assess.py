@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from shoal.data.frames import to_polars
 from shoal.data.microdata import Microdata
 from shoal.errors import InputError
@@ -63,13 +65,34 @@ def measured(
     return evaluate(Pair.of(microdata, cells), names, about, unpaired=unpaired)
 
 
-def attack(original: Any, released: Any, policy: Policy, names: Sequence[str] = ("all",), *, seed: int = 0) -> Attacked:
+def attack(
+    original: Any,
+    released: Any,
+    policy: Policy,
+    names: Sequence[str] = ("all",),
+    *,
+    paired: bool = False,
+    seed: int = 0,
+) -> Attacked:
     """Attacks by their names (`all` for every one): what somebody finds out who has the release and knows the method.
 
-    The original scores her guesses; the two tables need not stand in the same order.
+    The original scores her guesses; the two tables need not stand in the same order, unless she is to be scored by
+    whose record she takes for whose: then row i of both must be the same person, and `paired` says so.
     """
     before, _ = to_polars(original)
     after, _ = to_polars(released)
     schema = policy.schema(before)
-    scene = Scene(Microdata(before, schema), after, policy.method, policy.promises(schema), policy.suppression, seed)
+    if paired and before.height != after.height:
+        raise InputError(
+            f"The tables cannot be paired: the original has {before.height:,} records, the release {after.height:,}."
+        )
+    scene = Scene(
+        Microdata(before, schema),
+        after,
+        policy.method,
+        policy.promises(schema),
+        policy.suppression,
+        seed,
+        np.arange(after.height) if paired else None,
+    )
     return run_attacks(scene, names)

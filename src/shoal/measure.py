@@ -14,7 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Literal
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from shoal.data.masked import MaskedColumn
+from shoal.data.masked import MaskedColumn, read_cells
 from shoal.data.microdata import MISSING, Microdata
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError, did_you_mean
@@ -36,6 +36,7 @@ About = Literal["risk", "utility"]
 HigherIs = Literal["riskier", "safer", "better", "worse"]
 
 _HOMES = (
+    "shoal.risk.found_again",
     "shoal.risk.linkage",
     "shoal.risk.permutation",
     "shoal.risk.intervals",
@@ -59,6 +60,7 @@ class Pair:
     masked: Matrix  # n' x m
     kept: npt.NDArray[np.int64] | None = None  # masked row i is original row kept[i]; None: all, in their order
     linked_at_most: int = 100_000  # original records that are looked for among the masked ones
+    several: Mapping[str, MaskedColumn] = field(default_factory=dict)  # nominal columns that show sets of values
 
     @classmethod
     def of(
@@ -69,13 +71,15 @@ class Pair:
         after = np.column_stack([_midpoints(columns[name]) for name in names])
         if not len(after):
             raise InputError("No record is released: there is nothing to measure.")
-        return cls(tuple(original.schema[name] for name in names), before, after, kept)
+        several = {name: _exact(columns[name], original) for name in names if (columns[name].size > 1).any()}
+        return cls(tuple(original.schema[name] for name in names), before, after, kept, several=several)
 
     def sample(self, most: int) -> Pair:
         """At most so many of the released records, drawn at random, beside their originals."""
         n = len(self.masked)
         drawn = np.arange(n) if n <= most else np.sort(np.random.default_rng(0).choice(n, most, replace=False))
-        return Pair(self.attributes, self.released[drawn], self.masked[drawn])
+        several = {name: replace(column, index=column.index[drawn]) for name, column in self.several.items()}
+        return Pair(self.attributes, self.released[drawn], self.masked[drawn], several=several)
 
     def only(self, wanted: npt.NDArray[np.bool_]) -> Pair:
         """The pair of these attributes."""
@@ -83,11 +87,16 @@ class Pair:
         return replace(self, attributes=attributes, original=self.original[:, wanted], masked=self.masked[:, wanted])
 
     @cached_property
-    def ordered(self) -> Pair:
-        """The attributes whose values stand in an order, and vary: all that distances and moments can be asked of."""
-        in_order = np.array([a.kind is not Kind.NOMINAL for a in self.attributes], np.bool_)
+    def in_order(self) -> npt.NDArray[np.bool_]:
+        """Which attributes have values that stand in an order, and vary."""
         low, high = self.ends
-        wanted = in_order & (high > low)
+        varies: npt.NDArray[np.bool_] = high > low
+        return np.array([a.kind is not Kind.NOMINAL for a in self.attributes], np.bool_) & varies
+
+    @cached_property
+    def ordered(self) -> Pair:
+        """The attributes whose values stand in an order, and vary: all that moments can be asked of."""
+        wanted = self.in_order
         if not wanted.any():
             raise InputError("No attribute is numeric, ordinal or a date and varies: there is nothing to measure.")
         return self if wanted.all() else self.only(wanted)
@@ -125,6 +134,13 @@ def _midpoints(column: MaskedColumn) -> Matrix:
     return middle[column.index]
 
 
+def _exact(column: MaskedColumn, original: Microdata) -> MaskedColumn:
+    """With every value that a cell admits."""
+    if column.runs is not None:
+        return column
+    return read_cells(column.values(), column.attribute, original[column.attribute.name].values)
+
+
 @dataclass(frozen=True)
 class Measure:
     """A named number: `meaning` is its function's first line, `higher_is` which direction is good."""
@@ -136,6 +152,7 @@ class Measure:
     function: Callable[..., float]
     needs_pairs: bool = False  # compares each record with itself: not defined on a shuffled release
     how: Callable[[Pair], str] | None = None  # says where a value is not the exact one of all records
+    promised: bool = True  # whether a release may be held to it
 
     def __call__(self, pair: Pair, **options: Any) -> float:
         try:
@@ -153,7 +170,12 @@ MEASURES: dict[str, Measure] = {}
 
 
 def measure(
-    about: About, higher_is: HigherIs, *, needs_pairs: bool = False, how: Callable[[Pair], str] | None = None
+    about: About,
+    higher_is: HigherIs,
+    *,
+    needs_pairs: bool = False,
+    how: Callable[[Pair], str] | None = None,
+    promised: bool = True,
 ) -> Callable[[Callable[..., float]], Callable[..., float]]:
     """Makes a function of a pair a measure of that name."""
 
@@ -162,7 +184,7 @@ def measure(
         if not meaning:
             raise InputError(f"The measure {function.__name__!r} says nothing of itself: give it a line of words.")
         name = function.__name__
-        MEASURES[name] = Measure(name, about, higher_is, meaning, function, needs_pairs, how)
+        MEASURES[name] = Measure(name, about, higher_is, meaning, function, needs_pairs, how, promised)
         return function
 
     return register

@@ -75,6 +75,16 @@ def correct_links(xs: Rows, ys: Rows, own: Sequence[int | None]) -> float:
     return hits / len(xs)
 
 
+def linked_to_own(n: int, distance: Callable[[int, int], float]) -> float:
+    """The same of n people and their n records by any distance of one of these to one of those."""
+    hits = 0.0
+    for i in range(n):
+        apart = [distance(i, j) for j in range(n)]
+        near = [j for j in range(n) if apart[j] <= min(apart) * (1 + 1e-9) + 1e-12]
+        hits += (i in near) / len(near)
+    return hits / n
+
+
 def interval_disclosure(xs: Sequence[float], ys: Sequence[float], percent: Sequence[float]) -> list[bool]:
     """One attribute: for every width and record, does x lie among masked values of ranks so near to that of y."""
     rank = ranks(ys, len(ys))

@@ -14,11 +14,9 @@ from shoal.engines.table import Table
 from shoal.errors import InputError
 from shoal.masking.recoding.safe_harbor import Step
 from shoal.parted.audit import audit
-from shoal.parted.linked import rank_linkage
 from shoal.parted.opening import engine_for, engine_of
 from shoal.parted.release import anonymize
 from shoal.parted.risk import intruders
-from shoal.parted.source import prepare
 from shoal.parted.utility import measured_tables
 
 TABLE = discharges(200, seed=1)
@@ -53,13 +51,6 @@ def test_lengths_of_numbers_that_no_float_holds(monkeypatch: pytest.MonkeyPatch)
     table = pl.DataFrame({"a": [2**60 + i for i in range(50)]})
     with Disk() as disk, pytest.raises(InputError, match=r"'a' holds numbers beyond 2\^53"):
         anonymize(on_disk(disk, table), policy("a", method=shoal.Coarsened(3, "width")))
-
-
-def test_linkage_with_nobody() -> None:
-    with Disk() as disk:
-        source = prepare(on_disk(disk), policy())
-        with pytest.raises(InputError, match="No record is released: there is nothing to measure"):
-            rank_linkage(source, on_disk(disk, TABLE.clear()))
 
 
 def test_a_population_of_nobody() -> None:

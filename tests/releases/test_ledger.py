@@ -317,7 +317,7 @@ def test_a_second_perturbed_release_of_the_same_people_is_refused(ledger: Ledger
     policy = Policy(
         identifiers=["id"],
         quasi_identifiers=["age", "charge"],
-        models=[MeasuredRisk(0.9, "correct_links")],
+        models=[MeasuredRisk(0.99)],
         method={"name": "noise", "gamma": 4.0},
     )
     anonymize(PEOPLE[:20], policy, seed=1).write(tmp_path / "a.csv", ledger=ledger)

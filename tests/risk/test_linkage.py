@@ -16,7 +16,7 @@ from hypothesis.extra.numpy import arrays
 
 from shoal.data.schema import Kind
 from shoal.errors import InputError
-from shoal.kernels.neighbours import blocks_of, nearest, own_shares
+from shoal.kernels.neighbours import blocks_of, nearest
 from shoal.risk import linkage
 from shoal.risk.linkage import (
     correct_links,
@@ -24,8 +24,8 @@ from shoal.risk.linkage import (
     correct_links_rank,
     nearest_in_ranks,
     rank_linkage,
-    ranks,
 )
+from shoal.risk.spaces import ranks
 from tests.oracles import linkage as oracle
 from tests.oracles.linkage import E3_X, E3_Y, pair_of
 from tests.oracles.microaggregation import mdav
@@ -111,10 +111,19 @@ def test_zero_and_minus_zero_are_one_value() -> None:
 @quickly
 @given(tables())
 def test_correct_links_as_comparing_every_record_with_every_other(tables: tuple[Matrix, Matrix]) -> None:
+    """Missing is a value: two deviations of ranks from any other. A constant column agrees or differs."""
     x, y = tables
-    before, after = (oracle.rank_rows(t.tolist(), len(x)) for t in varying(x, y))
-    expected = oracle.correct_links(before, after, range(len(x)))
-    assert correct_links_rank(pair_of(x, y)) == pytest.approx(expected)
+    n, (ordered, shown) = len(x), varying(x, y)
+    before, after = (np.array(oracle.rank_rows(t.tolist(), n)) * 12**0.5 / n for t in (ordered, shown))
+    gaps = [2.0 * np.isnan(t) for t in (ordered, shown)]
+    constant = [j for j in range(x.shape[1]) if len(set(x[~np.isnan(x[:, j]), j])) < 2]
+    codes = [np.nan_to_num(t[:, constant], nan=99.0) for t in (x, y)]
+
+    def distance(one: int, other: int) -> float:
+        line = np.concatenate([before[one] - after[other], gaps[0][one] - gaps[1][other]])
+        return float((line**2).sum() + (codes[0][one] != codes[1][other]).sum())
+
+    assert correct_links_rank(pair_of(x, y)) == pytest.approx(oracle.linked_to_own(n, distance))
 
 
 def test_attributes_count_in_their_standard_deviations() -> None:
@@ -163,12 +172,15 @@ def test_a_suppressed_record_is_not_linked() -> None:
     assert correct_links(pair_of(x, [[5.0], [0]], kept=[2, 0])) == pytest.approx(2 / 3)
 
 
-def test_missing_values_stand_in_the_middle() -> None:
+def test_missing_values_stand_in_the_middle_of_ranks() -> None:
     x = np.array([[0.0], [1], [2], [3], [np.nan]])
     found = ranks(x, 5).ravel()
     assert found.tolist() == pytest.approx([1, 1 + 4 / 3, 1 + 8 / 3, 5, 3])
-    assert correct_links(pair_of(x, x)) == 1.0
-    assert correct_links(pair_of(x, np.where(np.isnan(x), 0.0, x))) == pytest.approx((4 - 1 / 2) / 5)
+
+
+def test_whoever_lacks_a_value_is_not_taken_for_the_mean() -> None:
+    x = np.array([[0.0], [1], [2], [3], [4], [np.nan]])
+    assert correct_links(pair_of(x, x)) == correct_links_rank(pair_of(x, x)) == 1.0
 
 
 # ---- many records
@@ -184,10 +196,6 @@ def test_blocks_give_what_comparing_all_gives(spread: float) -> None:
     squares = (gaps**2).sum(axis=2)
     assert nearest(queries, points) == pytest.approx(squares.min(axis=1))
     assert nearest(queries, points, largest=True) == pytest.approx((gaps**2).max(axis=2).min(axis=1))
-    own = squares[np.arange(700), np.arange(700)]
-    as_near = (squares <= own[:, None] * (1 + 1e-9)).sum(axis=1)
-    expected = np.where(own <= squares.min(axis=1) * (1 + 1e-9), 1 / as_near, 0)
-    assert own_shares(queries, points, own) == pytest.approx(expected)
 
 
 def test_a_large_table_is_judged_by_a_sample_and_says_so() -> None:

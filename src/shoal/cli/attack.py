@@ -17,7 +17,9 @@ _EXAMPLES = """Examples:
 
 shoal attack d.csv r.csv --quasi age,sex,zip --confidential charge --k 5 --l 2
 
-shoal attack d.csv r.csv --policy shoal.toml --attacks all --json"""
+shoal attack d.csv r.csv --policy shoal.toml --attacks all --json
+
+shoal attack d.csv r.csv --quasi age,income --paired --attacks linkage"""
 
 
 def attack(
@@ -35,6 +37,9 @@ def attack(
     k: opt.K = None,
     l: opt.L = None,  # noqa: E741
     t: opt.T = None,
+    paired: Annotated[
+        bool, typer.Option("--paired", help="Row i of both is the same person: scores whose record was found.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Of what the attacks draw at random.")] = 0,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
@@ -54,6 +59,6 @@ def attack(
         before = opt.read(original, delimiter, encoding, decimal, text)
         after = opt.read(released, delimiter, encoding, decimal, text)
         step("attacking")
-        result = run(before, after, chosen, opt.split(attacks) or ["all"], seed=seed)
+        result = run(before, after, chosen, opt.split(attacks) or ["all"], paired=paired, seed=seed)
         step("done")
     show(result, as_json)

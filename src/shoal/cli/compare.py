@@ -22,7 +22,7 @@ shoal compare d.csv --attributes age,income,tax --at-risk 0.45
 
 shoal compare d.csv --attributes age,tax --methods noise,mymodule:mymethod --frontier --plot frontier.svg
 
-shoal compare d.csv --attributes age,income,tax --at-risk 0.45 --best -o release.csv"""
+shoal compare d.csv --attributes age,income,tax --risk found_again --at-risk 0.05 --best -o release.csv"""
 
 
 def compare(
@@ -64,7 +64,7 @@ def compare(
     ] = 5,
     seed: Annotated[int, typer.Option(min=0, help="Of the runs.", rich_help_panel=_QUESTION)] = 0,
     best: Annotated[
-        bool, typer.Option("--best", help="Release the table by the best method, held to the risk compared at.")
+        bool, typer.Option("--best", help="Release by the best method, held to the share found again.")
     ] = False,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the release of --best goes.")
@@ -92,6 +92,7 @@ def compare(
 ) -> None:
     """Compare masking methods at equal risk or equal utility, best first."""
     from shoal.cli.console import say, show, stages
+    from shoal.compare.best import refuse_to_promise
     from shoal.compare.cache import user_cache
     from shoal.compare.calibrate import TYPICAL
     from shoal.compare.comparison import METHODS, POINTS, ask
@@ -109,7 +110,9 @@ def compare(
         check_plot(plot)
     named = opt.split(methods) or METHODS
     others = opt.split(also)
-    ask(risk, utility, others, at_risk, at_utility, frontier)  # refused before the file is read
+    question = ask(risk, utility, others, at_risk, at_utility, frontier)  # refused before the file is read
+    if best:
+        refuse_to_promise(question)
     kept = None if no_cache else cache or user_cache()
     steps = len(named) * ((TYPICAL + 1) * (at_risk is not None or at_utility is not None) + POINTS * frontier)
     try:

@@ -99,7 +99,7 @@ MeasuredRisk = Annotated[
     typer.Option(
         "--measured-risk",
         metavar="[MEASURE=]LEVEL",
-        help="Of methods that perturb: risk measured beside the original; rank_linkage if none is named.",
+        help="Of methods that perturb: the share of people whom the best attack may find, as 0.05.",
         rich_help_panel=_MODELS,
     ),
 ]
@@ -271,7 +271,7 @@ def _measured(choice: str) -> Any:
 
     measure, _, level = choice.rpartition("=")
     try:
-        return MeasuredRisk(float(level), measure or "rank_linkage")
+        return MeasuredRisk(float(level), measure or MeasuredRisk.measure)
     except ValueError:
         raise InputError(
             f"--measured-risk {choice!r} is neither a number nor MEASURE=NUMBER: give one of them."

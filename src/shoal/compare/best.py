@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from shoal.compare.contenders import Contender
-from shoal.compare.result import Comparison, Outcome
+from shoal.compare.result import Comparison, Outcome, Question
 from shoal.errors import InputError, PromiseError
 from shoal.masking.method import Parameter
 from shoal.measure import Measure
@@ -29,6 +29,7 @@ def release_best(frame: Any, comparison: Comparison) -> Release:
     question = comparison.question
     if question.fixed != "risk":
         raise InputError("A release is held to a risk: compare at one (--at-risk) to release the best.")
+    refuse_to_promise(question)
     best = comparison.best
     if best is None:
         raise PromiseError(
@@ -44,6 +45,15 @@ def release_best(frame: Any, comparison: Comparison) -> Release:
             except PromiseError as error:
                 broken = error
     raise broken
+
+
+def refuse_to_promise(question: Question) -> None:
+    """Methods may be compared by many measures; a release is promised by few."""
+    if not question.risk.promised:
+        raise InputError(
+            f"{question.risk.name!r} compares methods and promises nothing to anybody: to release the best, compare at "
+            "the share of people found by the best attack (--risk found_again --at-risk 0.05)."
+        )
 
 
 def _ever_stronger(best: Outcome, risk: Measure) -> Iterator[float]:

@@ -188,7 +188,9 @@ def _about_columns(microdata: Microdata) -> list[str]:
         if len(coded.values) < 2:
             notes.append(f"Column {coded.name!r} has one value only: it plays no part in ranks and distances.")
         elif coded.attribute.kind is Kind.NOMINAL:
-            notes.append(f"Column {coded.name!r} has no order: measures of ranks, distances and moments leave it out.")
+            notes.append(
+                f"Column {coded.name!r} has no order: measures of ranks and moments leave it out; links count it."
+            )
     return notes
 
 
@@ -216,6 +218,9 @@ def _about_outcomes(outcomes: Sequence[Outcome], question: Question) -> list[str
                 f"{outcome.method} steps over a {question.fixed} of {question.target:g}: "
                 f"{outcome.setting} is nearest, with {found.level:.4g}."
             )
-    if question.fixed == "risk" and question.risk.name not in LINKS:
-        notes.append(f"Equal {question.risk.name} is not equal re-identification: mind the share of correct links.")
+    if question.fixed == "risk" and question.risk.name not in (*LINKS, "found_again"):
+        notes.append(
+            f"Equal {question.risk.name} is not equal re-identification: mind the share of correct links, and what the "
+            "best attack finds (--also found_again)."
+        )
     return notes

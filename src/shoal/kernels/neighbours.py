@@ -21,7 +21,6 @@ Floats = npt.NDArray[np.float64]
 
 _QUERIES = 256  # points looked up together by one thread
 _PROMISING = 4  # blocks looked at in the order of their distance, before all others in theirs
-TIE = 1e-9  # relative difference of squared distances that counts as none
 
 
 class Blocks(NamedTuple):
@@ -47,14 +46,6 @@ def nearest(queries: Floats, points: Floats, *, largest: bool = False) -> Floats
     found = np.empty(len(queries))
     in_blocks(len(queries), _QUERIES, lambda a, b: _nearest(queries[a:b], blocks, largest, found[a:b]))
     return found
-
-
-def own_shares(queries: Floats, points: Floats, own: Floats) -> Floats:
-    """Of each query: 1 / the number of points as near as its own, 0 where some point is nearer."""
-    blocks = blocks_of(points)
-    shares = np.empty(len(queries))
-    in_blocks(len(queries), _QUERIES, lambda a, b: _own_shares(queries[a:b], blocks, own[a:b], shares[a:b]))
-    return shares
 
 
 @njit(cache=True, nogil=True)
@@ -109,26 +100,3 @@ def _nearest(queries, blocks, largest, found):  # type: ignore[no-untyped-def]
                 best = min(best, _least(squares, starts[b + 1] - starts[b]))
                 bound[b] = np.inf
         found[q] = best
-
-
-@njit(cache=True, nogil=True)
-def _own_shares(queries, blocks, own, shares):  # type: ignore[no-untyped-def]
-    starts = blocks.starts
-    bound = np.empty(starts.size - 1)
-    squares = np.empty(np.diff(starts).max())
-    for q in range(queries.shape[0]):
-        _bounds(queries[q], blocks, False, bound)
-        nearer, as_near = own[q] * (1.0 - TIE), own[q] * (1.0 + TIE)
-        alike = 0
-        for turn in range(-_PROMISING, bound.size):
-            b = np.argmin(bound) if turn < 0 else turn
-            if bound[b] <= as_near:
-                size = starts[b + 1] - starts[b]
-                _distances(queries[q], blocks.points, starts[b], starts[b + 1], False, squares)
-                if _least(squares, size) < nearer:
-                    alike = 0
-                    break
-                for i in range(size):
-                    alike += squares[i] <= as_near
-                bound[b] = np.inf
-        shares[q] = 1.0 / alike if alike else 0.0

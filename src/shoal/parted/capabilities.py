@@ -52,7 +52,7 @@ CAPABILITIES = (
     Capability("model", "k-anonymity", _SAME),
     Capability("model", "l-diversity", "against the whole table"),
     Capability("model", "t-closeness", "against the whole table"),
-    Capability("model", "measured-risk", "linkage in ranks over all records, correct links in random parts"),
+    Capability("model", "measured-risk", "people found again, in random parts"),
     Capability("model", "k-map", "", "judge it on a table in memory (--engine memory)"),
     Capability("measure", "class sizes, uniques, records at risk", _SAME),
     Capability("measure", "prosecutor, journalist, marketer", _SAME),

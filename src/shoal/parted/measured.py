@@ -1,9 +1,8 @@
-"""A measured risk of a table in parts: linkage in ranks is measured on all that stands there, correct links in parts.
+"""A measured risk of a table in parts: who is found again is told of each part as it is masked.
 
-Whose nearest masked record is their own can only be told where originals and masked records are paired: in each part,
-as it is masked. Parts are drawn at random. Who is found among all masked records is found among those of a part too,
-where there are fewer to be taken for: the mean of the parts, by records, is no more optimistic than the whole.
-(Distances in ranks are not measured so. Where values are few, the nearest of fewer records may be much farther.)
+Whose record is whose can only be told where originals and masked records are paired: in each part. Parts are drawn at
+random. Who is found among all masked records is found among those of a part too, where there are fewer to be taken for:
+the mean of the parts, by records, is no more optimistic than the whole.
 
 What is released is shuffled, and nobody can pair it again. So each part tells, beside the risk, a sum of hashes of what
 it shows; what stands there in the end must have the same sum over all parts, or it is not what was measured.
@@ -22,28 +21,25 @@ from shoal.data.microdata import Microdata
 from shoal.engines.table import Batch, Table
 from shoal.errors import InputError, PromiseError
 from shoal.masking.method import Masked
-from shoal.measure import find_measure
 from shoal.parted.check import Judged, judge
 from shoal.parted.classes import CLASS, in_classes
-from shoal.parted.linked import permutation_distance, rank_linkage
 from shoal.parted.source import Source
 from shoal.privacy import MeasuredRisk
 from shoal.privacy.check import released_classes
 from shoal.privacy.model import PrivacyModel, Verdict
 from shoal.privacy.model import Source as Beside
 
-IN_PARTS = ("correct_links", "correct_links_mahalanobis", "correct_links_rank")
-OF_ALL = {"rank_linkage": rank_linkage, "permutation_distance": permutation_distance}
+IN_PARTS = (MeasuredRisk.measure,)
 
 _ROUND = 1 << 64
 
 
 def refuse_measures(models: Sequence[PrivacyModel], engine: str) -> None:
     for model in models:
-        if isinstance(model, MeasuredRisk) and model.measure not in (*OF_ALL, *IN_PARTS):
+        if isinstance(model, MeasuredRisk) and model.measure not in IN_PARTS:
             raise InputError(
                 f"The engine {engine!r} cannot promise the measured risk {model.measure!r}: what it is in parts tells "
-                f"nothing sure of the whole. Use the memory engine, or one of {', '.join((*OF_ALL, *IN_PARTS))}."
+                f"nothing sure of the whole. Use the memory engine, or {', '.join(IN_PARTS)}."
             )
 
 
@@ -52,7 +48,7 @@ def judged_by_classes(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
 
 
 def measured_in_parts(promises: Sequence[PrivacyModel]) -> list[MeasuredRisk]:
-    return [model for model in promises if isinstance(model, MeasuredRisk) and model.measure in IN_PARTS]
+    return [model for model in promises if isinstance(model, MeasuredRisk)]
 
 
 def told_of_part(
@@ -74,9 +70,7 @@ def judged_with_parts(source: Source, table: Table, told: Sequence[Mapping[str, 
     in_parts = iter(_verdicts(measured_in_parts(source.promises), source.schema.quasi_identifiers, told, table))
 
     def verdict(model: PrivacyModel) -> Verdict:
-        if not isinstance(model, MeasuredRisk):
-            return next(classes)
-        return next(in_parts) if model.measure in IN_PARTS else _verdict(model, OF_ALL[model.measure](source, table))
+        return next(in_parts if isinstance(model, MeasuredRisk) else classes)
 
     return replace(judged, verdicts=tuple(verdict(model) for model in source.promises))
 
@@ -92,12 +86,8 @@ def _verdicts(
         raise PromiseError("What was written is not what its risk was measured on. Nothing was released.")
     weights = [fact["records"] for fact in told]
     found = np.average([fact["risks"] for fact in told], axis=0, weights=weights)
-    return [_verdict(model, float(achieved)) for model, achieved in zip(models, found, strict=True)]
-
-
-def _verdict(model: MeasuredRisk, achieved: float) -> Verdict:
-    safer = find_measure(model.measure, "risk").higher_is == "safer"
-    return Verdict(model.name, model.level, achieved, achieved >= model.level if safer else achieved <= model.level)
+    judged = zip(models, map(float, found), strict=True)
+    return [Verdict(model.name, model.level, share, share <= model.level) for model, share in judged]
 
 
 def where_measured(promises: Sequence[PrivacyModel], parts: int) -> tuple[str, ...]:

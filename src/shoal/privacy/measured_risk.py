@@ -1,7 +1,8 @@
 """A measured risk as a promise: what perturbing methods can be held to, as they make no classes (paper 5).
 
-Noise, swapping and shuffling keep every record apart; what can be promised is how hard the released records are to link
-to the people they came from, by a measure that the custodian chose, judged on the finished output.
+Noise, swapping and shuffling keep every record apart; what can be promised is how many people are found again by the
+best attack that is known here (`shoal.risk.found_again`), judged on the finished output. Measures that compare methods,
+or carry out one attack only, are no promise: where paper 5's R is .45, nearly everybody may be found.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from shoal.privacy.model import EquivalenceClasses, Verdict
 
 @dataclass(frozen=True)
 class MeasuredRisk:
-    """The risk measured between the original table and the release is no worse than `level`."""
+    """At most a share `level` of the people is found again, by the best attack; or the risk by one's own `measure`."""
 
     level: float
-    measure: str = "rank_linkage"  # paper 5, Eq. 2
+    measure: str = "found_again"
 
     name: ClassVar[str] = "measured-risk"
     attribute: ClassVar[None] = None
@@ -32,7 +33,14 @@ class MeasuredRisk:
     def __post_init__(self) -> None:
         good = isinstance(self.level, int | float) and not isinstance(self.level, bool) and 0 <= self.level < np.inf
         require(self.name, "level", self.level, "a number of at least 0", holds=good)
-        find_measure(self.measure, "risk")
+        if not find_measure(self.measure, "risk").promised:
+            raise InputError(
+                f"{self.measure!r} is for comparing methods: it counts one kind of attack only, and others may find "
+                "nearly everybody where it looks safe. Promise the share of people found by the best attack, as "
+                "--measured-risk 0.05 (found_again)."
+            )
+        if self.measure == MeasuredRisk.measure:
+            require(self.name, "level", self.level, "a share of people, from 0 to 1", holds=self.level <= 1)
 
     @property
     def asked(self) -> float:

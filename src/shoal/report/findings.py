@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +13,13 @@ import polars as pl
 from shoal.data.masked import MaskedColumn
 from shoal.data.schema import Schema
 from shoal.measure import About, Measured, Pair, evaluate, measures
-from shoal.privacy import KMap
+from shoal.privacy import KMap, MeasuredRisk
 from shoal.report.attacked import attacked
 from shoal.report.distributions import Precision, precision
 from shoal.report.two_way import TwoWay, two_way_tables
 from shoal.risk.attack import Attacked
 from shoal.risk.classes import class_risk, records_at_risk
 from shoal.risk.disclosure import Exposure, Family, expose, value_family
-from shoal.risk.linkage import sampled
 from shoal.risk.measure import Risk, assess_risk
 from shoal.risk.scenarios import Chance, scenarios
 from shoal.utility.correlations import Correlations, correlations, place_masked, place_original
@@ -95,17 +94,30 @@ def measure(release: Release) -> Findings:
         ),
         two_way=two_way_tables([original[name] for name in quasi[:MOST]], [columns[name] for name in quasi[:MOST]]),
         attacked=attacked(release),
-        measured={"risk": _linked(pair), "utility": evaluate(pair.sample(SAMPLE), ["all"], "utility")},
+        measured={
+            "risk": _linked(Pair.of(original, columns, kept), pair),
+            "utility": evaluate(pair.sample(SAMPLE), ["all"], "utility"),
+        },
     )
 
 
-def _linked(pair: Pair) -> Measured:
-    """Some people, looked for among all that is released: among a few, hardly anybody would have their like."""
-    some, drawn = replace(pair, linked_at_most=SAMPLE), pair.sample(SAMPLE)
-    links = [name for name, one in measures("risk").items() if one.how is sampled]
-    others = [name for name in measures("risk") if name not in links]
-    found = evaluate(some, links, "risk"), evaluate(drawn, others, "risk")
-    return Measured(*({**getattr(found[0], part.name), **getattr(found[1], part.name)} for part in fields(Measured)))
+def _linked(every: Pair, few: Pair) -> Measured:
+    """Some people, looked for among all that is released: among a few, hardly anybody would have their like.
+
+    By every attribute, or by a few of them where the measure only compares.
+    """
+    linked = [name for name, one in measures("risk").items() if one.how is not None]
+    found = [name for name in linked if name == MeasuredRisk.measure]
+    parts = (
+        evaluate(replace(every, linked_at_most=SAMPLE), found, "risk"),
+        evaluate(replace(few, linked_at_most=SAMPLE), [name for name in linked if name not in found], "risk"),
+        evaluate(few.sample(SAMPLE), [name for name in measures("risk") if name not in linked], "risk"),
+    )
+    return Measured(*(_merged([getattr(part, item.name) for part in parts]) for item in fields(Measured)))
+
+
+def _merged(mappings: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {name: value for mapping in mappings for name, value in mapping.items()}
 
 
 def _exposures(release: Release, families: Sequence[Family]) -> tuple[Exposure, Exposure]:

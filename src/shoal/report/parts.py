@@ -74,7 +74,11 @@ def measured(title: str, findings: Findings, about: About) -> str:
     ]
     what = "people drawn at random, each looked for among all records" if about == "risk" else "records drawn at random"
     drawn = f" Measured on {SAMPLE:,} {what}." if findings.after.records > SAMPLE else ""
-    drawn += f" Only the first {MOST} attributes are compared." if len(findings.losses) > MOST else ""
+    drawn += (
+        f" Only the first {MOST} attributes are compared; people are found again by all of them."
+        if len(findings.losses) > MOST
+        else ""
+    )
     return (
         f"<h3>{title}</h3><p>The measures that <code>shoal compare</code> ranks methods by. A released range "
         f"counts by its midpoint.{drawn}</p>" + explained(("", AFTER, "what it means"), rows)

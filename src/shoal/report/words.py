@@ -55,6 +55,12 @@ def promised(model: PrivacyModel) -> str:
         )
     if isinstance(model, MeasuredRisk):
         measure = find_measure(model.measure, "risk")
+        if measure.name == MeasuredRisk.measure:
+            return (
+                f"At most {model.level:.1%} of the people are found again by the best of the attacks that Shoal knows, "
+                "carried out beside the original: by ranks, by distance, one to one, by values and gaps that survived. "
+                "No record hides in a class: against an attack that nobody thought of, nothing is promised."
+            )
         side = "at least" if measure.higher_is == "safer" else "at most"
         return (
             f"Measured between the original table and what is released, {measure.name.replace('_', ' ')} is {side} "
@@ -249,8 +255,7 @@ _OF_MODELS: dict[type, Limit] = {
     MeasuredRisk: Limit(
         "A measure is not a crowd",
         "Perturbed records stand apart: an intruder who knows more, or links otherwise than the measure does, may find "
-        "more people than it says. Equal distance in ranks is not equal re-identification: look at the share of "
-        "correct links too.",
+        "more people than it says; and who is found is not found at random: people unlike all others are found first.",
     ),
     KMap: Limit(
         "Who knows that somebody is in the file",

@@ -22,10 +22,14 @@ from importlib import import_module
 from math import sqrt
 from typing import TYPE_CHECKING
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
+from shoal.data.masked import read_cells
 from shoal.data.microdata import Microdata
 from shoal.errors import InputError, did_you_mean
+from shoal.measure import Pair
 from shoal.sheet import Sheet, for_notebook, for_terminal
 
 if TYPE_CHECKING:
@@ -34,7 +38,8 @@ if TYPE_CHECKING:
     from shoal.masking.method import Method
     from shoal.privacy.model import PrivacyModel
 
-_HOMES: tuple[str, ...] = ("shoal.risk.minimality", "shoal.risk.definetti")  # modules in which attacks are registered
+# Modules in which attacks are registered.
+_HOMES: tuple[str, ...] = ("shoal.risk.minimality", "shoal.risk.definetti", "shoal.risk.found_again")
 _Z = 1.959964  # of an interval that covers 95 %
 
 
@@ -52,6 +57,21 @@ class Scene:
     promises: tuple[PrivacyModel, ...]
     suppression: float = 0.0
     seed: int = 0
+    rows: npt.NDArray[np.int64] | None = None  # released record -> original one, where the custodian knows
+
+    def pair(self) -> Pair:
+        """Both tables side by side, to score who was found."""
+        if self.rows is None:
+            raise InputError(
+                "Who was found can only be told where each record is known to be whose: give both tables in the same "
+                "order and say so (--paired)."
+            )
+        original = self.original
+        cells = {
+            name: read_cells(self.released[name], original.schema[name], original[name].values)
+            for name in original.schema.quasi_identifiers
+        }
+        return Pair.of(original, cells, self.rows)
 
 
 @dataclass(frozen=True)

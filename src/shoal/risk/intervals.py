@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from shoal.errors import InputError, require
 from shoal.measure import Pair, measure
-from shoal.risk.linkage import ranks
+from shoal.risk.spaces import ranks
 
 _PERCENT = tuple(range(1, 11))
 
 
-@measure("risk", "riskier", needs_pairs=True)
+@measure("risk", "riskier", needs_pairs=True, promised=False)
 def interval_disclosure(pair: Pair, *, percent: Sequence[float] = _PERCENT) -> float:
     """Share of values that lie within a few percent of ranks around their masked value (mean of 1 % to 10 %)."""
     good = bool(percent) and all(0 <= p <= 100 for p in percent)

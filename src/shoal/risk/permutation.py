@@ -10,10 +10,10 @@ import numpy as np
 
 from shoal.errors import require
 from shoal.measure import Matrix, Pair, measure
-from shoal.risk.linkage import nearest_in_ranks, sampled
+from shoal.risk.linkage import by_order, nearest_in_ranks
 
 
-@measure("risk", "safer", how=sampled)
+@measure("risk", "safer", how=by_order, promised=False)
 def permutation_distance(pair: Pair) -> float:
     """Ranks by which the nearest masked record differs in the attribute that differs most, on average; 0 if in none."""
     return float(nearest_in_ranks(pair, largest=True).mean())
