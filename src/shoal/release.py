@@ -114,7 +114,7 @@ class Draft:
                     content = certify(Shown.of(table, release.sizes), self.schema, self.promises, release.verdicts)
                     content["record_order"] = "as in the source" if keep_order else "shuffled"
                     content["sha256"] = digest(written)
-                    partial = beside.enter_context(atomic_write(certificate))
+                    partial = beside.enter_context(atomic_write(certificate, private=False))
                     partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
                 together()
 
@@ -337,8 +337,10 @@ def draft(
 ) -> Draft:
     """Masks the frame as the policy says. Nothing has been judged yet."""
     from shoal.data.frames import to_polars
+    from shoal.data.scratch import sweep
 
     say = progress or (lambda stage: None)
+    sweep()
     table, restore = to_polars(frame)
     say("checking the table")
     original, notes = prepare(table, policy)

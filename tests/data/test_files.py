@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from shoal.data import files
+from shoal.data import files, scratch
 from shoal.data.files import atomic_write, read_table, same_file, write_table
 from shoal.errors import InputError, PromiseError
 
@@ -200,14 +200,14 @@ def test_nested_columns_give_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".arrow"])
 def test_no_space_left_while_polars_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str) -> None:
     """The partial file is a link to a device that is always full, so that the write itself fails."""
-    mkdtemp = files.tempfile.mkdtemp
+    mkdtemp = scratch.tempfile.mkdtemp
 
     def with_full_disk(**options: object) -> str:
         folder = mkdtemp(**options)
         os.symlink("/dev/full", Path(folder) / f"t{suffix}")
         return folder
 
-    monkeypatch.setattr(files.tempfile, "mkdtemp", with_full_disk)
+    monkeypatch.setattr(scratch.tempfile, "mkdtemp", with_full_disk)
     with pytest.raises(InputError, match="no space is left on the device"):
         write_table(pl.DataFrame({"a": range(200_000)}), tmp_path / f"t{suffix}")
     assert list(tmp_path.iterdir()) == []
@@ -264,7 +264,7 @@ def test_writing_through_a_link_keeps_the_link(tmp_path: Path) -> None:
 
 
 def test_atomic_write_of_any_file(tmp_path: Path) -> None:
-    with atomic_write(tmp_path / "report.html") as path:
+    with atomic_write(tmp_path / "report.html", private=True) as path:
         path.write_text("whole")
         assert path.stat().st_dev == tmp_path.stat().st_dev
         hidden = [p.name for p in tmp_path.iterdir()]
@@ -290,7 +290,7 @@ def wait(path):
 if moment == "during the check":
     write_table(pl.DataFrame({"a": range(1000)}), target, before_commit=wait)
 else:
-    with atomic_write(target) as path, path.open("w") as stream:
+    with atomic_write(target, private=False) as path, path.open("w") as stream:
         stream.write("half of it")
         stream.flush()
         wait(path)
@@ -309,8 +309,9 @@ else:
         process.wait()
     left = list(folder.iterdir())
     assert not (folder / "t.csv").exists()
-    assert all(p.name.startswith(".") and p.name.endswith(".partial") for p in left)
-    write_table(NASTY, folder / "t.csv")  # what is left behind harms nobody
+    assert all(p.name.startswith(".shoal-") and p.name.endswith(".partial") for p in left)
+    write_table(NASTY, folder / "t.csv")
+    assert list(folder.iterdir()) == [folder / "t.csv"]  # whoever writes there next clears up
     assert read_table(folder / "t.csv").height == 3
 
 

@@ -315,10 +315,10 @@ def test_a_file_system_that_does_nothing_and_says_nothing_is_noticed() -> None:
 
     folder = Folder.__new__(Folder)
     folder._given = "s3a://bucket/release"
-    folder._path = SimpleNamespace(getParent=lambda: None)
+    folder._path = SimpleNamespace(getParent=lambda: None, getName=lambda: "release")
     folder._files = SimpleNamespace(mkdirs=fails, rename=fails)
-    with pytest.raises(InputError, match="'s3a://bucket/release': its folder cannot be made"):
-        folder.beside()
+    with pytest.raises(InputError, match="'s3a://bucket/release': its folder cannot be made"), folder.beside():
+        pass
     with pytest.raises(InputError, match="'s3a://bucket/release': it cannot be renamed to that"):
         folder.rename(folder)
 

@@ -218,7 +218,7 @@ def anonymize(
             made = made.noted(book)
         step("writing the report")
         if report is not None:  # it gets its name after the release, and only if that got its own
-            made.judged().report(beside.enter_context(atomic_write(report)))
+            made.judged().report(beside.enter_context(atomic_write(report, private=True)))
         step("writing and judging the file")
         release = made.write(output, keep_order=keep_order, certificate=certificate, seed=seed, ledger=book)
         if explain is not None:

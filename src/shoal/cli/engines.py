@@ -98,7 +98,7 @@ def anonymize_parts(
         table = open_table(source, engine, master=master)
         release = anonymize_to(table, chosen, output, kind, seed=seed, progress=step)
         if certificate is not None:
-            with atomic_write(certificate) as partial:
+            with atomic_write(certificate, private=False) as partial:
                 partial.write_bytes(release.certificate_of_files())
         step("done")
     for note in release.notes:

@@ -52,7 +52,9 @@ def _version(asked: bool) -> None:
 def _root(
     version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Show the version."),
 ) -> None:
-    pass
+    from shoal.data.scratch import sweep
+
+    sweep()  # what a run that was killed left among temporary files
 
 
 for group in (

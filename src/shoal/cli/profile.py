@@ -45,7 +45,7 @@ def profile(
         found = examine(table)
         step("done")
     if write_policy is not None:
-        with atomic_write(write_policy) as temporary:
+        with atomic_write(write_policy, private=True) as temporary:
             Path(temporary).write_text(found.policy_toml(), encoding="utf-8")
         say(f"A starting policy was written to {write_policy}: look it through before using it.")
     show(found, as_json)

@@ -116,7 +116,7 @@ def anonymize_split(
         if report is not None:
             if made.merged is None:
                 raise InputError("A report is about one partition: leave out --independent or --report.")
-            made.merged.judged().report(stack.enter_context(atomic_write(report)))
+            made.merged.judged().report(stack.enter_context(atomic_write(report, private=True)))
         step("writing and judging the files")
         release = made.write(
             output, merge=merge, keep_order=keep_order, certificate=certificate, seed=seed, ledger=ledger

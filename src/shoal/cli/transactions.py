@@ -100,7 +100,7 @@ def attack(
         )
         step("done")
     if output is not None:
-        write_table(result.guesses, output)
+        write_table(result.guesses, output, private=True)
     show(result, as_json)
 
 

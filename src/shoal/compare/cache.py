@@ -1,7 +1,9 @@
 """Numbers that were measured once: kept in a small database, so that asking again costs nothing.
 
 A key is the digest of all that a number depends on: the data, the method at its parameter, the measure, the seed and
-the code itself. Neither values of the data nor names are kept, only digests and the numbers measured.
+the code itself. It stands in the database as a keyed digest (BLAKE2b) under a random key of the folder's own, so that
+nobody who gets hold of the database alone can try tables on it. Neither values of the data nor names are kept. Folder,
+key and database are their owner's alone; what is damaged is left aside with a note.
 """
 
 from __future__ import annotations
@@ -9,18 +11,23 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from pathlib import Path
+from secrets import token_bytes
 from threading import Lock
 
 import shoal
 from shoal.data.microdata import Microdata
+from shoal.data.scratch import Unfinished, make_private
 from shoal.errors import InputError
 
 _FILE = "measured.sqlite"
+_KEY = "measured.key"
+_KEY_BYTES = 32
+_FORMAT = 1  # SQLite's user version: rows of another are forgotten
 
 
 def user_cache() -> Path:
@@ -28,54 +35,116 @@ def user_cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "shoal"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Cache:
     """Key -> number; remembered for this run alone where there is no database."""
 
     database: sqlite3.Connection | None = None
+    secret: bytes = field(default=b"", repr=False)
+    notes: list[str] = field(default_factory=list)
     found: dict[str, float] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
 
     def get(self, key: str) -> float | None:
         with self.lock:
-            if key not in self.found and self.database is not None:
-                row = self.database.execute("SELECT value FROM measured WHERE key = ?", (key,)).fetchone()
-                if row is not None:
-                    self.found[key] = row[0]
+            if key not in self.found and (number := self._kept(key)) is not None:
+                self.found[key] = number
             return self.found.get(key)
 
     def put(self, numbers: Mapping[str, float]) -> None:
         """Kept at once and whole: what was measured before an interruption stays."""
         with self.lock:
             self.found.update(numbers)
-            if self.database is not None:
-                with self.database:
-                    self.database.executemany("INSERT OR REPLACE INTO measured VALUES (?, ?)", numbers.items())
+            rows = [(self._name(key), float(number)) for key, number in numbers.items()]
+            try:
+                if self.database is not None:
+                    with self.database:
+                        self.database.executemany("INSERT OR REPLACE INTO measured VALUES (?, ?)", rows)
+            except sqlite3.DatabaseError as error:
+                self._leave_aside(error)
+
+    def _kept(self, key: str) -> float | None:
+        try:
+            if self.database is None:
+                return None
+            row = self.database.execute("SELECT value FROM measured WHERE key = ?", (self._name(key),)).fetchone()
+        except sqlite3.DatabaseError as error:
+            self._leave_aside(error)
+            return None
+        return row[0] if row is not None and isinstance(row[0], float) else None
+
+    def _name(self, key: str) -> str:
+        return blake2b(key.encode(), key=self.secret, digest_size=32).hexdigest()
+
+    def _leave_aside(self, error: object) -> None:
+        self.database = None
+        self.notes.append(f"The cache is left aside ({error}): what is measured now is not kept.")
 
 
 @contextmanager
 def opened(folder: str | Path | None) -> Iterator[Cache]:
-    """The cache of a folder, which is made if need be; without one, of this run alone."""
+    """The cache of a folder, which is made if need be; without one, or if it is damaged, of this run alone."""
     if folder is None:
         yield Cache()
         return
+    place = Path(folder)
     try:
-        Path(folder).mkdir(parents=True, exist_ok=True, mode=0o700)
-        database = sqlite3.connect(Path(folder) / _FILE, timeout=60, check_same_thread=False)
-        database.execute("PRAGMA journal_mode = WAL")  # so that keeping a number need not wait for the disk
-        database.execute("PRAGMA synchronous = NORMAL")
-        with database:
-            database.execute("CREATE TABLE IF NOT EXISTS measured (key TEXT PRIMARY KEY, value REAL) WITHOUT ROWID")
+        place.mkdir(parents=True, exist_ok=True, mode=0o700)
+        secret = _secret(place)
+        with suppress(FileExistsError):
+            make_private(place / _FILE)
+        database = sqlite3.connect(place / _FILE, timeout=60, check_same_thread=False)
     except (OSError, sqlite3.Error) as error:
         raise InputError(
             f"The cache in {str(folder)!r} cannot be used ({error}): name another folder with --cache, or do without "
             "by --no-cache."
         ) from None
     with closing(database):
-        yield Cache(database)
+        damage = f"{_KEY} is not a key of yours alone" if secret is None else _prepared(database)
+        if damage is None and secret is not None:
+            yield Cache(database, secret)
+        else:
+            name = repr(str(place / (_KEY if secret is None else _FILE)))
+            yield Cache(notes=[f"The cache {name} is left aside ({damage}): remove it to have it made anew."])
+
+
+def _prepared(database: sqlite3.Connection) -> str | None:
+    """Makes the table where there is none of ours; says what is wrong with a file that is not a database."""
+    try:
+        database.execute("PRAGMA journal_mode = WAL")  # so that keeping a number need not wait for the disk
+        database.execute("PRAGMA synchronous = NORMAL")
+        with database:
+            if database.execute("PRAGMA user_version").fetchone()[0] != _FORMAT:
+                database.execute("DROP TABLE IF EXISTS measured")
+                database.execute(f"PRAGMA user_version = {_FORMAT}")
+            database.execute("CREATE TABLE IF NOT EXISTS measured (key TEXT PRIMARY KEY, value REAL) WITHOUT ROWID")
+    except sqlite3.DatabaseError as error:
+        return str(error)
+    return None
+
+
+def _secret(folder: Path) -> bytes | None:
+    """The folder's key, made on first use; None if it is not whole, or others could read it."""
+    path = folder / _KEY
+    if not os.path.lexists(path):
+        with Unfinished(path) as partial:
+            make_private(partial)
+            partial.write_bytes(token_bytes(_KEY_BYTES))
+            with suppress(FileExistsError):  # another process was first
+                os.link(partial, path)
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return None
+    with os.fdopen(handle, "rb") as file:
+        about = os.fstat(handle)
+        secret = file.read(_KEY_BYTES + 1)
+    own = about.st_uid == os.geteuid() and not about.st_mode & 0o077
+    return secret if own and len(secret) == _KEY_BYTES else None
 
 
 def key(*parts: object) -> str:
+    """What a number depends on, and the code; it never leaves memory but as a keyed digest."""
     return sha256("\x1f".join(map(str, (_code(), *parts))).encode()).hexdigest()
 
 

@@ -80,7 +80,12 @@ def compare(
         records=len(microdata),
         runs=runs,
         seed=seed,
-        notes=(*_about_columns(microdata), *_about_measures(microdata, question), *_about_outcomes(outcomes, question)),
+        notes=(
+            *_about_columns(microdata),
+            *_about_measures(microdata, question),
+            *_about_outcomes(outcomes, question),
+            *kept.notes,
+        ),
     )
 
 

@@ -2,7 +2,7 @@
 
 What is written appears whole or not at all: it grows in a hidden folder beside the target, is checked there,
 and takes the target's place in one step. A process killed at any moment leaves at most such a folder behind,
-whose name ends in `.partial` and which nothing ever reads.
+which nothing ever reads and which the next to write there removes (`shoal.data.scratch`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,6 @@ import datetime as dt
 import errno
 import importlib
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -26,6 +24,7 @@ from shoal.data.anew import made_anew
 from shoal.data.csv_files import read_delimited, write_delimited
 from shoal.data.frames import check_names, finite
 from shoal.data.ordered import with_orders
+from shoal.data.scratch import Unfinished, make_private
 from shoal.errors import InputError, did_you_mean
 
 STATISTICAL = {
@@ -81,9 +80,10 @@ def write_table(
     target: str | Path,
     *,
     overwrite: bool = True,
+    private: bool = False,
     before_commit: Callable[[Path], None] | None = None,
 ) -> None:
-    """Write the table to a file or an SQL table, whole or not at all.
+    """Write the table to a file or an SQL table, whole or not at all; a `private` file is its owner's alone.
 
     `before_commit` is given what was written, as a file that `read_table` reads, before it takes the target's
     place; if it raises, nothing is left. Before that the file's bytes are looked at: nothing may stand in them that
@@ -100,7 +100,7 @@ def write_table(
         raise InputError(f"Files ending in {path.suffix} can be read, not written: write .csv, .parquet or .xlsx.")
     if not overwrite and path.exists():
         raise InputError(f"{path} exists already: name another file, or allow it to be overwritten.")
-    with atomic_write(path) as partial:
+    with atomic_write(path, private=private) as partial:
         try:
             known.write(frame if known.is_text else made_anew(frame), partial)
         except (InputError, OSError):
@@ -125,25 +125,24 @@ def same_file(a: str | Path, b: str | Path) -> bool:
 
 
 @contextmanager
-def atomic_write(target: str | Path) -> Iterator[Path]:
-    """A path to write to, of the target's name and on its disk; what is there at the end becomes it."""
+def atomic_write(target: str | Path, *, private: bool) -> Iterator[Path]:
+    """A path to write to, of the target's name and on its disk; what is there at the end becomes it.
+
+    A `private` file, whatever is not for the public, is its owner's alone (0600) from the first byte.
+    """
     path = Path(os.path.realpath(target))
     if path.exists() and not path.is_file():
         raise InputError(f"{target} cannot be written: it is {'a folder' if path.is_dir() else 'not a plain file'}.")
     try:
-        folder = Path(tempfile.mkdtemp(prefix=".", suffix=".partial", dir=path.parent))
+        with Unfinished(path) as partial:
+            if private:
+                make_private(partial)
+            yield partial
+            flush(partial)
+            os.replace(partial, path)
+            flush(path.parent)
     except OSError as error:
         raise InputError(f"{target} cannot be written: {reason(error)}.") from error
-    try:
-        partial = folder / path.name
-        yield partial
-        flush(partial)
-        os.replace(partial, path)
-        flush(path.parent)
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {reason(error)}.") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def flush(path: Path) -> None:
@@ -238,7 +237,7 @@ def write_excel(frame: pl.DataFrame, path: Path) -> None:
         raise InputError(f"{frame.height} records are more than an Excel sheet holds: write .parquet or .csv.")
     refuse_long_texts(frame)
     plain = {"strings_to_formulas": False, "strings_to_urls": False, "default_date_format": "yyyy-mm-dd;@"}
-    with xlsxwriter.Workbook(path, plain) as book:
+    with xlsxwriter.Workbook(path, plain | {"tmpdir": str(path.parent)}) as book:  # its parts go with the unfinished
         book.set_properties({"created": NO_TIME})
         long_integers_as_text(frame).write_excel(book, autofilter=False)
 

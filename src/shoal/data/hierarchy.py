@@ -263,7 +263,7 @@ def write_hierarchy(hierarchy: Hierarchy, path: str | Path) -> None:
 
     often = np.repeat(np.arange(len(hierarchy.lines)), hierarchy.lines)
     levels = [hierarchy.shown(level).gather(often).alias(str(level)) for level in range(hierarchy.levels)]
-    with atomic_write(path) as temporary:
+    with atomic_write(path, private=True) as temporary:
         pl.DataFrame(levels).write_csv(temporary, separator=DELIMITERS[0], include_header=False)
 
 

@@ -10,7 +10,6 @@ the old table or the new one, and a killed process leaves nothing.
 from __future__ import annotations
 
 import secrets
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from urllib.parse import quote, urlsplit
 import polars as pl
 
 from shoal.data.files import extra_package, reason, same_file
+from shoal.data.scratch import Scratch
 from shoal.data.text_types import MixedColumnError, typed
 from shoal.errors import InputError
 
@@ -64,8 +64,8 @@ def write_sql(
     with opened(address, writable=True) as database:
         database.create(partial, frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)))
         if before_commit:
-            with tempfile.TemporaryDirectory() as folder:
-                database.read(partial).write_parquet(written := Path(folder) / "written.parquet")
+            with Scratch() as scratch:
+                database.read(partial).write_parquet(written := scratch.path / "written.parquet")
                 before_commit(written)
         database.execute(f"DROP TABLE IF EXISTS {address.quoted()}")
         database.execute(f"ALTER TABLE {partial.quoted()} RENAME TO {as_identifier(address.table)}")

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import tempfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -25,6 +23,7 @@ import polars as pl
 
 from shoal.data.anew import made_anew
 from shoal.data.ordered import Orders, as_enums, orders_in_duckdb
+from shoal.data.scratch import Scratch, Unfinished
 from shoal.data.unseen import inspect_parquet
 from shoal.engines.table import FACTS, Batch, Table, pack, unpacked
 from shoal.errors import InputError
@@ -39,18 +38,18 @@ class Disk(AbstractContextManager["Disk"]):
     """A scratch folder, and tables that use it."""
 
     def __init__(self, scratch: str | Path | None = None) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="shoal-", dir=scratch, ignore_cleanup_errors=True)
+        self._scratch = Scratch(scratch)
         self.shown_as: Callable[[list[Path]], Any] = pl.scan_parquet  # how files are handed out
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
-        self._folder.cleanup()
+        self._scratch.close()
 
     def folder(self) -> Path:
         """A new one."""
-        return Path(tempfile.mkdtemp(dir=self._folder.name))
+        return self._scratch.folder()
 
     def table(self, source: pl.LazyFrame) -> DiskTable:
         return DiskTable(self, source.collect_schema(), partial(_read, source))
@@ -266,18 +265,14 @@ def refuse_used(target: Path) -> None:
 def new_folder(target: Path) -> Iterator[Path]:
     """A folder to write to, which gets its name when all is written, or goes."""
     refuse_used(target)
-    partial = None
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        partial = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
-        yield partial
-        partial.chmod(0o777 & ~_umask())
-        os.replace(partial, target)
+        with Unfinished(target) as partial:
+            partial.mkdir()
+            yield partial
+            os.replace(partial, target)
     except OSError as error:
         raise InputError(f"{str(target)!r} cannot be written: {error.strerror}. Name another folder.") from None
-    finally:
-        if partial is not None:
-            shutil.rmtree(partial, ignore_errors=True)
 
 
 def side_by_side(work: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
@@ -291,9 +286,3 @@ def side_by_side(work: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
             running.append(pool.submit(work, item))
         while running:
             yield running.popleft().result()
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

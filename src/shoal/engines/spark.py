@@ -15,17 +15,18 @@ import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cache, reduce
 from itertools import groupby
 from pathlib import Path
+from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypeVar
-from uuid import uuid4
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from shoal.data.frames import check_names
+from shoal.data.scratch import Scratch, Unfinished, sweep
 from shoal.engines.disk import BATCH
 from shoal.engines.sealed import Seal
 from shoal.engines.table import FACTS, Batch, Block, Table, pack, packed, unpacked
@@ -79,10 +80,12 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
     except ImportError:
         raise InputError("Spark is not installed: pip install 'shoal[spark]' (it needs Java 17).") from None
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    sweep()
+    settings = {**FOR_OUR_SESSIONS, **(_in_scratch() if _java_is_ours() else {}), **(conf or {})}
     builder = SparkSession.builder.appName("shoal")
     if master is not None:
         builder = builder.master(master)
-    for name, value in {**FOR_OUR_SESSIONS, **(conf or {})}.items():
+    for name, value in settings.items():
         builder = builder.config(name, value)
     try:
         with pandas_unmentioned():
@@ -93,6 +96,25 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
         raise InputError(
             "Spark cannot be started: install Java 17 or newer and let JAVA_HOME name its folder."
         ) from None
+
+
+@cache
+def _scratch_of_java() -> Scratch:
+    """What Spark spills and keeps on this machine; Java remembers the folder, so it stays as long as the process."""
+    return Scratch()
+
+
+def _java_is_ours() -> bool:
+    """Not yet started, or started here."""
+    from pyspark import SparkContext
+
+    return SparkContext._gateway is None or _scratch_of_java.cache_info().currsize > 0
+
+
+def _in_scratch() -> dict[str, str]:
+    place = _scratch_of_java().path
+    options = f"{FOR_OUR_SESSIONS['spark.driver.extraJavaOptions']} -Djava.io.tmpdir={place}"
+    return {"spark.local.dir": str(place), "spark.driver.extraJavaOptions": options}
 
 
 def running_session() -> SparkSession | None:
@@ -514,17 +536,16 @@ class SparkTable:
         target = Folder(self.spark.session, folder)
         with self.spark.sentences(f"The release cannot be written to {folder!r}"):
             target.refuse_used()
-            partial = target.beside()
             table, told = self.kept() if FACTS in self.schema else (self, [])
             try:
-                options = {**(CSV if kind == "csv" else {"compression": "zstd"}), **NO_MARK}
-                table.frame.write.format(kind).options(**options).save(partial.path)
-                for name, content in check(self.spark.written(partial.path, kind, table.schema), told).items():
-                    partial.put(name, content)
-                partial.rename(target)
-                target.mark_or_remove()
+                with target.beside() as partial:
+                    options = {**(CSV if kind == "csv" else {"compression": "zstd"}), **NO_MARK}
+                    table.frame.write.format(kind).options(**options).save(partial.path)
+                    for name, content in check(self.spark.written(partial.path, kind, table.schema), told).items():
+                        partial.put(name, content)
+                    partial.rename(target)
+                    target.mark_or_remove()
             finally:
-                partial.remove()
                 if table.persisted is not None and table is not self:
                     table.persisted.let_go()
                 self.spark.sweep()
@@ -567,12 +588,32 @@ class Folder:
                 raise InputError(f"{self._given!r} is there already: name a new folder, or remove it first.")
             self._files.delete(self._path, False)  # else what is renamed to it would come to lie in it
 
-    def beside(self) -> Folder:
-        """A new one with a hidden name in the same parent."""
-        parent = self._path.getParent()
+    @contextmanager
+    def beside(self) -> Iterator[Folder]:
+        """A new one of this name in a hidden folder of the same parent, which goes with all that is left in it.
+
+        Where there are no locks, as in HDFS and object stores, what a killed run leaves has the same kind of name but
+        is not swept: nobody could tell it from a run under way.
+        """
+        parent, name = self._path.getParent(), self._path.getName()
         if not self._files.mkdirs(parent):
-            raise InputError(f"The release cannot be written to {self._given!r}: its folder cannot be made.")
-        return Folder(self._session, f"{parent.toString()}/.{self._path.getName()}-{uuid4().hex}")
+            raise self._refused("its folder cannot be made")
+        if self._files.getScheme() == "file":
+            try:
+                with Unfinished(Path(parent.toUri().getPath(), name)) as partial:
+                    yield Folder(self._session, f"file:{partial}")
+            except OSError as error:
+                raise self._refused(str(error.strerror).lower()) from None
+            return
+        hidden = Folder(self._session, f"{parent.toString()}/.shoal-{token_hex(4)}.partial")
+        self._files.mkdirs(hidden._path, self._hadoop.permission.FsPermission("700"))
+        try:
+            yield Folder(self._session, f"{hidden.path}/{name}")
+        finally:
+            hidden.remove()
+
+    def _refused(self, why: str) -> InputError:
+        return InputError(f"The release cannot be written to {self._given!r}: {why}.")
 
     def put(self, name: str, content: bytes) -> None:
         stream = self._files.create(self._hadoop.Path(self._path, name))
@@ -583,7 +624,7 @@ class Folder:
 
     def rename(self, target: Folder) -> None:
         if not self._files.rename(self._path, target._path):
-            raise InputError(f"The release cannot be written to {target._given!r}: it cannot be renamed to that.")
+            raise target._refused("it cannot be renamed to that")
 
     def mark_or_remove(self) -> None:
         """The marker that it is whole, or no folder: only one that has just been given its name is taken back."""

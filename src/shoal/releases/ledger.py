@@ -23,7 +23,6 @@ import io
 import json
 import os
 import sqlite3
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -32,6 +31,7 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data.scratch import Unfinished, make_private
 from shoal.errors import InputError, PromiseError, require
 from shoal.releases.budget import Budget, budget_of, refuse_spent
 from shoal.releases.published import Published, plain_text, subjects_of
@@ -229,9 +229,8 @@ class Ledger:
                 )
             return
         try:
-            with tempfile.TemporaryDirectory(prefix=".", suffix=".partial", dir=self.path.parent) as folder:
-                fresh = Path(folder, self.path.name)
-                fresh.touch(mode=0o600)
+            with Unfinished(self.path) as fresh:
+                make_private(fresh)
                 _found(fresh, self._check, self.epsilon_limit)
                 with suppress(FileExistsError):  # another process was first
                     os.link(fresh, self.path)

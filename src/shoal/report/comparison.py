@@ -75,5 +75,5 @@ def check_plot(path: str | Path) -> None:
 
 
 def write_plot(figure: Figure, path: str | Path) -> None:
-    with atomic_write(path) as temporary:
+    with atomic_write(path, private=True) as temporary:
         figure.savefig(temporary, dpi=150)

@@ -34,7 +34,7 @@ def write_report(release: Release, path: str | Path) -> None:
     from shoal.data.files import atomic_write
 
     page = render(release)
-    with atomic_write(path) as partial:
+    with atomic_write(path, private=True) as partial:
         Path(partial).write_text(page, encoding="utf-8")
 
 

@@ -162,7 +162,7 @@ class TransactionRelease:
         with ExitStack() as beside:
             for target, content in ((secret_map, self.secret_map), (log, self.origins)):
                 if target is not None:
-                    content.write_csv(beside.enter_context(atomic_write(target)))
+                    content.write_csv(beside.enter_context(atomic_write(target, private=True)))
 
             def judge(written: Path, header: bool = True) -> None:
                 self._judge_file(written, header)
@@ -173,7 +173,7 @@ class TransactionRelease:
             if header or is_sql(path) or format_of(Path(path)).write is not write_delimited:
                 write_table(self.table, path, before_commit=judge)
             else:
-                with atomic_write(path) as partial:
+                with atomic_write(path, private=False) as partial:
                     self._in_place.write_csv(partial, include_header=False)
                     judge(partial, header=False)
         return self
