@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from shoal.parted.release import PartedRelease
     from shoal.releases.ledger import Ledger, Promised
     from shoal.releases.published import Published
+    from shoal.report.certificate import Checked
     from shoal.risk.measure import Risk
 
 Progress = Callable[[str], None]
@@ -102,7 +103,9 @@ class Draft:
 
             def judge_file(written: Path) -> None:
                 rows = order.astype(np.int64) if self.masked.kept is None else self.masked.kept[order]
-                classes = released_classes(_read_back(written, table), self.schema, Source(self.original, rows))
+                values, shown = _read_back(written, table, self.schema.quasi_identifiers)
+                source = Source(self.original, rows)
+                classes = released_classes(values, self.schema, source, written=shown)
                 release = self._released(classes)
                 judged.append(release if ledger is None else release.noted(ledger))
                 if ledger is not None:  # settled last, by whether the release got its name
@@ -440,9 +443,25 @@ def check(
 
         if original is not None:
             raise InputError(f"The engine {chosen!r} judges a release by itself: leave the original out.")
-        return check_parts(open_table(frame, chosen, text=policy.quasi_identifiers), policy).verdicts
-
+        return check_parts(open_table(frame, chosen, as_written=policy.quasi_identifiers), policy).verdicts
     table, _ = to_polars(frame, as_it_stands=policy.quasi_identifiers)
+    return check_table(table, None, policy, original=original, paired=paired).verdicts
+
+
+def check_table(
+    table: pl.DataFrame,
+    written: pl.DataFrame | None,
+    policy: Policy,
+    *,
+    original: Any = None,
+    paired: bool = False,
+) -> Checked:
+    """Judges a table in memory; of a file, `written` is what stands there of the quasi-identifiers."""
+    from shoal.data.frames import to_polars
+    from shoal.report.certificate import Checked, Shown
+
+    if not policy.models:
+        raise InputError("Nothing is promised: name a model, such as k-anonymity (--k 5).")
     schema = shown_alike(policy.schema(table, released=True), policy.show)
     if not schema.quasi_identifiers:
         raise InputError("No quasi-identifier is named: name the columns an intruder may know (--quasi a,b).")
@@ -454,7 +473,8 @@ def check(
     if paired and source is not None and len(source.original) != table.height:
         counts = f"the original has {len(source.original):,} records, the release {table.height:,}"
         raise InputError(f"The tables cannot be paired: {counts}.")
-    return judge(released_classes(table, schema, source), policy.promises(schema))
+    classes = released_classes(table, schema, source, written=written)
+    return Checked(judge(classes, policy.promises(schema)), Shown.of(table, classes.sizes))
 
 
 def released_sheets(
@@ -480,25 +500,24 @@ def judgement(verdicts: Sequence[Verdict]) -> Sheet:
     return Sheet("Judged on what is shown", ("promise", "asked", "reached", ""), rows, numbers=2)
 
 
-def _read_back(path: Path, table: pl.DataFrame) -> pl.DataFrame | pl.LazyFrame:
-    """What stands in the written file; of a text file only what will be asked for is read."""
-    from shoal.data.csv_files import utf8_source
-    from shoal.data.files import read_table
+def _read_back(
+    path: Path, table: pl.DataFrame, quasi: Sequence[str]
+) -> tuple[pl.DataFrame | pl.LazyFrame, pl.DataFrame | pl.LazyFrame]:
+    """What stands in the written file, and of the quasi-identifiers what a reader can tell apart.
 
-    if path.suffix == ".csv":  # the types are known: no need to guess them again
-        source = utf8_source(path, "utf-8")  # a column called x^2 would pass for a compressed file
-        text = (pl.Null, pl.Enum, pl.Categorical)
-        types = [pl.String if isinstance(dtype, text) else dtype for dtype in table.dtypes]
-        # Without quotes the empty text is missing: so every reader has it. The header's names Polars may misread.
-        return pl.scan_csv(
-            source,
-            has_header=False,
-            skip_rows=1,
-            schema=dict(zip(table.columns, types, strict=True)),
-            null_values="",
-            glob=False,
-        )
-    return read_table(path)
+    Of a text file only what will be asked for is read.
+    """
+    from shoal.data.csv_files import scan_written
+    from shoal.data.files import is_delimited
+    from shoal.data.written import read_released
+
+    if not is_delimited(path):
+        return read_released(path, quasi)
+    text = (pl.Null, pl.Enum, pl.Categorical)  # otherwise the types are known: no need to guess them again
+    types = [pl.String() if isinstance(dtype, text) else dtype for dtype in table.dtypes]
+    values = scan_written(path, dict(zip(table.columns, types, strict=True)), empty_is_missing=True)
+    texts = scan_written(path, dict.fromkeys(table.columns, pl.String()))
+    return values, texts.select(quasi)
 
 
 def _listed(names: Sequence[str]) -> str:

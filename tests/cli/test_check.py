@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas
+import polars as pl
 import pytest
 
+from shoal.data.files import write_table
+from shoal.report.certificate import digest
 from tests.cli.conftest import ROLES, Run, Shoal
+from tests.engines.sessions import ON_SPARK, needs_spark
 
 PEOPLE = "age,sex,charge\n" + "[20;29],M,1\n" * 2 + "[20;29],M,2\n" * 2 + "[30;39],F,1\n" * 3
 
@@ -82,7 +88,7 @@ def test_input_that_cannot_be_judged(shoal: Shoal, people: Path) -> None:
 def test_a_certificate_is_enough(shoal: Shoal, certified: tuple[Path, Path]) -> None:
     release, certificate = certified
     run = shoal("check", release, "--certificate", certificate, "--json")
-    assert (run.code, run.err) == (0, "")
+    assert (run.code, run.err) == (0, "Released as they are, as insensitive: 'diag_p'.\n")
     assert [(m["name"], m["asked"], m["holds"]) for m in run.json["models"]] == [
         ("k-anonymity", 4, True),
         ("t-closeness", 0.2, True),
@@ -271,3 +277,119 @@ def test_the_command_asks_how_cells_came_about_and_a_certificate_says_it(
     assert "not about the share of classes" in judged.json["models"][0]["note"]
     assert shoal("check", "r.csv", "--certificate", "r.json").code == 0
     assert "--cells-fixed is about k-map" in shoal("check", "r.csv", "--quasi", "patzip", "--cells-fixed").sentence
+
+
+# ---- what nobody protects
+
+
+def test_a_column_that_the_policy_would_not_release_breaks_the_promise(shoal: Shoal, people: Path) -> None:
+    policy = people.parent / "shoal.toml"
+    policy.write_text('quasi_identifiers = ["age", "sex"]\nmodels = [{name = "k-anonymity", k = 3}]\n')
+    for engine in ("memory", "disk"):
+        run = shoal("check", people, "--policy", policy, "--engine", engine)
+        assert (run.code, "shows 'charge', which the policy names no role for" in run.sentence) == (1, True)
+        assert shoal("check", people, "--policy", policy, "--confidential", "charge", "--engine", engine).code == 0
+    policy.write_text('rest = "insensitive"\n' + policy.read_text())
+    run = shoal("check", people, "--policy", policy)
+    assert (run.code, run.err) == (0, "Released as they are, as insensitive: 'charge'.\n")
+
+
+def test_where_nothing_is_promised_nothing_holds(
+    shoal: Shoal, people: Path, certified: tuple[Path, Path], tmp_path: Path
+) -> None:
+    run = forged(shoal, certified, {"models": []})
+    assert (run.code, "names no model: nothing is promised" in run.sentence) == (2, True)
+    (tmp_path / "shoal.toml").write_text('quasi_identifiers = ["age"]\nmodels = []\nrest = "insensitive"\n')
+    for engine in ("memory", "disk"):
+        run = shoal("check", people, "--policy", tmp_path / "shoal.toml", "--engine", engine)
+        assert (run.code, "Nothing is promised: name a model" in run.sentence) == (2, True)
+
+
+def test_a_certificate_that_leaves_out_a_column_of_the_file_does_not_hold(
+    shoal: Shoal, certified: tuple[Path, Path]
+) -> None:
+    run = forged(shoal, certified, {"insensitive": []})
+    assert (run.code, "names no role for 'diag_p', which the file shows: nobody protects" in run.sentence) == (1, True)
+    quasi = json.loads(certified[1].read_text())["quasi_identifiers"]
+    run = forged(shoal, certified, {"quasi_identifiers": quasi[1:], "insensitive": ["diag_p"]})
+    assert (run.code, f"names no role for {quasi[0]!r}" in run.sentence) == (1, True)
+
+
+# ---- the text that stands there
+
+SEEN_APART = {
+    "numbers": ["5", "5.0", "5.00", "+5", "05", " 5", "5 "],
+    "missing": ["", '""', "NA", "null", "NaN", "."],
+    "dates": ["2021-01-05", "2021-1-5", "2021-01-05T00:00", "2021-01-05 00:00:00"],
+    "truths": ["true", "True", "TRUE"],
+    "marks": ["1234.5", '"1,234.5"', "1234.50", "1.2345e3"],
+}
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk", pytest.param("spark", marks=ON_SPARK)])
+@pytest.mark.parametrize("kind", SEEN_APART)
+def test_texts_that_a_reader_can_tell_apart_are_different_values(
+    shoal: Shoal, tmp_path: Path, engine: str, kind: str
+) -> None:
+    if engine == "spark":
+        needs_spark()
+    texts = SEEN_APART[kind]
+    (tmp_path / "r.csv").write_text("q,c\n" + "".join(f"{text},1\n" for text in texts))
+    options = ("--quasi", "q", "--confidential", "c", "--k", "2", "--json", "--engine", engine)
+    run = shoal("check", tmp_path / "r.csv", *options)
+    assert (run.code, run.json["models"][0]["achieved"]) == (1, 1)
+    (tmp_path / "r.csv").write_text("q,c\n" + "".join(f"{text},1\n" for text in texts * 2))
+    assert shoal("check", tmp_path / "r.csv", *options).code == 0
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "txt", "csv.gz"])
+def test_every_format_of_text_is_judged_as_text(shoal: Shoal, tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"r.{suffix}"
+    lines = b"q\tc\n5\t1\n5.0\t1\n"
+    path.write_bytes(gzip.compress(lines) if suffix.endswith("gz") else lines)
+    assert shoal("check", path, "--quasi", "q", "--confidential", "c", "--k", "2").code == 1
+
+
+def test_a_quasi_identifier_is_text_by_certificate_and_policy_too(shoal: Shoal, tmp_path: Path) -> None:
+    path, policy = tmp_path / "r.csv", tmp_path / "shoal.toml"
+    path.write_text("q,c\n5,1\n5.0,1\n")
+    policy.write_text('quasi_identifiers = ["q"]\nconfidential = ["c"]\nmodels = [{name = "k-anonymity", k = 2}]\n')
+    assert shoal("check", path, "--policy", policy).code == 1
+    certificate = {
+        "made_by": "shoal", "sha256": digest(path), "records": 2, "columns": ["q", "c"], "quasi_identifiers": ["q"],
+        "confidential": ["c"], "insensitive": [], "attributes": {"c": {"kind": "numeric"}}, "classes": 1,
+        "smallest_class": 2, "models": [{"name": "k-anonymity", "k": 2, "asked": 2, "achieved": 2, "holds": True}],
+    }  # fmt: skip
+    (tmp_path / "c.json").write_text(json.dumps(certificate))
+    run = shoal("check", path, "--certificate", tmp_path / "c.json")
+    assert (run.code, "states classes as 1, but the file shows 2" in run.sentence) == (1, True)
+
+
+def test_typed_cells_that_a_reader_can_tell_apart_are_different_values(shoal: Shoal, tmp_path: Path) -> None:
+    floats = pl.DataFrame({"q": [0.0, -0.0, float("nan"), None], "c": [1, 2, 3, 4]})
+    for suffix in ("parquet", "arrow"):
+        write_table(floats, tmp_path / f"r.{suffix}")
+        for engine in ("memory", "disk"):
+            run = shoal("check", tmp_path / f"r.{suffix}", "--quasi", "q", "--confidential", "c", "--engine", engine,
+                        "--k", "2", "--json")  # fmt: skip
+            assert (run.code, run.json["models"][0]["achieved"]) == (1, 1)
+
+
+def test_kinds_of_missing_that_a_statistical_file_declares_are_different_values(shoal: Shoal, tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    coded = pl.DataFrame({"q": [8.0, 9.0, 1.0, 1.0], "c": [1.0] * 4})
+    pyreadstat.write_sav(coded, tmp_path / "r.sav", missing_ranges={"q": [8, 9]})
+    lettered = {"q": ["a", "b", 1.0, 1.0], "c": [1.0] * 4}
+    pyreadstat.write_dta(pandas.DataFrame(lettered), tmp_path / "r.dta", missing_user_values={"q": ["a", "b"]})
+    for path in (tmp_path / "r.sav", tmp_path / "r.dta"):
+        assert shoal("check", path, "--quasi", "q", "--confidential", "c", "--k", "2").code == 1
+
+
+def test_cells_of_several_kinds_in_a_column_of_excel_are_refused(shoal: Shoal, tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(tmp_path / "r.xlsx") as book:
+        sheet = book.add_worksheet()
+        for row, cells in enumerate([("q", "c"), (5, 1), ("5", 1)]):
+            sheet.write_row(row, 0, cells, book.add_format({"num_format": "@"}) if row else None)
+    run = shoal("check", tmp_path / "r.xlsx", "--quasi", "q", "--confidential", "c", "--k", "2")
+    assert (run.code, "mixes kinds of cells" in run.sentence) == (2, True)

@@ -283,13 +283,12 @@ def check(
     as_json: opt.Json = False,
 ) -> None:
     """Judge a released file against a policy: exit code 0 if every promise holds, 1 if not."""
-    from shoal.cli.console import say, show, stages
+    from shoal.cli.console import stages
+    from shoal.data.written import read_released
     from shoal.errors import InputError
     from shoal.parted.opening import engine_of
-    from shoal.release import check as judge
-    from shoal.release import judgement
+    from shoal.release import check_table
     from shoal.report.certificate import read_certificate
-    from shoal.sheet import for_terminal
 
     if policy is not None and certificate is not None:
         raise InputError("Give --policy or --certificate: a certificate says itself what was promised.")
@@ -309,23 +308,18 @@ def check(
     used = engine_of(source, engine)
     if used != "memory":
         opt_engines.refuse_options({"--original": original, "--paired": paired})
-        opt_engines.check_parts(source, chosen, used, master=master, stated=stated, as_json=as_json)
+        found = opt_engines.check_parts(source, chosen, used, master=master, stated=stated)
+        opt_engines.tell_judged(found, chosen, by_policy=policy is not None, as_json=as_json)
     with stages("check", 3) as step:
         step("reading")
-        table = opt.read(source, delimiter, encoding, decimal, text)
+        table, written = read_released(
+            source, chosen.quasi_identifiers, delimiter=delimiter, encoding=encoding, decimal=decimal,
+            text=opt.split(text),
+        )  # fmt: skip
         beside = opt.read(str(original), delimiter, encoding, decimal, text) if original else None
         step("judging")
-        verdicts = judge(table, chosen, original=beside, paired=paired)
+        found = check_table(table, written, chosen, original=beside, paired=paired)
         if stated is not None:
-            stated.verify(table, verdicts)
+            stated.verify(table, found.verdicts, written)
         step("done")
-    named = chosen.schema(table, released=True).names
-    if unnamed := [repr(name) for name in table.columns if name not in named]:
-        say(f"No role names {', '.join(unnamed)}: a release made by this policy would not show this.")
-    for verdict in verdicts:
-        if verdict.note:
-            say(verdict.note)
-    holds = all(verdict.holds for verdict in verdicts)
-    facts = {"records": table.height, "holds": holds, "models": [verdict.to_dict() for verdict in verdicts]}
-    show(facts if as_json else for_terminal([judgement(verdicts)]), as_json)
-    raise typer.Exit(0 if holds else 1)
+    opt_engines.tell_judged(found, chosen, by_policy=policy is not None, as_json=as_json)

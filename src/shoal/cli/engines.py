@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -12,6 +12,7 @@ from shoal.cli import options as opt
 
 if TYPE_CHECKING:
     from shoal.policy import Policy
+    from shoal.report.certificate import Checked
 
 PANEL = "Engine"
 
@@ -106,22 +107,42 @@ def anonymize_parts(
     show(release.to_dict() if as_json else for_terminal(release.sheets(f"Released: {output}")), as_json)
 
 
-def check_parts(source: str, chosen: Policy, engine: str, *, master: str | None, stated: Any, as_json: bool) -> None:
+def check_parts(source: str, chosen: Policy, engine: str, *, master: str | None, stated: Any) -> Checked:
     """`stated` is the certificate that the folder must match, or None."""
-    from shoal.cli.console import show, stages
+    from shoal.cli.console import stages
     from shoal.parted.check import check
     from shoal.parted.opening import open_table
-    from shoal.release import judgement
-    from shoal.sheet import for_terminal
 
     with stages("check", 3) as step:
         step("opening")
-        table = open_table(source, engine, master=master, text=chosen.quasi_identifiers)
+        table = open_table(source, engine, master=master, as_written=chosen.quasi_identifiers)
         step("judging")
         found = check(table, chosen)
         if stated is not None:
             stated.verify_shown(found.shown, found.verdicts)
         step("done")
+    return found
+
+
+def tell_judged(found: Checked, chosen: Policy, *, by_policy: bool, as_json: bool) -> NoReturn:
+    """Shows how a release was judged and ends with its code; columns that nothing was promised of are told."""
+    from shoal.cli.console import say, show
+    from shoal.data.schema import Role
+    from shoal.errors import PromiseError
+    from shoal.release import judgement
+    from shoal.sheet import for_terminal
+
+    columns = list(found.shown.columns)
+    roles = chosen.roles(columns, released=True)
+    if unnamed := ", ".join(repr(name) for name in columns if name not in roles):
+        if by_policy:
+            raise PromiseError(f"The file shows {unnamed}, which the policy names no role for and would not release.")
+        say(f"No role names {unnamed}: nobody protects this. A release made by these options would not show it.")
+    if as_they_are := ", ".join(repr(name) for name in columns if Role.INSENSITIVE in roles.get(name, ())):
+        say(f"Released as they are, as insensitive: {as_they_are}.")
+    for verdict in found.verdicts:
+        if verdict.note:
+            say(verdict.note)
     holds = all(verdict.holds for verdict in found.verdicts)
     facts = {
         "records": found.shown.records,

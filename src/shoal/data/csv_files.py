@@ -14,7 +14,7 @@ import gzip
 import io
 import shlex
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import dropwhile, islice
 from pathlib import Path
@@ -70,8 +70,12 @@ def read_delimited(
     text: Collection[str] = (),
     header: bool = True,
     needed: Collection[str] | None = None,
+    as_it_stands: Collection[str] = (),
 ) -> pl.DataFrame:
-    """The table in a delimited text file; columns named in `text`, or not `needed`, are left as text."""
+    """The table in a delimited text file; columns named in `text`, or not `needed`, are left as text.
+
+    Those taken `as_it_stands` are text where they mix numbers or dates with something else.
+    """
     if decimal not in (None, ".", ","):
         raise InputError(f"A decimal mark is '.' or ','. Got {decimal!r} instead.")
     file = laid_out(path, utf8_source(path, encoding), delimiter, header)
@@ -88,17 +92,38 @@ def read_delimited(
         raise InputError(f"{file.label} holds no records, only column names: give a table with records.")
     if needed is not None:  # of the others it does not matter what their texts are
         text = {*text, *(name for name in file.names if name not in needed)}
-    return finite(with_types(frame, file, decimal, text), lambda row: f"line {line_of(file, row)}")
+    return finite(with_types(frame, file, decimal, text, as_it_stands), lambda row: f"line {line_of(file, row)}")
+
+
+def as_written(
+    path: Path, names: Sequence[str], *, delimiter: str | None = None, encoding: str | None = None
+) -> pl.DataFrame:
+    """These columns as the text that stands there: an empty field is null, a quoted empty one is the empty text."""
+    file = laid_out(path, utf8_source(path, encoding), delimiter, header=True)
+    return without_blank_lines(parse_as_text(file), file).select(names)
 
 
 def write_delimited(frame: pl.DataFrame, path: Path) -> None:
     """Quoted only where needed; tabs for .tsv, commas otherwise; compressed for .gz."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    frame.write_csv(
-        path,
-        separator="\t" if ".tsv" in suffixes[-2:] else ",",
-        compression="gzip" if suffixes[-1] == ".gz" else "uncompressed",
+    compressed = path.suffix.lower() == ".gz"
+    frame.write_csv(path, separator=_separator(path), compression="gzip" if compressed else "uncompressed")
+
+
+def scan_written(path: Path, schema: Mapping[str, pl.DataType], *, empty_is_missing: bool = False) -> pl.LazyFrame:
+    """What `write_delimited` has written, of these types, read when asked for."""
+    return pl.scan_csv(
+        utf8_source(path, "utf-8"),  # a column called x^2 would pass for a compressed file
+        separator=_separator(path),
+        has_header=False,  # the header's names Polars may misread
+        skip_rows=1,
+        schema=schema,
+        null_values="" if empty_is_missing else None,
+        glob=False,
     )
+
+
+def _separator(path: Path) -> str:
+    return "\t" if ".tsv" in [suffix.lower() for suffix in path.suffixes[-2:]] else ","
 
 
 # Layout
@@ -331,7 +356,9 @@ def trailing_blank_lines(file: TextFile) -> int:
     return max(len(tail) - len(tail.rstrip(b"\n")) - 1, 0)
 
 
-def with_types(frame: pl.DataFrame, file: TextFile, decimal: str, text: Collection[str]) -> pl.DataFrame:
+def with_types(
+    frame: pl.DataFrame, file: TextFile, decimal: str, text: Collection[str], may_mix: Collection[str] = ()
+) -> pl.DataFrame:
     """Each column that came as text as what it holds, unless it is to stay text."""
 
     def settled(column: pl.Series) -> pl.Series:
@@ -340,6 +367,8 @@ def with_types(frame: pl.DataFrame, file: TextFile, decimal: str, text: Collecti
         try:
             return typed(column, decimal)
         except MixedColumnError as mixed:
+            if column.name in may_mix:
+                return with_empty_missing(column)
             raise InputError(
                 f"Column {column.name!r} mixes {mixed.kind} and text: line {line_of(file, mixed.row)} "
                 f"holds {column[mixed.row]!r}. "

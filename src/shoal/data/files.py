@@ -48,31 +48,33 @@ def read_table(
     text: Collection[str] = (),
     header: bool = True,
     needed: Collection[str] | None = None,
+    as_it_stands: Collection[str] = (),
 ) -> pl.DataFrame:
     """The table in a file of a format known by its suffix, or in a database (`sqlite:///file.db#table`).
 
     `delimiter`, `encoding`, `decimal` and `header` are for delimited text, where the first three are detected
     unless given; columns named in `text` are text whatever they hold. Where only some columns are `needed`, the
-    others may be left as text.
+    others may be left as text. NaN is missing but in columns that are taken `as_it_stands`.
     """
     if is_sql(source):
         from shoal.data import sql
 
-        return checked(sql.read_sql(str(source)), f"The table {str(source).rpartition('#')[2]!r}", text)
+        return checked(sql.read_sql(str(source)), f"The table {str(source).rpartition('#')[2]!r}", text, as_it_stands)
     path = Path(source)
     check_readable(path)
     known = format_of(path)
     if known.read is read_delimited:
         return read_delimited(
-            path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=text, header=header, needed=needed
-        )
+            path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=text, header=header, needed=needed,
+            as_it_stands=as_it_stands,
+        )  # fmt: skip
     try:
         frame = known.read(path)
     except InputError:
         raise
     except Exception as error:  # a damaged file makes the packages that read it raise anything
         raise InputError(f"{path} cannot be read: {reason(error)}.") from error
-    return checked(frame, str(path), text)
+    return checked(frame, str(path), text, as_it_stands)
 
 
 def write_table(
@@ -180,6 +182,11 @@ def check_readable(path: Path) -> None:
         raise InputError(f"{path} may not be read: ask for permission.")
 
 
+def is_delimited(source: str | Path) -> bool:
+    """Whether it is a file of text."""
+    return not is_sql(source) and format_of(Path(source)).read is read_delimited
+
+
 def format_of(path: Path) -> Format:
     for known in FORMATS:
         if path.name.lower().endswith(known.suffixes):
@@ -188,7 +195,7 @@ def format_of(path: Path) -> Format:
     raise InputError(f"The format of {path} is not known by its name; it should end in one of {suffixes}.")
 
 
-def checked(frame: pl.DataFrame, label: str, text: Collection[str]) -> pl.DataFrame:
+def checked(frame: pl.DataFrame, label: str, text: Collection[str], as_it_stands: Collection[str] = ()) -> pl.DataFrame:
     """What holds of every table read: named columns, records, finite numbers."""
     check_names(frame.columns, label)
     if frame.is_empty():
@@ -196,7 +203,7 @@ def checked(frame: pl.DataFrame, label: str, text: Collection[str]) -> pl.DataFr
     for name in text:
         if name not in frame.columns:
             raise InputError(f"{label} has no column {name!r} to read as text.{did_you_mean(name, frame.columns)}")
-    return finite(frame.with_columns(pl.col(list(text)).cast(pl.String)))
+    return finite(frame.with_columns(pl.col(list(text)).cast(pl.String)), as_it_stands=as_it_stands)
 
 
 def read_parquet(path: Path) -> pl.DataFrame:

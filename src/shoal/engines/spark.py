@@ -192,16 +192,16 @@ class Spark(AbstractContextManager["Spark"]):
         check_names(frame.columns, "The Spark frame")
         return SparkTable(self, frame, to_polars(frame.schema))
 
-    def read(self, path: str, kind: str, text: Collection[str] = ()) -> Table:
+    def read(self, path: str, kind: str, text: Collection[str] = (), as_written: Collection[str] = ()) -> Table:
         """Parquet or CSV, a file or a folder of files; or a `table` that the session's catalogue knows.
 
-        Columns of CSV that are named in `text` are left as they stand.
+        Columns of CSV that are named in `text` or `as_written` are text; of the latter an empty text is not missing.
         """
         reader = self.session.read
         with self.sentences(f"{path!r} cannot be read"):
             if kind == "csv":
                 words = self.table(reader.options(**READ_CSV).csv(path))
-                return with_types(words, pl.DataFrame(words.frame.limit(HEAD).toArrow()), text)
+                return with_types(words, pl.DataFrame(words.frame.limit(HEAD).toArrow()), text, as_written)
             return self.table(reader.table(path) if kind == "table" else reader.parquet(path))
 
     def written(self, folder: str, kind: str, schema: pl.Schema) -> SparkTable:

@@ -28,10 +28,11 @@ from shoal.errors import InputError
 HEAD = 10_000  # records that show the types
 
 
-def with_types(table: Table, head: pl.DataFrame, text: Collection[str] = ()) -> Table:
-    """The table's columns as the head shows them; those named in `text` are left as they stand."""
-    types = {name: pl.String() if name in text else _shown(head[name]) for name in table.schema}
-    return table.map(Typed(types), pl.Schema(types))
+def with_types(table: Table, head: pl.DataFrame, text: Collection[str] = (), as_written: Collection[str] = ()) -> Table:
+    """The table's columns as the head shows them, but for `text`; `as_written` not even an empty text is missing."""
+    types = {name: pl.String() if name in (*text, *as_written) else _shown(head[name]) for name in table.schema}
+    read = {name: dtype for name, dtype in types.items() if name not in as_written}
+    return table.map(Typed(read), pl.Schema(types))
 
 
 def _shown(column: pl.Series) -> pl.DataType:

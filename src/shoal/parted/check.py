@@ -21,7 +21,7 @@ from shoal.policy import Policy
 from shoal.privacy import KAnonymity
 from shoal.privacy.check import released_classes
 from shoal.privacy.model import PrivacyModel, Verdict, in_order
-from shoal.report.certificate import Shown
+from shoal.report.certificate import Checked, Shown
 from shoal.risk.disclosure import without_nan
 
 
@@ -46,16 +46,10 @@ def _by_size(model: PrivacyModel, sizes: Sizes) -> Verdict:
     return Verdict(model.name, model.asked, sizes.smallest, holds)
 
 
-@dataclass(frozen=True)
-class Checked:
-    """A table that somebody released, judged."""
-
-    verdicts: tuple[Verdict, ...]
-    shown: Shown
-
-
 def check(table: Table, policy: Policy) -> Checked:
     """Judges a table, released by whomever, against a policy's models."""
+    if not policy.models:
+        raise InputError("Nothing is promised: name a model, such as k-anonymity (--k 5).")
     refuse_to_judge(policy, table.engine)
     empty = pl.DataFrame(schema=table.schema)
     schema = policy.schema(empty, released=True)

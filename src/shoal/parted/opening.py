@@ -49,12 +49,17 @@ def is_spark(frame: Any) -> bool:
     return type(frame).__module__.startswith("pyspark.sql")
 
 
-def open_table(frame: Any, engine: str, *, master: str | None = None, text: Sequence[str] = ()) -> Table:
+def open_table(
+    frame: Any, engine: str, *, master: str | None = None, text: Sequence[str] = (), as_written: Sequence[str] = ()
+) -> Table:
     """The frame, or what stands in a file or folder, as a table of the engine.
 
-    Of a CSV file `text` names the columns that are read as they stand: masked values are no numbers.
+    Of a CSV file `text` names the columns that are read as text, for masked values are no numbers; of those read
+    `as_written` not even an empty text is taken for a missing value (`shoal.data.written`).
     """
-    return _on_spark(frame, master, text) if engine == "spark" else _on_disk(frame, text)
+    if engine == "spark":
+        return _on_spark(frame, master, text, as_written)
+    return _on_disk(frame, text, as_written)
 
 
 def may_be_masked(policy: Policy, when: Sequence[str] = ()) -> list[str]:
@@ -63,7 +68,7 @@ def may_be_masked(policy: Policy, when: Sequence[str] = ()) -> list[str]:
     return [name for name in policy.quasi_identifiers if name not in asked]
 
 
-def _on_disk(frame: Any, text: Sequence[str]) -> Table:
+def _on_disk(frame: Any, text: Sequence[str], as_written: Sequence[str]) -> Table:
     from shoal.engines.disk import Disk
     from shoal.engines.text import HEAD, with_types
 
@@ -75,7 +80,7 @@ def _on_disk(frame: Any, text: Sequence[str]) -> Table:
         if kind_of(Path(frame)) != "csv":
             return table
         head = pl.concat([pl.DataFrame(schema=table.schema), *disk.table(lazy.head(HEAD)).read()])
-        return with_types(table, head, text)
+        return with_types(table, head, text, as_written)
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return disk.table(frame.lazy())
     if type(frame).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
@@ -85,7 +90,7 @@ def _on_disk(frame: Any, text: Sequence[str]) -> Table:
     return disk.table(to_polars(frame)[0].lazy())
 
 
-def _on_spark(frame: Any, master: str | None, text: Sequence[str]) -> Table:
+def _on_spark(frame: Any, master: str | None, text: Sequence[str], as_written: Sequence[str]) -> Table:
     from shoal.engines.spark import Spark
 
     if is_spark(frame):
@@ -95,7 +100,7 @@ def _on_spark(frame: Any, master: str | None, text: Sequence[str]) -> Table:
     kind = kind_of(Path(frame)) or ("table" if _names_a_table(str(frame)) else "parquet")
     if Path(frame).is_dir():  # Spark would fill up what a file lacks, and leave out what it has beyond the first
         _same_columns(files_of(Path(frame)), kind)
-    return Spark(master=master).read(str(frame), kind, text)
+    return Spark(master=master).read(str(frame), kind, text, as_written)
 
 
 def scan(path: str | Path) -> pl.LazyFrame:
@@ -147,7 +152,7 @@ def _schema_of(path: Path, kind: str) -> pl.Schema:
 
 def _scanned(files: list[Path], kind: str) -> pl.LazyFrame:
     if kind == "csv":
-        return pl.scan_csv(files, infer_schema=False, null_values="")
+        return pl.scan_csv(files, infer_schema=False)
     lazy = pl.scan_parquet(files) if kind == "parquet" else pl.scan_ipc(files)
     return with_orders(lazy, files, kind)
 

@@ -23,10 +23,14 @@ def released_classes(
     schema: Schema,
     source: Source | None = None,
     whole: Mapping[str, pl.DataFrame] | None = None,
+    written: pl.DataFrame | pl.LazyFrame | None = None,
 ) -> EquivalenceClasses:
-    """The classes of a released table; `whole` where it is a part of one, with every class in one part."""
+    """The classes of a released table; `whole` where it is a part of one, with every class in one part.
+
+    Of a file, `written` is what stands there of the quasi-identifiers (`shoal.data.written`).
+    """
     kinds = {attribute.name: attribute.kind for attribute in schema}
-    return EquivalenceClasses(table, tuple(schema.quasi_identifiers), kinds, schema, source, whole)
+    return EquivalenceClasses(table, tuple(schema.quasi_identifiers), kinds, schema, source, whole, written)
 
 
 def judge(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) -> tuple[Verdict, ...]:

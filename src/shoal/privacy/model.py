@@ -75,6 +75,7 @@ class EquivalenceClasses:
     schema: Schema | None = None  # what else is known of the attributes
     source: Source | None = None  # for what is judged beside the original
     whole: Mapping[str, pl.DataFrame] | None = None  # of a part of a table: each column's values (@value, @records)
+    written: pl.DataFrame | pl.LazyFrame | None = None  # of a file: the quasi-identifiers as a reader tells them apart
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
@@ -104,7 +105,7 @@ class EquivalenceClasses:
 
     def _by_class(self, told: pl.Expr) -> pl.Series:
         """Of each class what is `told` of its records: grouped by the values themselves, which no hash stands for."""
-        frame = self.frame.lazy()
+        frame = (self.frame if self.written is None else self.written).lazy()
         shown = as_told_apart(frame.collect_schema(), self.quasi) or [pl.repeat(0, pl.len())]
         cells = [str(number) for number in range(len(shown))]  # names that none of the table's own can be mistaken for
         records = frame.select(cell.alias(name) for name, cell in zip(cells, shown, strict=True))

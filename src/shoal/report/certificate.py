@@ -19,7 +19,7 @@ import polars as pl
 
 import shoal
 from shoal.data.microdata import declared_order
-from shoal.data.schema import Attribute, Kind, Schema
+from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError, PromiseError
 from shoal.policy import Policy, refuse_own_code
 from shoal.privacy.check import released_classes
@@ -42,6 +42,13 @@ class Shown(NamedTuple):
         return cls(table.height, table.to_dict(), len(sizes), int(sizes.min()) if len(sizes) else 0)
 
 
+class Checked(NamedTuple):
+    """A table that somebody released, judged."""
+
+    verdicts: tuple[Verdict, ...]
+    shown: Shown
+
+
 def certify(
     shown: Shown, schema: Schema, promises: Sequence[PrivacyModel], verdicts: Sequence[Verdict]
 ) -> dict[str, Any]:
@@ -52,6 +59,7 @@ def certify(
         "columns": list(shown.columns),
         "quasi_identifiers": schema.quasi_identifiers,
         "confidential": schema.confidential,
+        "insensitive": schema.with_role(Role.INSENSITIVE),
         "attributes": {name: _described(shown.columns[name], schema[name]) for name in schema.confidential},
         "classes": shown.classes,
         "smallest_class": shown.smallest_class,
@@ -107,9 +115,12 @@ class Certificate:
     content: dict[str, Any]
     policy: Policy  # what was promised
 
-    def verify(self, table: pl.DataFrame, verdicts: Sequence[Verdict]) -> None:
-        """Refuses a certificate that states something else than the table shows, or than was judged of it anew."""
-        sizes = released_classes(table, self.policy.schema(table, released=True)).sizes
+    def verify(self, table: pl.DataFrame, verdicts: Sequence[Verdict], written: pl.DataFrame | None = None) -> None:
+        """Refuses a certificate that states something else than the table shows, or than was judged of it anew.
+
+        `written` is what stands in the file of its quasi-identifiers.
+        """
+        sizes = released_classes(table, self.policy.schema(table, released=True), written=written).sizes
         self.verify_shown(Shown.of(table, sizes), verdicts)
 
     def verify_shown(self, found: Shown, verdicts: Sequence[Verdict]) -> None:
@@ -147,16 +158,28 @@ def read_certificate(path: str | Path, source: str | Path, population: str | Pat
         raise PromiseError(f"{str(source)!r} is not the file that {str(path)!r} certifies: its digest differs.")
     try:
         refuse_own_code(content["models"], f"The certificate {str(path)!r}")
-        roles = {"quasi_identifiers": content["quasi_identifiers"], "confidential": content["confidential"]}
         policy = Policy(
-            **roles,
-            insensitive=[name for name in content["columns"] if all(name not in names for names in roles.values())],
+            quasi_identifiers=content["quasi_identifiers"],
+            confidential=content["confidential"],
+            insensitive=content.get("insensitive", ()),
             attributes={name: _kind_and_domain(of) for name, of in content["attributes"].items()},
             models=[_promised(model, population) for model in content["models"]],
         )
     except (ValueError, LookupError, TypeError, AttributeError):
         raise _no_certificate(path) from None
+    _refuse_unprotected(policy, content["columns"], path)
     return Certificate(Path(path), content, policy)
+
+
+def _refuse_unprotected(policy: Policy, columns: Sequence[str], path: str | Path) -> None:
+    """What promises nothing cannot hold, and a column in no role is one that nobody protects."""
+    if not policy.models:
+        raise InputError(f"The certificate {str(path)!r} names no model: nothing is promised, so nothing is judged.")
+    named = (*policy.quasi_identifiers, *policy.confidential, *policy.insensitive)
+    if unnamed := ", ".join(repr(name) for name in columns if name not in named):
+        raise PromiseError(
+            f"The certificate {str(path)!r} names no role for {unnamed}, which the file shows: nobody protects this."
+        )
 
 
 def _content(path: str | Path) -> dict[str, Any]:

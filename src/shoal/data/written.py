@@ -1,0 +1,91 @@
+"""What a reader of a released file can tell apart: of a text file the text that stands there, of others the typed cell.
+
+A parser makes one value of `5`, `5.0` and `+5`, of an empty field and `NA`, of `true` and `True`. A reader of the file
+sees several. The check of a release compares what is given here, and nothing that a parser made of it.
+
+- Delimited text: each field as it stands, spaces included. An empty field (null) is not a quoted empty one ("").
+  Whether other fields are quoted is not compared.
+- Parquet, Arrow, SQL: the value; NaN is not missing, -0.0 is not 0.0.
+- Excel: the cell's value. A column that mixes kinds of cells (5 and the text 5) is refused.
+- Stata, SPSS, SAS: the code; each declared kind of missing is one of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import polars as pl
+
+from shoal.data.csv_files import as_written
+from shoal.data.files import (
+    STATISTICAL,
+    extra_package,
+    format_of,
+    is_delimited,
+    is_sql,
+    read_excel,
+    read_statistical,
+    read_table,
+)
+from shoal.data.frames import finite
+from shoal.errors import InputError
+
+
+class Released(NamedTuple):
+    """A released table twice: its values, and its quasi-identifiers as a reader can tell them apart."""
+
+    table: pl.DataFrame
+    written: pl.DataFrame
+
+
+def read_released(
+    source: str | Path,
+    quasi: Sequence[str],
+    *,
+    delimiter: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    text: Collection[str] = (),
+) -> Released:
+    """The table in a file or a database, and what stands there of the quasi-identifiers that it has."""
+    table = read_table(source, delimiter=delimiter, encoding=encoding, decimal=decimal, text=text, as_it_stands=quasi)
+    names = [name for name in quasi if name in table.columns]
+    return Released(finite(table), _written(source, table, names, delimiter, encoding))
+
+
+def _written(
+    source: str | Path, table: pl.DataFrame, names: list[str], delimiter: str | None, encoding: str | None
+) -> pl.DataFrame:
+    if is_delimited(source):
+        return as_written(Path(source), names, delimiter=delimiter, encoding=encoding)
+    read = None if is_sql(source) else format_of(Path(source)).read
+    if read is read_excel and names:
+        _refuse_mixed_cells(Path(source), names)
+    if read is read_statistical and names:
+        return _codes(Path(source), names)
+    return table.select(names)
+
+
+def _refuse_mixed_cells(path: Path, names: list[str]) -> None:
+    fastexcel = extra_package("fastexcel", "Reading Excel files", "files")
+    workbook = fastexcel.read_excel(path)
+    for name in names:
+        try:
+            workbook.load_sheet(0, use_columns=[name], schema_sample_rows=None, dtype_coercion="strict")
+        except fastexcel.UnsupportedColumnTypeCombinationError:
+            raise InputError(
+                f"Column {name!r} of {path} mixes kinds of cells, such as the number 5 and the text 5, which a reader "
+                "can tell apart: make them one kind, or check a text file."
+            ) from None
+
+
+def _codes(path: Path, names: list[str]) -> pl.DataFrame:
+    """Each cell spelled out; kinds of missing that the file declares are codes or letters."""
+    pyreadstat = extra_package("pyreadstat", "Reading Stata, SPSS and SAS files", "files")
+    kind = STATISTICAL[path.suffix.lower()]
+    told = {} if kind == "xport" else {"user_missing": True}
+    columns = getattr(pyreadstat, f"read_{kind}")(path, usecols=names, output_format="dict", **told)[0]
+    spelled = {name: [None if cell is None else repr(cell) for cell in columns[name]] for name in names}
+    return pl.DataFrame(spelled, schema=dict.fromkeys(names, pl.String))
