@@ -21,9 +21,10 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.anew import made_anew
-from shoal.data.microdata import Microdata
+from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Role, Schema
 from shoal.errors import InputError, PromiseError
+from shoal.masking.collapse import few_classes, refuse_single_class
 from shoal.masking.grouped import class_size
 from shoal.masking.method import Masked, Method, with_cells
 from shoal.masking.publishing.confidential import check_promises, grouped_by, publish_confidential, shown_alike
@@ -142,7 +143,9 @@ class Draft:
         verdicts = judge(classes, self.promises)
         refuse_broken(verdicts)
         made = {item.name: getattr(self, item.name) for item in fields(Draft)}
-        made["notes"] = (*self.notes, *(verdict.note for verdict in verdicts if verdict.note))
+        told = (verdict.note for verdict in verdicts if verdict.note)
+        few = few_classes(len(classes.sizes), int(classes.sizes.max(initial=0)), self.original, self.promises)
+        made["notes"] = (*self.notes, *told, *few)
         return Release(**made, verdicts=verdicts, sizes=classes.sizes)
 
 
@@ -351,6 +354,7 @@ def draft(
     k = class_size(original, promises)  # whatever the method, a class needs k records
     method = policy.method if after is None else _incremental(policy.method, after, original)
     promises = with_cells(promises, method, original.schema, k)
+    refuse_single_class(len(original), original.schema, lambda name: _counts(original[name]), promises)
     means = policy.private_means()
     if policy.show:
         check_promises(original.schema, policy.method, means, promises)
@@ -364,6 +368,11 @@ def draft(
     shown = assemble(original, masked)
     notes += budget(means, k) + masked.notes
     return Draft(shown, original.schema, policy, promises, original, masked, notes, restore)
+
+
+def _counts(coded: Coded) -> npt.NDArray[np.int64]:
+    """Records of each value, missing one of them."""
+    return np.append(coded.counts, coded.missing)
 
 
 def _incremental(method: Method, ledger: Ledger, original: Microdata) -> Method:

@@ -10,9 +10,11 @@ from pathlib import Path
 from secrets import randbits
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from shoal.engines.table import Table
+from shoal.masking.collapse import few_classes, refuse_single_class
 from shoal.masking.grouped import Grouped
 from shoal.parted.capabilities import refuse_what_cannot
 from shoal.parted.check import Judged, shown_by
@@ -157,6 +159,10 @@ def _draft(table: Table, policy: Policy, seed: int | None, say: Progress) -> tup
     refuse_method(policy, table.engine)
     say("reading")
     source = prepare(table, policy)
+    whole = source.attributes.whole
+    refuse_single_class(
+        source.records, source.schema, lambda name: np.append(whole[name].counts, whole[name].missing), source.promises
+    )
     say("masking")
     return source, _masked(source, randbits(63) if seed is None else seed)
 
@@ -186,5 +192,12 @@ def _released(source: Source, shown: Table, told: Sequence[str]) -> PartedReleas
     refuse_broken(judged.verdicts)
     quasi_loss = sum(fact["loss"] for fact in facts) / sum(fact["records"] for fact in facts)
     found = {"information_loss": quasi_loss, "parts": len(facts), **facts[0]["facts"]}
-    notes = (*source.notes, *once([fact["notes"] for fact in facts]), *where_measured(source.promises, len(facts)))
+    classes, largest = int(judged.sizes.classes.sum()), int(judged.sizes.size.max(initial=0))
+    few = few_classes(classes, largest, source.sample, source.promises, source.records)
+    notes = (
+        *source.notes,
+        *once([fact["notes"] for fact in facts]),
+        *where_measured(source.promises, len(facts)),
+        *few,
+    )
     return PartedRelease(shown, source, judged, tuple(facts), found, notes)

@@ -61,6 +61,15 @@ class TCloseness:
     def ordered(self, kind: Kind) -> bool:
         return self.distance == "ordered" or (self.distance == "auto" and kind is not Kind.NOMINAL)
 
+    def least_class(self, counts: npt.NDArray[np.int64]) -> int:
+        """The fewest records that a class close by equal distances can have; `counts` are those of each value.
+
+        A value that the class lacks counts with its whole share: so it holds the values, each at least once, that
+        have a share of 1 - t together.
+        """
+        shares = np.cumsum(np.sort(counts)[::-1]) / counts.sum()
+        return int(np.searchsorted(shares, 1 - self.t - 1e-9)) + 1
+
     def levels(
         self, coded: Coded | None, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.float64]:
