@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+# Begins the name of each column that is put beside a user's own for a while. Unicode keeps it for the inside
+# of a program, and a table that has it in a name is refused at the door: so no name of ours can be a user's.
+OWN = "\ufdd0"
+
 Restore = Callable[[pl.DataFrame], Any]  # turns a Polars frame back into the kind that came in, and no more than that
 
 
@@ -158,6 +162,11 @@ def check_names(names: Sequence[str], label: str) -> None:
     if doubled := sorted(name for name, times in Counter(names).items() if times > 1):
         shown = ", ".join(repr(name) for name in doubled)
         raise InputError(f"{label}: the column name {shown} occurs more than once; rename one.")
+    if ours := [name for name in names if OWN in name]:
+        raise InputError(
+            f"{label}: the column name {ours[0].replace(OWN, '')!r} holds the character U+FDD0, kept for columns of "
+            "Shoal's own; rename it."
+        )
     if patterns := [name for name in names if name == "*" or (name[0] == "^" and name[-1] == "$")]:
         # Polars takes such a name for a pattern wherever a column is named, and would pick others instead.
         raise InputError(f"{label}: the column name {patterns[0]!r} reads as a pattern of names; rename it.")

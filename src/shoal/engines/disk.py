@@ -22,10 +22,11 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.anew import made_anew
+from shoal.data.frames import check_names
 from shoal.data.ordered import Orders, as_enums, orders_in_duckdb
 from shoal.data.scratch import Scratch, Unfinished
 from shoal.data.unseen import inspect_parquet
-from shoal.engines.table import FACTS, Batch, Table, pack, unpacked
+from shoal.engines.table import COUNTED, FACTS, Batch, Table, pack, unpacked
 from shoal.errors import InputError
 
 T = TypeVar("T")
@@ -52,13 +53,16 @@ class Disk(AbstractContextManager["Disk"]):
         return self._scratch.folder()
 
     def table(self, source: pl.LazyFrame) -> DiskTable:
-        return DiskTable(self, source.collect_schema(), partial(_read, source))
+        schema = source.collect_schema()
+        check_names(schema.names(), "The table")
+        return DiskTable(self, schema, partial(_read, source))
 
     def relation(self, relation: Any) -> DiskTable:
         """Of DuckDB; what comes of it is one, too, on the same connection."""
         self.shown_as = partial(_relation_of, relation)
         orders = orders_in_duckdb(relation)
         schema = as_enums(pl.DataFrame(relation.limit(0).to_arrow_table()), orders).schema
+        check_names(schema.names(), "The relation")
         return DiskTable(self, schema, partial(_read_relation, relation, orders))
 
 
@@ -123,13 +127,13 @@ class DiskTable:
 
     def counts(self, by: Sequence[str]) -> pl.DataFrame:
         def count(batch: Batch) -> pl.DataFrame:
-            return batch.frame.group_by(by).agg(pl.len().cast(pl.Int64).alias("@records"))
+            return batch.frame.group_by(by).agg(pl.len().cast(pl.Int64).alias(COUNTED))
 
         def merge(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-            return pl.concat([one, other]).group_by(by).agg(pl.col("@records").sum())
+            return pl.concat([one, other]).group_by(by).agg(pl.col(COUNTED).sum())
 
         found = self.fold(count, merge)
-        empty = pl.Schema({**{name: self.schema[name] for name in by}, "@records": pl.Int64()})
+        empty = pl.Schema({**{name: self.schema[name] for name in by}, COUNTED: pl.Int64()})
         return pl.DataFrame(schema=empty) if found is None else found
 
     def exchange(self, part_of: Callable[[Batch], npt.NDArray[np.int64]], parts: int) -> DiskParts:

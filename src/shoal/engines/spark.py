@@ -25,11 +25,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.frames import check_names
+from shoal.data.frames import OWN, check_names
 from shoal.data.scratch import Scratch, Unfinished, sweep
 from shoal.engines.disk import BATCH
 from shoal.engines.sealed import Seal
-from shoal.engines.table import FACTS, Batch, Block, Table, pack, packed, unpacked
+from shoal.engines.table import COUNTED, FACTS, Batch, Block, Table, pack, packed, unpacked
 from shoal.engines.text import HEAD, with_types
 from shoal.errors import InputError, ShoalError
 
@@ -500,10 +500,10 @@ class SparkTable:
     def counts(self, by: Sequence[str]) -> pl.DataFrame:
         from pyspark.sql import functions
 
-        counted = self.frame.groupBy(*map(column, by)).agg(functions.count("*").alias("@records"))
+        counted = self.frame.groupBy(*map(column, by)).agg(functions.count("*").alias(COUNTED))
         with self.spark.sentences("The table cannot be read by Spark"):
             found = pl.DataFrame(counted.toArrow())
-        return found.cast({**{name: self.schema[name] for name in by}, "@records": pl.Int64()})
+        return found.cast({**{name: self.schema[name] for name in by}, COUNTED: pl.Int64()})
 
     def exchange(self, part_of: Callable[[Batch], npt.NDArray[np.int64]], parts: int) -> SparkParts:
         from pyspark.sql import functions
@@ -527,7 +527,7 @@ class SparkTable:
         with self.spark.sentences("The table cannot be worked on by Spark"):
             told: list[str] = []
             if FACTS in self.schema:
-                told = frame.select(FACTS).dropna().toArrow()[FACTS].to_pylist()
+                told = frame.select(column(FACTS)).dropna().toArrow()[FACTS].to_pylist()
             else:
                 frame.count()
         return SparkTable(self.spark, frame.select(*map(column, schema)), schema, persisted), told
@@ -638,16 +638,19 @@ class Folder:
         self._files.delete(self._path, True)
 
 
+FROM, PLACE_THERE, TO = (f"{OWN}{name}" for name in ("from", "place", "to"))
+
+
 @dataclass(frozen=True)
 class Heads:
-    """Records on their way from the beginning of one part into another: @from, @place (there) and @to."""
+    """Records on their way from the beginning of one part into another: `FROM`, `PLACE_THERE` and `TO`."""
 
     frame: pl.DataFrame
 
     def applied(self, part: int, frame: pl.DataFrame) -> pl.DataFrame:
         """The part's own without those that leave it, then those that join it, in order."""
-        gone = self.frame.filter(pl.col("@from") == part)["@place"].to_numpy()
-        joining = self.frame.filter(pl.col("@to") == part).select(frame.columns)
+        gone = self.frame.filter(pl.col(FROM) == part)[PLACE_THERE].to_numpy()
+        joining = self.frame.filter(pl.col(TO) == part).select(frame.columns)
         left = frame[np.setdiff1d(np.arange(frame.height), gone)] if len(gone) else frame
         return pl.concat([left, joining]) if joining.height else left
 
@@ -669,7 +672,7 @@ class SparkParts:
         def run(arrow: Arrow) -> Arrow:
             for part, frame in parts_of(arrow):
                 first = order(frame)[: heads[part]]
-                taken = frame[first].with_columns(pl.lit(part).alias("@from"), pl.Series("@place", first))
+                taken = frame[first].with_columns(pl.lit(part).alias(FROM), pl.Series(PLACE_THERE, first))
                 yield from to_blocks([(part, 0, len(first), packed(taken))])
 
         asked = column("part").isin(np.flatnonzero(heads).tolist())
@@ -678,7 +681,7 @@ class SparkParts:
         keeps = np.where(self.held > heads, np.arange(len(heads)), 0)
         keeper = np.append(0, np.maximum.accumulate(keeps)[:-1])  # the last part before that keeps some
         taken = unpacked(found["packed"].to_list())
-        return replace(self, heads=Heads(taken.with_columns(pl.Series("@to", keeper[taken["@from"].to_numpy()]))))
+        return replace(self, heads=Heads(taken.with_columns(pl.Series(TO, keeper[taken[FROM].to_numpy()]))))
 
     def map(self, work: Callable[[pl.DataFrame, int], pl.DataFrame], schema: pl.Schema) -> SparkTable:
         held, heads = self.held, self.heads

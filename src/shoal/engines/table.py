@@ -15,9 +15,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.frames import OWN
+
 T = TypeVar("T")
 
-FACTS = "@facts"  # a column of its own: what a part's work has to tell, as text in the part's first record
+# Columns that travel beside a user's own
+FACTS = f"{OWN}facts"  # what a part's work has to tell, as text in the part's first record
+COUNTED = f"{OWN}records"  # how many records have a combination of values
 
 
 class Batch(NamedTuple):
@@ -64,7 +68,7 @@ class Table(Protocol):
         ...
 
     def counts(self, by: Sequence[str]) -> pl.DataFrame:
-        """How many records (`@records`) have each combination of these columns' values."""
+        """How many records (`COUNTED`) have each combination of these columns' values."""
         ...
 
     def exchange(self, part_of: Callable[[Batch], npt.NDArray[np.int64]], parts: int) -> Parts:

@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 import polars as pl
 
+from shoal.data.frames import OWN
 from shoal.data.microdata import Whole, encode
 from shoal.data.schema import Attribute, Kind
 from shoal.engines.table import Batch, Table
@@ -21,6 +22,7 @@ from shoal.errors import InputError
 
 LISTED = 1 << 20  # values of an attribute
 SAMPLE = 1 << 17  # records
+POSITION, DRAW = f"{OWN}position", f"{OWN}draw"  # of a record of the sample
 
 
 @dataclass(frozen=True)
@@ -100,18 +102,18 @@ class Summary:
 
     records: int
     marginals: dict[str, Marginal]
-    sample: pl.DataFrame  # with @position
+    sample: pl.DataFrame  # with its POSITION
 
     @classmethod
     def of(cls, names: Sequence[str], batch: Batch) -> Summary:
         frame = batch.frame.select(names)
-        position = pl.Series("@position", batch.positions())
-        drawn = frame.with_columns(position, position.hash(seed=1).alias("@draw")).bottom_k(SAMPLE, by="@draw")
+        position = pl.Series(POSITION, batch.positions())
+        drawn = frame.with_columns(position, position.hash(seed=1).alias(DRAW)).bottom_k(SAMPLE, by=DRAW)
         return cls(frame.height, {name: Marginal.of(frame[name]) for name in names}, drawn)
 
     def plus(self, other: Summary) -> Summary:
         marginals = {name: one.plus(other.marginals[name]) for name, one in self.marginals.items()}
-        sample = pl.concat([self.sample, other.sample]).bottom_k(SAMPLE, by="@draw")
+        sample = pl.concat([self.sample, other.sample]).bottom_k(SAMPLE, by=DRAW)
         return Summary(self.records + other.records, marginals, sample)
 
 

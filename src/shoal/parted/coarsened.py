@@ -15,7 +15,7 @@ import polars as pl
 
 from shoal.data.masked import MaskedColumn
 from shoal.data.microdata import Microdata, Whole
-from shoal.engines.table import Batch
+from shoal.engines.table import COUNTED, Batch
 from shoal.engines.whole import LISTED
 from shoal.errors import InputError
 from shoal.masking.grouped import beyond_size
@@ -93,8 +93,8 @@ def without_small(source: Source, method: Method) -> Method:
         return method
     shown = pl.Schema({CLASS: pl.String()})
     counts = source.table.map(_Classes(source.attributes, method), shown).counts([CLASS])
-    small = counts.filter(pl.col("@records") < source.k)
-    may, notes = may_suppress(int(small["@records"].sum()), limit, source.records)
+    small = counts.filter(pl.col(COUNTED) < source.k)
+    may, notes = may_suppress(int(small[COUNTED].sum()), limit, source.records)
     return WithoutSmall(method, small.select(CLASS) if may else small.select(CLASS).clear(), notes)
 
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.microdata import Microdata
-from shoal.engines.table import Batch
+from shoal.engines.table import COUNTED, Batch
 from shoal.parted.source import Attributes, Source
 
 LIMIT = 1 << 23  # distinct rows
@@ -49,7 +49,7 @@ def rows_of(source: Source, keys: KeysOf) -> Rows:
     found = keyed.counts(["@key"])
     key = found["@key"].to_numpy().view(np.uint64)
     order = np.argsort(key)
-    return Rows(key[order], found["@records"].to_numpy()[order])
+    return Rows(key[order], found[COUNTED].to_numpy()[order])
 
 
 def how_many(source: Source, keys: KeysOf, combinations: int) -> int:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.engines.table import Batch, Line, Parts, heads
+from shoal.engines.whole import POSITION
 from shoal.masking.grouped import Grouped, beyond_size
 from shoal.masking.grouping.ordered import hilbert_words, zero_distance_keys
 from shoal.parted.source import Attributes, Source
@@ -73,7 +74,7 @@ def in_parts(source: Source, method: Grouped, seed: int) -> Parts:
     along = Along(source.attributes, method.grouping == "sorted")
     parts = -(-source.records // PART)
     sample = source.summary.sample
-    line = Line.of(along.keys(sample), sample["@position"].to_numpy(), parts)
+    line = Line.of(along.keys(sample), sample[POSITION].to_numpy(), parts)
     divided = source.table.exchange(InPart(along, line), parts)
     return _filled(divided, source.k, along.order, exactly=method.grouping == "sorted")
 

@@ -20,7 +20,7 @@ import polars as pl
 
 from shoal.data.microdata import Coded, Whole, encode
 from shoal.data.schema import Attribute, Role, Schema
-from shoal.engines.table import Batch, Table
+from shoal.engines.table import COUNTED, Batch, Table
 from shoal.engines.whole import LISTED, Marginal
 from shoal.errors import InputError
 from shoal.parted.classes import (
@@ -288,7 +288,7 @@ class _Shown:
 
 
 def _list_classes(table: Table, quasi: Sequence[str]) -> pl.DataFrame:
-    """What each class shows, and its `@records`."""
+    """What each class shows, and how many records it has (`COUNTED`)."""
     schema = pl.Schema({name: table.schema[name] for name in quasi})
     return table.map(_Shown(tuple(quasi)), schema).counts(quasi)
 
@@ -316,8 +316,8 @@ def _uniques(
     quasi = schema.quasi_identifiers
     if sizes.classes.sum() <= LISTED:
         listed = _list_classes(table, quasi)
-        several = listed.filter(pl.col("@records") > 1)
-        risk = assess_risk(pl.concat([listed, several]).drop("@records"), schema, groups=groups)
+        several = listed.filter(pl.col(COUNTED) > 1)
+        risk = assess_risk(pl.concat([listed, several]).drop(COUNTED), schema, groups=groups)
         known = {one.groups: one.uniques for one in risk.attributes_known}
         return _Uniques(risk.uniques, risk.uniques_rule, risk.uniques_proven, known)
     counted = {attributes: _single(class_sizes(table, attributes, sizes.records)) for attributes in unions.values()}
@@ -399,10 +399,10 @@ def _by_population(
             f"{sizes.classes.sum():,}: give the sampling fraction instead."
         )
     listed = _list_classes(table, [attribute.name for attribute in quasi])
-    found = population.fold(_Fit(listed.drop("@records"), tuple(quasi)), operator.add)
+    found = population.fold(_Fit(listed.drop(COUNTED), tuple(quasi)), operator.add)
     if found is None:
         raise InputError("The population has no records: nobody could be matched.")
-    records = listed["@records"].to_numpy()
+    records = listed[COUNTED].to_numpy()
     people = np.maximum(found, records)  # at least those in the table exist
     journalist = chance(records, 1.0 / people, 1.0 / people, threshold)
     return of_sizes(

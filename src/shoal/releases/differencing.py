@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.releases.published import Published
+from shoal.releases.published import Published, own_name
 
 Numbers = npt.NDArray[np.float64]
 Bounds = tuple[Numbers, Numbers]  # the least and the greatest value that each may have
@@ -95,11 +95,12 @@ def differencing(
     turned = overlaps.filter(b == 1, a == 0).select(larger="second", smaller="first")
     found = []
     for name in confidential:
-        if not (first.members[name].dtype.is_numeric() and second.members[name].dtype.is_numeric()):
+        column = own_name(name)
+        if not (first.members[column].dtype.is_numeric() and second.members[column].dtype.is_numeric()):
             continue
-        both = [_attack(first, second, nested, name), _attack(second, first, turned, name)]
+        both = [_attack(first, second, nested, column), _attack(second, first, turned, column)]
         values, larger, smaller = (_together(parts) for parts in zip(*both, strict=True))
-        everyone = pl.concat([one.members[name].cast(pl.Float64) for one in (first, second)]).drop_nulls()
+        everyone = pl.concat([one.members[column].cast(pl.Float64) for one in (first, second)]).drop_nulls()
         ends = (float(everyone.min()), float(everyone.max())) if len(everyone) else (0.0, 0.0)  # type: ignore[arg-type]
         for published, attack in PUBLISHED.items():
             bounds = attack(Aggregates(*larger), Aggregates(*smaller))

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.frames import OWN
 from shoal.errors import InputError, did_you_mean
 from shoal.masking.partition import Partition
 from shoal.privacy.check import classes_of
@@ -27,7 +28,7 @@ _MIDNIGHT = r"^(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?$"
 @dataclass(frozen=True)
 class Published:
     name: str
-    members: pl.DataFrame = field(repr=False)  # a row a subject: `subject`, `class`, and what else was asked for
+    members: pl.DataFrame = field(repr=False)  # a row a subject: `subject`, `class`, and by `own_name` others
     shown: pl.DataFrame = field(repr=False)  # a row a class: the text of each quasi-identifier
     values: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
     # a row a member: of each attribute what stands for her value; equal where the value is, and nowhere else compared
@@ -63,9 +64,16 @@ def from_classes(
     """From the classes found in what is released; `subjects` and `table` are in the same order."""
     order, starts = classes.members
     label = Partition(order, starts).class_of(table.height)
-    members = pl.DataFrame({"subject": subjects, "class": label}).hstack(table.select(confidential))
+    members = pl.DataFrame({"subject": subjects, "class": label}).hstack(
+        table.select(pl.col(column).alias(own_name(column)) for column in confidential)
+    )
     shown = table.select(classes.quasi)[order[starts[:-1]]].cast(pl.String)
     return Published(name, members, shown)
+
+
+def own_name(column: str) -> str:
+    """What an attribute is called among the members: never `subject` or `class`."""
+    return f"{OWN}{column}"
 
 
 def subjects_of(table: pl.DataFrame, key: str, name: str = "The table") -> pl.Series:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.frames import OWN
 from shoal.data.masked import WILDCARD, MaskedColumn
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Attribute, Schema
@@ -248,12 +249,13 @@ def _too_few_people(
     """The classes that too few of the population look like, when it is recoded to the same levels."""
     bad = np.zeros(int(label.max()) + 1, np.bool_)
     records = _shown(microdata, levels)
-    shown = records.with_columns(pl.Series("@class", label)).unique("@class")
+    in_class, people_alike = f"{OWN}class", f"{OWN}people"
+    shown = records.with_columns(pl.Series(in_class, label)).unique(in_class)
     for model in models:
         people = _shown(_encoded(population_of(model.population), microdata.schema), levels)
-        counts = people.group_by(people.columns).agg(pl.len().alias("@people"))
-        found = shown.join(counts, on=records.columns, how="left", nulls_equal=True).sort("@class")
-        bad |= found["@people"].fill_null(0).to_numpy() < model.k
+        counts = people.group_by(people.columns).agg(pl.len().alias(people_alike))
+        found = shown.join(counts, on=records.columns, how="left", nulls_equal=True).sort(in_class)
+        bad |= found[people_alike].fill_null(0).to_numpy() < model.k
     return bad
 
 
