@@ -77,6 +77,7 @@ def test_classes_that_recoding_leaves_out_give_away_what_they_held() -> None:
     asked = policy(L2, shoal.Coarsened(12), suppression=0.9)
     release = shoal.anonymize(people(), asked)
     assert release.suppressed
+    assert any("were left out because their classes fail l-diversity of 'ill'" in note for note in release.notes)
     named, _ = shoal.attack(people(), release.table, asked, ["minimality"]).outcomes
     assert named.guessed > 30
     assert named.rate > named.baseline + 0.1
@@ -100,3 +101,20 @@ def test_a_release_that_the_method_does_not_make_is_not_attacked() -> None:
     assert "The release is not what the policy's method makes of the original" in found.left_out["minimality"]
     found = shoal.attack(people(100), released.drop("zip"), policy(L2), ["minimality"])
     assert "The release does not show 'zip'" in found.left_out["minimality"]
+
+
+def test_a_recoding_that_leaves_classes_out_for_what_they_hold_says_so() -> None:
+    bands = tuple((str(age), f"{age // 6 * 6}+", f"{age // 30 * 30}+", "*") for age in range(18, 90))
+    asked = shoal.Policy(
+        quasi_identifiers=["age"],
+        confidential=["ill"],
+        models=[shoal.KAnonymity(4), shoal.LDiversity(2)],
+        method=shoal.GlobalRecoding(levels={"age": 0}),
+        suppression=0.9,
+        attributes={"age": {"hierarchy": bands}},
+    )
+    table = people(500)
+    release = shoal.anonymize(table, asked)
+    assert any("were left out because their classes fail l-diversity of 'ill'" in note for note in release.notes)
+    named, _ = shoal.attack(table, release.table, asked, ["minimality"]).outcomes
+    assert named.rate > named.baseline

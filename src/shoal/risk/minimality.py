@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from shoal.data.microdata import Microdata
 from shoal.errors import InputError
+from shoal.masking.absence import would_show_alike
 from shoal.masking.enforce import enforce, even_leaves, failing
 from shoal.masking.grouped import beyond_size, class_size
 from shoal.masking.partition import Partition
@@ -211,7 +212,7 @@ def _from_suppressed(scene: Scene, place: Standing, believed: dict[str, Shares],
     kept, k = place.kept, class_size(scene.original, scene.promises)
     out = np.flatnonzero(place.label == SUPPRESSED)
     models = [model for model in beyond_size(scene.promises) if model.attribute]
-    group = _alike(scene.original, place, out)
+    group = would_show_alike(scene.original, place.cells, out)
     sizes = np.bincount(group)
     large = sizes[group] >= k  # smaller ones were left out for their size
     if not large.any():
@@ -232,13 +233,3 @@ def _from_suppressed(scene: Scene, place: Standing, believed: dict[str, Shares],
     for name in targets:
         share = seen[name][group] / classes.sizes[group, None]
         believed[name][out] = (share + _DOUBT * believed[name][out]) / (times[group, None] + _DOUBT)
-
-
-def _alike(original: Microdata, place: Standing, out: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Which of those left out would have shown the same: one recoding holds for everybody."""
-    key = np.zeros(len(out), np.int64)
-    for coded in original.quasi:
-        cell = np.arange(len(coded.values) + 1) + len(place.cells.columns[coded.name].text)  # a value nobody shows
-        cell[coded.codes[place.kept]] = place.cells.columns[coded.name].index
-        _, key = np.unique(key * (cell.max() + 1) + cell[coded.codes[out]], return_inverse=True)
-    return key

@@ -20,6 +20,7 @@ from shoal.data.masked import MaskedColumn, interval_text, set_text
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Kind
 from shoal.errors import InputError, did_you_mean, require
+from shoal.masking.absence import told_by_absence
 from shoal.masking.enforce import failing
 from shoal.masking.method import Masked
 from shoal.masking.partition import Partition
@@ -196,7 +197,10 @@ def suppress_failing(
         return replace(masked, notes=(*masked.notes, *notes))
     kept = np.sort(partition.order[np.repeat(~bad, partition.sizes)])
     columns = {name: replace(column, index=column.index[kept]) for name, column in masked.columns.items()}
-    return Masked(columns, kept, (*masked.notes, *notes))
+    held = [model for model in models if model.attribute]
+    large = partition.sizes >= max(getattr(model, "smallest_class", 1) for model in models)
+    told = told_by_absence(int(partition.sizes[failing(microdata, partition, held) & large].sum()), held)
+    return Masked(columns, kept, (*masked.notes, *notes, *told))
 
 
 def may_suppress(lost: int, limit: int, records: int) -> tuple[bool, tuple[str, ...]]:

@@ -22,6 +22,7 @@ from shoal.data.masked import WILDCARD, MaskedColumn
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Attribute, Schema
 from shoal.errors import InputError, did_you_mean, require
+from shoal.masking.absence import told_by_absence
 from shoal.masking.enforce import enforce, failing
 from shoal.masking.grouped import beyond_size, class_size, publish
 from shoal.masking.grouping.cheapest_first import cheapest_first
@@ -108,7 +109,8 @@ class GlobalRecoding:
             out = among(lattice.lifted(lattice.in_order(found.levels)), found.out)
             kept = np.flatnonzero(~out[lattice.row])
         quasi = [coded.attribute for coded in microdata.quasi]
-        return Masked(at_levels(microdata, found.levels, kept), kept, in_words(quasi, found), facts(quasi, found))
+        notes = (*in_words(quasi, found), *_told(lattice, found, k, others))
+        return Masked(at_levels(microdata, found.levels, kept), kept, notes, facts(quasi, found))
 
     def optimum(self, microdata: Microdata, k: int, others: Sequence[PrivacyModel], limit: int) -> Optimum:
         return self._optimum(microdata, lattice_of(microdata), k, others, limit)
@@ -178,6 +180,14 @@ class GlobalRecoding:
             raise InputError("No recoding keeps all the models asked for within the suppression limit: allow more.")
         proven = bound >= best.cost and self.levels is None
         return replace(best, proven_optimal=proven, bound=best.cost if proven else bound)
+
+
+def _told(lattice: Lattice, found: Optimum, k: int, models: Sequence[PrivacyModel]) -> tuple[str, ...]:
+    """What is to be said of classes that are large enough and were left out for what they hold."""
+    keys, _, sizes = lattice.classes(lattice.in_order(found.levels))
+    held = [model for model in models if model.attribute]
+    left_out = int(sizes[among(keys, found.out) & (sizes >= k)].sum()) if held else 0
+    return told_by_absence(left_out, held)
 
 
 def none_found(k: int, limit: int) -> InputError:
