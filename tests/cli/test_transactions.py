@@ -33,6 +33,7 @@ def test_the_attack_prints_its_rates(shoal: Shoal, original: Path) -> None:
         "baseline": 1 / 3,
         "own_similarity": 1,
         "tied": 0,
+        "trained": None,
     }
     table = shoal("transactions", "attack", original, original, *COLUMNS)
     assert "nearest original, ties by lot" in table.out

@@ -28,6 +28,10 @@ Quantity = Annotated[str | None, typer.Option(metavar="COLUMN", help="How many."
 NoHeader = Annotated[
     bool, typer.Option("--no-header", help="The first line is a record already.", rich_help_panel="Files")
 ]
+Basket = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Which records were one purchase.", rich_help_panel=_COLUMNS),
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="Makes a run repeatable; keep it secret.")]
 
 
@@ -36,7 +40,9 @@ Seed = Annotated[int | None, typer.Option(min=0, help="Makes a run repeatable; k
 
 shoal transactions attack t.csv released.csv --customer 1 --item 5 --no-header --truth pseudonyms.csv
 
-shoal transactions attack t.csv released.csv --customer id --item good --known 3 --seed 1 --json"""
+shoal transactions attack t.csv released.csv --customer id --item good --known 3 --seed 1 --json
+
+shoal transactions attack t.csv r.csv --customer id --item good --quantity quantity --truth m.csv --trained"""
 )
 def attack(
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The transactions as they were.")],
@@ -44,7 +50,9 @@ def attack(
     customer: Customer,
     item: Item,
     time: Time = None,
+    price: Price = None,
     quantity: Quantity = None,
+    basket: Basket = None,
     truth: Annotated[
         str | None,
         typer.Option(
@@ -61,6 +69,14 @@ def attack(
     ] = None,
     similarity: Annotated[str, typer.Option(help="jaccard, tfidf (cosine) or weighted (by quantity).")] = "jaccard",
     one_to_one: Annotated[bool, typer.Option("--one-to-one", help="Also link every original only once.")] = False,
+    trained: Annotated[
+        bool,
+        typer.Option(
+            "--trained",
+            help="Also the intruder who learns from other clusters to tell dummies, by the columns named, and then "
+            "finds customers by M goods (10).",
+        ),
+    ] = False,
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="Where each customer's guess goes.")
     ] = None,
@@ -76,6 +92,7 @@ def attack(
     from shoal.data.files import write_table
     from shoal.transactions.attack import jaccard_attack, read_truth
     from shoal.transactions.histories import read_histories
+    from shoal.transactions.trained import KNOWN, trained_attack
 
     opt.check_paths([original, masked, truth], output)
     window = (
@@ -86,7 +103,8 @@ def attack(
         secret = read_truth(truth) if truth is not None else None
         read = partial(read_histories, customer=customer, item=item, quantity=quantity, header=not no_header)
         read = partial(read, delimiter=delimiter, encoding=encoding, decimal=decimal)
-        before, after = read(original, time=time), read(masked)
+        before = read(original, time=time, price=price)
+        after = read(masked, time=time, price=price, basket=basket) if trained else read(masked)
         step("attacking")
         result = jaccard_attack(
             before,
@@ -98,10 +116,16 @@ def attack(
             one_to_one=one_to_one,
             seed=seed,
         )
+        learnt = trained_attack(before, after, truth=secret, known=known or KNOWN, seed=seed) if trained else None
         step("done")
     if output is not None:
         write_table(result.guesses, output, private=True)
+    if as_json:
+        show(result.to_dict() | {"trained": None if learnt is None else learnt.to_dict()}, as_json)
+        return
     show(result, as_json)
+    if learnt is not None:
+        show(learnt, as_json)
 
 
 @transactions.command(

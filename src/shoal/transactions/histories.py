@@ -7,7 +7,7 @@ The sets are one sparse matrix, customers by items: memory grows with the record
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -46,6 +46,11 @@ class Roles:
     def named(self) -> dict[str, str]:
         """Role -> column, for the roles that some column has."""
         return {role: column for role, column in asdict(self).items() if column is not None}
+
+    def only(self, columns: Collection[str]) -> Roles:
+        """The roles of customer, item and these columns."""
+        kept = {self.customer, self.item, *columns}
+        return Roles(**{role: column for role, column in self.named.items() if column in kept})
 
 
 @dataclass(frozen=True)
@@ -121,7 +126,7 @@ class Histories:
 
 def histories_of(table: pl.DataFrame, roles: Roles, where: Where = lambda record: f"record {record + 1}") -> Histories:
     """The histories in a table of transactions; what cannot be used is told with its place."""
-    _check_columns(table, roles)
+    check_columns(table, roles)
     if table.is_empty():
         raise InputError("The transaction table holds no records: give a table with records.")
     for column in (roles.customer, roles.item):
@@ -164,7 +169,7 @@ def read_histories(
     file = laid_out(path, utf8_source(path, encoding), delimiter, header)
     if not header:
         roles = _numbered(roles, file)
-    _check_columns(pl.DataFrame(schema=dict.fromkeys(file.names, pl.String)), roles)
+    check_columns(pl.DataFrame(schema=dict.fromkeys(file.names, pl.String)), roles)
     # as text: codes such as 22728 and POST stand in one column, and times are judged where their lines are known
     text = [name for name in file.names if name not in (roles.price, roles.quantity)]
     table = read_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=text, header=header)
@@ -203,10 +208,73 @@ def read_baskets(path: str | Path, delimiter: str = ",") -> Histories:
     return histories
 
 
+def same_sets(histories: Histories) -> Codes:
+    """customer -> number of his set of goods, the same for all who share it: the clusters of a release, as seen.
+
+    Sets are told apart by two sums of random 62-bit numbers, one a good: two of them agree by a chance of 2^-124.
+    """
+    sets = histories.sets
+    sums = sets.astype(np.int64) @ _random_numbers(sets.shape[1])
+    return _numbered_rows(sums)
+
+
+def same_histories(histories: Histories, roles: Roles) -> Codes:
+    """customer -> number of his whole history: how often each good stands there with which time, price and quantity.
+
+    The columns are those of `roles`. Where a basket is among them, also which records share one; its number itself says
+    nothing. Values are compared as the text that stands there. Histories are told apart as sets are.
+    """
+    check_columns(histories.table, roles)
+    table = histories.table
+    shown = [name for name in (roles.item, roles.time, roles.price, roles.quantity) if name is not None]
+    record = _numbered_values([table[name].cast(pl.String) for name in shown])
+    numbers = _random_numbers(int(record.max()) + 1)[record]
+    n = len(histories.customers)
+    if roles.basket is None:
+        return _numbered_rows(_sums(numbers, histories.customer, n))
+    visit = _numbered_values([pl.Series("", histories.customer), table[roles.basket]])
+    whose = np.empty(int(visit.max()) + 1, np.int32)
+    whose[visit] = histories.customer
+    content = _numbered_rows(_sums(numbers, visit, len(whose)))
+    return _numbered_rows(_sums(_random_numbers(int(content.max()) + 1)[content], whose, n))
+
+
+def _numbered_values(columns: Sequence[pl.Series]) -> npt.NDArray[np.int64]:
+    """record -> number of its values in these columns."""
+    frame = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
+    return frame.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
+
+
+def _random_numbers(count: int) -> npt.NDArray[np.int64]:
+    return np.random.default_rng().integers(2**62, size=(count, 2))
+
+
+def _sums(numbers: npt.NDArray[np.int64], of: npt.NDArray[np.integer], count: int) -> npt.NDArray[np.int64]:
+    sums = np.zeros((count, 2), np.int64)
+    np.add.at(sums, of, numbers)
+    return sums
+
+
+def _numbered_rows(rows: npt.NDArray[np.int64]) -> Codes:
+    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
+
+
 def in_random_order(matrix: csr_array, rng: np.random.Generator) -> npt.NDArray[np.int64]:
     """The positions of the matrix's entries, row by row, those of each row shuffled."""
     rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     return np.argsort(rows + rng.random(matrix.nnz))
+
+
+def check_columns(table: pl.DataFrame, roles: Roles) -> None:
+    """Refuses roles of columns that are not there, and two of one column."""
+    for role, column in roles.named.items():
+        if column not in table.columns:
+            hint = did_you_mean(column, table.columns) or f" There are {', '.join(table.columns)}."
+            raise InputError(f"There is no column {column!r} to be the {role}.{hint}")
+    taken: dict[str, str] = {}
+    for role, column in roles.named.items():
+        if taken.setdefault(column, role) != role:
+            raise InputError(f"Column {column!r} cannot be both the {taken[column]} and the {role}: name another.")
 
 
 def check_bought(histories: Histories, listed: pl.Series, source: str) -> None:
@@ -231,17 +299,6 @@ def coded(column: pl.Series) -> tuple[pl.Series, Codes]:
     numbered = pl.DataFrame({"value": distinct, "code": np.arange(len(distinct), dtype=np.int32)})
     records = pl.DataFrame({"value": column})
     return distinct, records.join(numbered, on="value", how="left", maintain_order="left")["code"].to_numpy()
-
-
-def _check_columns(table: pl.DataFrame, roles: Roles) -> None:
-    for role, column in roles.named.items():
-        if column not in table.columns:
-            hint = did_you_mean(column, table.columns) or f" There are {', '.join(table.columns)}."
-            raise InputError(f"There is no column {column!r} to be the {role}.{hint}")
-    taken: dict[str, str] = {}
-    for role, column in roles.named.items():
-        if taken.setdefault(column, role) != role:
-            raise InputError(f"Column {column!r} cannot be both the {taken[column]} and the {role}: name another.")
 
 
 def _numbered(roles: Roles, file: TextFile) -> Roles:

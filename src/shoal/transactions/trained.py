@@ -1,0 +1,445 @@
+"""The trained intruder: dummies told from purchases by a classifier, and customers found by it.
+
+She has the code and customers of her own, makes a release of them in which she knows what is a dummy, and lets a
+classifier learn what dummies look like: not by one column, but by how quantity, price, day and basket go together
+(`appearance`). Here half of the clusters are her own and the other half the ones attacked, then the other way round:
+no customer is attacked by what was learnt from him or from anybody of his cluster.
+
+From `known` goods of a customer she takes those who are shown with all of them, and of these the one whose purchases
+of them look real. If p is the probability that a shown good was bought, the good speaks for a customer by p over the
+sum of p in his cluster, one of whom must have bought it. Then she names one more good of his: the likeliest one of a
+visit that holds goods she knows.
+
+Baseline: what clusters alone give, one of those who are shown with all of the goods, by lot; for the other good, the
+one that most customers are shown with. Control: a classifier whose labels were shuffled; her guesses scored after the
+numbers of each cluster's customers were shuffled; for the other good, whether somebody else bought it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.errors import InputError, require
+from shoal.risk.attack import Outcome
+from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.transactions.appearance import features, visits
+from shoal.transactions.attack import own_customers
+from shoal.transactions.histories import Histories, histories_of, same_sets
+
+if TYPE_CHECKING:
+    from rich.console import Group
+    from scipy.sparse import csr_array
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Bools = npt.NDArray[np.bool_]
+
+KNOWN = 10  # goods of each customer
+MOST_RECORDS = 200_000  # of more, clusters drawn at random are attacked
+MOST_ATTACKED = 2_000  # customers
+LEARNT_FROM, LEARNT_FOR_CONTROL = 40_000, 10_000  # records
+ROUNDS, BINS = 100, 127  # of boosting
+SUREST = 0.1  # share of guesses
+LEAST_CHANCE = 1e-6  # that a record is real: no feature makes anybody surer
+
+
+@dataclass(frozen=True)
+class Trained:
+    """What a trained intruder made of a release."""
+
+    records: int  # looked at
+    dummies: int  # among them
+    auc: float | None  # chance that a real record looks more real than a dummy; None where either is missing
+    auc_same_good: float | None  # of a record and a dummy of the same good in the same cluster
+    auc_control: float | None  # with shuffled labels
+    known: int  # goods
+    customer: Outcome  # who is who
+    good: Outcome  # what else was bought
+    surest: float  # share right among the surest tenth of her guesses of a customer
+
+    def to_dict(self) -> dict[str, object]:
+        return {
+            "records": self.records,
+            "dummies": self.dummies,
+            "auc": self.auc,
+            "auc_same_good": self.auc_same_good,
+            "auc_control": self.auc_control,
+            "known": self.known,
+            "customer": self.customer.to_dict(),
+            "good": self.good.to_dict(),
+            "surest": self.surest,
+        }
+
+    def __rich__(self) -> Group:
+        return for_terminal(self.sheets())
+
+    def _repr_html_(self) -> str:
+        return for_notebook(self.sheets())
+
+    def sheets(self) -> list[Sheet]:
+        rows = []
+        for what, auc, shuffled in (
+            ("dummies told from purchases (AUC)", self.auc, self.auc_control),
+            ("of the same good in the same cluster (AUC)", self.auc_same_good, None),
+        ):
+            if auc is not None:
+                rows.append((what, f"{auc:.2f}", "", "0.50", "" if shuffled is None else f"{shuffled:.2f}"))
+        found = f"customers found by {self.known} goods"
+        for what, each in ((found, self.customer), ("another good named", self.good)):
+            low, high = each.interval
+            control = "" if each.control is None else f"{each.control:.1%}"
+            rows.append((what, f"{each.rate:.1%}", f"{low:.1%}-{high:.1%}", f"{each.baseline:.1%}", control))
+        rows.append(("customers, her surest tenth", f"{self.surest:.1%}", "", "", ""))
+        return [Sheet("Trained intruder", ("", "right", "95 %", "baseline", "control"), rows, numbers=4)]
+
+
+def trained_attack(
+    original: Histories,
+    released: Histories,
+    *,
+    truth: pl.DataFrame | None = None,
+    known: int = KNOWN,
+    seed: int | None = 0,
+) -> Trained:
+    """Attacks a release with all columns that have a role in it; the original only scores what she says.
+
+    `truth` (pseudonym, customer) tells who is who; without it customers kept their names.
+    """
+    require("the trained attack", "known", known, "a number of goods from 1", holds=known >= 1)
+    rng = np.random.default_rng(seed)
+    released = _some_groups(released, rng)
+    group = same_sets(released)
+    if group.max() == 0:
+        raise InputError(
+            "All customers are shown with the same goods: there are no other clusters to train an intruder on."
+        )
+    own = own_customers(original, released, truth)
+    real = real_records(original, released, own)
+    side = (rng.permutation(int(group.max()) + 1) % 2)[group][released.customer].astype(np.bool_)
+    look = features(released)
+    score = _scores(look, real, side, LEARNT_FROM, rng)
+    blind = _scores(look, rng.permutation(real), side, LEARNT_FOR_CONTROL, rng)
+    scene = _Scene.of(original, released, own, group, known, rng)
+    customer, surest, chosen = scene.find(score)
+    return Trained(
+        records=len(real),
+        dummies=int((~real).sum()),
+        auc=area(score, real),
+        auc_same_good=area(
+            score, real, group[released.customer].astype(np.int64) * len(released.items) + released.item
+        ),
+        auc_control=area(blind, real),
+        known=known,
+        customer=customer,
+        good=scene.name_a_good(score, chosen),
+        surest=surest,
+    )
+
+
+def real_records(original: Histories, released: Histories, own: Ints) -> Bools:
+    """Which released records their customer really bought, by all columns that both show; equal ones by number."""
+    after = _comparable(released, own[released.customer], released, original)
+    before = _comparable(original, original.customer.astype(np.int64), released, original)
+    keys = after.columns
+    after = after.with_columns(number=pl.int_range(pl.len()).over(keys))
+    before = before.with_columns(number=pl.int_range(pl.len()).over(keys), real=pl.lit(True))
+    found = after.join(before, on=[*keys, "number"], how="left", maintain_order="left", nulls_equal=True)
+    return found["real"].fill_null(False).to_numpy()
+
+
+def area(score: Floats, real: Bools, within: Ints | None = None) -> float | None:
+    """Area under the ROC curve: the chance that a real record has the higher score, half where both are equal.
+
+    With `within`, a number a record, only of records and dummies of the same number.
+    """
+    cell = np.zeros(len(real), np.int64) if within is None else within
+    frame = pl.DataFrame({"score": np.round(score, 9), "real": real, "cell": cell})
+    ranked = frame.with_columns(rank=pl.col("score").rank("average").over("cell"))
+    positive = pl.col("real").sum().cast(pl.Float64)
+    counted = ranked.group_by("cell").agg(
+        above=pl.col("rank").filter("real").sum() - positive * (positive + 1) / 2,
+        pairs=positive * (pl.len() - positive),
+    )
+    pairs = float(counted["pairs"].sum())
+    return float(counted["above"].sum()) / pairs if pairs else None
+
+
+def _comparable(histories: Histories, customer: Ints, released: Histories, original: Histories) -> pl.DataFrame:
+    columns = [pl.Series("customer", customer), histories.items.cast(pl.String).gather(histories.item).alias("item")]
+    if released.times is not None and original.times is not None and histories.times is not None:
+        columns.append(histories.times.cast(pl.Datetime("us")).alias("time"))
+    for role in ("price", "quantity"):
+        if role in released.roles.named and role in original.roles.named:
+            columns.append(histories.table[histories.roles.named[role]].cast(pl.Float64).alias(role))
+    return pl.DataFrame(columns)
+
+
+def _some_groups(released: Histories, rng: np.random.Generator) -> Histories:
+    """The release, or as many of its clusters, drawn at random, as have the most records that are looked at."""
+    if len(released) <= MOST_RECORDS:
+        return released
+    group = same_sets(released)[released.customer]
+    order = rng.permutation(int(group.max()) + 1)
+    records = np.cumsum(np.bincount(group)[order])
+    drawn = order[: max(2, int(np.searchsorted(records, MOST_RECORDS, side="right")))]
+    return histories_of(released.table.filter(np.isin(group, drawn)), released.roles)
+
+
+def _scores(look: npt.NDArray[np.float32], real: Bools, side: Bools, records: int, rng: np.random.Generator) -> Floats:
+    """Of each record the log-odds that it is real, learnt from the clusters of the other side."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from threadpoolctl import threadpool_limits
+
+    score = np.zeros(len(real))
+    for attacked in (side, ~side):
+        learnt = rng.permutation(np.flatnonzero(~attacked))[:records]
+        if len(np.unique(real[learnt])) < 2 or not _differs(look[learnt]).any():  # nothing to tell apart, or by
+            continue
+        telling = _differs(look[learnt])
+        model = HistGradientBoostingClassifier(
+            max_iter=ROUNDS, max_bins=BINS, early_stopping=False, random_state=int(rng.integers(2**31))
+        )
+        with threadpool_limits(1):  # threads that wait for each other cost more than they give on a busy machine
+            model.fit(look[learnt][:, telling], real[learnt])
+            score[attacked] = model.decision_function(look[attacked][:, telling])
+    return score
+
+
+def _differs(look: npt.NDArray[np.float32]) -> Bools:
+    """Which features have more than one value; a missing one is none."""
+    least = np.where(np.isnan(look), np.inf, look).min(axis=0)
+    most = np.where(np.isnan(look), -np.inf, look).max(axis=0)
+    differs: Bools = least < most
+    return differs
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """Who may be meant, who seems to be, several where nothing tells them apart, and how sure she is of one of them."""
+
+    candidates: Ints
+    best: Ints
+    sure: float
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """Whom she looks for among the released customers, and what she knows of them."""
+
+    released: Histories
+    group: npt.NDArray[np.int32]  # released customer -> cluster
+    bought: csr_array  # released customers by released goods: 1 where the customer really bought it
+    attacked: Ints  # released customers
+    knows: tuple[Ints, ...]  # of each attacked customer, the goods that are known
+    rng: np.random.Generator
+
+    @classmethod
+    def of(
+        cls,
+        original: Histories,
+        released: Histories,
+        own: Ints,
+        group: npt.NDArray[np.int32],
+        known: int,
+        rng: np.random.Generator,
+    ) -> _Scene:
+        bought = _in_goods_of(released, original, own)
+        has = np.flatnonzero(np.diff(bought.indptr))
+        attacked = np.sort(rng.permutation(has)[:MOST_ATTACKED])
+        knows = tuple(rng.permutation(_goods(bought, customer))[:known].astype(np.int64) for customer in attacked)
+        return cls(released, group, bought, attacked, knows, rng)
+
+    @cached_property
+    def holders(self) -> csr_array:
+        """Goods by released customers who are shown with them."""
+        turned = self.released.sets.T.tocsr()
+        turned.sort_indices()
+        return turned
+
+    def find(self, score: Floats) -> tuple[Outcome, float, Ints]:
+        """Of how many she says rightly who they are; of the surest tenth; and whom she takes each for."""
+        evidence = self._evidence(score)
+        guesses = [self._guess(goods, evidence) for goods in self.knows]
+        n = len(self.attacked)
+
+        def rates(picked: list[Ints], whose: Ints) -> Floats:
+            return np.array([float(who in best) / len(best) for best, who in zip(picked, whose, strict=True)])
+
+        best = [guess.best for guess in guesses]
+        right = rates(best, self.attacked)
+        baseline = rates([guess.candidates for guess in guesses], self.attacked)
+        control = rates(best, self._shuffled[self.attacked])
+        surest = np.argsort([-guess.sure for guess in guesses], kind="stable")[: max(1, round(SUREST * n))]
+        outcome = Outcome(
+            "trained", "the customer", n, n, float(right.sum()), float(baseline.mean()), float(control.mean())
+        )
+        chosen = np.array([int(self.rng.choice(each)) for each in best])
+        return outcome, float(right[surest].mean()), chosen
+
+    @cached_property
+    def _shuffled(self) -> Ints:
+        """Released customer -> another one of the cluster, by lot."""
+        n = len(self.group)
+        before, after = np.argsort(self.group, kind="stable"), np.argsort(self.group + self.rng.random(n))
+        other = np.empty(n, np.int64)
+        other[before] = after
+        return other
+
+    def name_a_good(self, score: Floats, chosen: Ints) -> Outcome:
+        """Of how many she rightly names a good that she did not know of."""
+        chance = self._chance(score)
+        ways: list[tuple[int, ...]] = []
+        usual, whose = [], []
+        for goods, taken, customer in zip(self.knows, chosen, self.attacked, strict=True):
+            left = np.setdiff1d(_goods(self.released.sets, taken), goods)
+            if len(left) and len(_goods(self.bought, customer)) > len(goods):
+                takens = (int(taken), self._with_most_in_a_visit(goods))
+                ways.append(tuple(good for each in takens for good in self._likeliest(each, goods, chance)))
+                usual.append(left[np.argmax(np.diff(self.holders.indptr)[left])])
+                whose.append(customer)
+        others = self.rng.permutation(len(self.released.customers))[np.array(whose, np.int64)]
+        named = max(zip(*ways, strict=True), key=lambda goods: self._share(whose, goods), default=())
+        right = self._share(whose, named)
+        return Outcome(
+            "trained",
+            "another good",
+            len(self.attacked),
+            len(named),
+            right * len(named),
+            self._share(whose, usual),
+            self._share(others, named),
+        )
+
+    def _share(self, customers: npt.ArrayLike, goods: npt.ArrayLike) -> float:
+        places = np.asarray(customers, np.int64), np.asarray(goods, np.int64)
+        return float(self.bought[places].mean()) if len(places[0]) else 0.0
+
+    def _shown_with_all(self, goods: Ints) -> Ints:
+        """Released customers who are shown with the most of these goods: all, where none was deleted."""
+        count = np.zeros(len(self.released.customers), np.int64)
+        for good in goods:
+            count[_goods(self.holders, good)] += 1
+        return np.flatnonzero(count == count.max())
+
+    def _chance(self, score: Floats) -> csr_array:
+        """Released customers by goods: the probability that the good was bought, at least one of its records real."""
+        from scipy.sparse import csr_array
+
+        dummy = np.log1p(-np.clip(1 / (1 + np.exp(-score)), LEAST_CHANCE, 1 - LEAST_CHANCE))
+        summed = self.released.matrix(dummy)
+        chance = np.clip(-np.expm1(summed.data), LEAST_CHANCE, 1.0)
+        return csr_array((chance, summed.indices, summed.indptr), shape=summed.shape)
+
+    def _evidence(self, score: Floats) -> csr_array:
+        """Goods by released customers: how much a good speaks for the customer, beside others of the cluster."""
+        from scipy.sparse import csr_array
+
+        chance = self._chance(score)
+        n = chance.shape[0]
+        members = csr_array((np.ones(n), (self.group, np.arange(n))), shape=(int(self.group.max()) + 1, n))
+        total = csr_array(members @ chance)[self.group]
+        for matrix in (chance, total):
+            matrix.sort_indices()  # all of a cluster are shown with its goods, so that the entries are the same
+        evidence = csr_array((np.log(chance.data / total.data), chance.indices, chance.indptr), shape=chance.shape)
+        turned = evidence.T.tocsr()
+        turned.sort_indices()
+        return turned
+
+    def _guess(self, goods: Ints, evidence: csr_array) -> _Guess:
+        candidates = self._shown_with_all(goods)
+        total = np.zeros(len(self.released.customers))
+        for good in goods:
+            total[_goods(evidence, good)] += _values(evidence, good)
+        points = np.round(total[candidates], 9)
+        sure = float(1 / np.exp(points - points.max()).sum())
+        return _Guess(candidates, candidates[points == points.max()], sure)
+
+    @cached_property
+    def _visit(self) -> npt.NDArray[np.int32]:
+        return visits(self.released)
+
+    @cached_property
+    def _visitor(self) -> npt.NDArray[np.int32]:
+        """visit -> released customer"""
+        visitor = np.empty(int(self._visit.max()) + 1, np.int32)
+        visitor[self._visit] = self.released.customer
+        return visitor
+
+    @cached_property
+    def _by_customer(self) -> tuple[Ints, Ints]:
+        return _sorted_by(self.released.customer, len(self.released.customers))
+
+    @cached_property
+    def _by_good(self) -> tuple[Ints, Ints]:
+        return _sorted_by(self.released.item, len(self.released.items))
+
+    def _with_most_in_a_visit(self, goods: Ints) -> int:
+        """Of those who are shown with all of the goods, one with a visit that holds the most of them."""
+        order, starts = self._by_good
+        visit = np.concatenate([np.unique(self._visit[order[starts[good] : starts[good + 1]]]) for good in goods])
+        found, count = np.unique(visit, return_counts=True)
+        most = np.zeros(len(self.released.customers))
+        np.maximum.at(most, self._visitor[found], count)
+        candidates = self._shown_with_all(goods)
+        return int(self.rng.choice(candidates[most[candidates] == most[candidates].max()]))
+
+    def _likeliest(self, taken: int, goods: Ints, chance: csr_array) -> tuple[int, ...]:
+        """Of the goods left one that was likely bought, in three ways: by its visit, by how it looks, by both.
+
+        A known good that lies in one visit only says that the visit is of the one she looks for; one of n visits, by a
+        chance of 1/n. Which way is best depends on the dummies, and she can try all of them on customers of her own.
+        """
+        order, starts = self._by_customer
+        mine = order[starts[taken] : starts[taken + 1]]
+        item, visit = self.released.item[mine], np.unique(self._visit[mine], return_inverse=True)[1]
+        lies = np.unique(np.column_stack([visit, item])[np.isin(item, goods)], axis=0)
+        among = np.bincount(lies[:, 1], minlength=len(self.released.items))
+        not_his = np.ones(visit.max() + 1)
+        np.multiply.at(not_his, lies[:, 0], 1 - 1 / among[lies[:, 1]])
+        bought, his = np.zeros((2, len(self.released.items)))
+        bought[_goods(chance, taken)] = _values(chance, taken)
+        np.maximum.at(his, item, 1 - not_his[visit])
+        left = np.setdiff1d(_goods(self.released.sets, taken), goods)
+        bought, his = bought[left], his[left]
+        likely = (his + LEAST_CHANCE * bought, bought, his * bought)
+        return tuple(int(self.rng.choice(left[points == points.max()])) for points in likely)
+
+
+def _in_goods_of(released: Histories, original: Histories, own: Ints) -> csr_array:
+    """The original sets of the released customers, by the numbers of the released goods; goods not shown are gone."""
+    from scipy.sparse import csr_array
+
+    names = pl.DataFrame({"item": released.items.cast(pl.String)}).with_row_index("code")
+    codes = pl.DataFrame({"item": original.items.cast(pl.String)}).join(
+        names, on="item", how="left", maintain_order="left"
+    )["code"]
+    lost = len(released.items)
+    number = codes.fill_null(lost).to_numpy().astype(np.int64)
+    sets = original.sets[own]
+    shape = (len(own), lost + 1)
+    renamed = csr_array((sets.data, number[sets.indices], sets.indptr), shape=shape)
+    kept = csr_array(renamed[:, :lost])
+    kept.sort_indices()
+    return kept
+
+
+def _sorted_by(codes: npt.NDArray[np.int32], count: int) -> tuple[Ints, Ints]:
+    """Records code after code, and where each code's begin; one more entry at the end."""
+    order = np.argsort(codes, kind="stable")
+    return order, np.searchsorted(codes[order], np.arange(count + 1))
+
+
+def _goods(matrix: csr_array, row: int) -> npt.NDArray[np.int32]:
+    found: npt.NDArray[np.int32] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
+    return found
+
+
+def _values(matrix: csr_array, row: int) -> Floats:
+    found: Floats = matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]]
+    return found
