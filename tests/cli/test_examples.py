@@ -101,7 +101,8 @@ def _goods(draw: random.Random) -> None:
     Path("baskets.csv").write_text("".join(f"{draw.choice('ab')},{draw.choice('cd')}\n" for _ in range(80)))
     Path("goods.csv").write_text("a;first;*\nb;first;*\nc;second;*\nd;second;*\n")
     line = (
-        "transactions anonymize t.csv -o r.csv --customer id --item good --time date --min-size 5 --map m.csv --seed 1"
+        "transactions anonymize t.csv -o r.csv --customer id --item good --time date --quantity quantity "
+        "--show date,quantity --min-size 5 --map m.csv --seed 1"
     )
     assert run_command(*line.split()) == 0
     shutil.copy("t.csv", "released.csv")
@@ -109,7 +110,7 @@ def _goods(draw: random.Random) -> None:
 
 def _plain(draw: random.Random) -> None:
     Path("t.csv").write_text("".join(_purchases(draw)))
-    columns = "--customer 1 --item 5 --time 3 --price 6 --quantity 7 --no-header"
+    columns = "--customer 1 --item 5 --time 3 --price 6 --quantity 7 --show 3,6,7 --no-header"
     line = f"transactions anonymize t.csv -o r.csv {columns} --min-size 8 --map m.csv --seed 1"
     assert run_command(*line.split()) == 0
     shutil.copy("r.csv", "released.csv")

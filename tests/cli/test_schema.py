@@ -34,7 +34,7 @@ MADE = [  # before the runs
     "anonymize keyed.csv -o l.csv --quasi age,sex --ledger ledger.db --ledger-key key --subject id --seed 1",
     "anonymize d.csv -o parts --quasi age,sex,zip --confidential charge --engine disk",
     "sample purchases --customers 30 --seed 7 -o t.csv",
-    f"transactions anonymize t.csv -o tr.csv {FACTS} --min-size 3 --map map.csv --seed 1",
+    f"transactions anonymize t.csv -o tr.csv {FACTS} --show date,price,quantity --min-size 3 --map map.csv --seed 1",
 ]
 RUNS = {  # more than one run where the output may look different
     "anonymize": [
@@ -99,6 +99,8 @@ RUNS = {  # more than one run where the output may look different
     ],
     "transactions anonymize": [
         f"t.csv -o tx.csv {FACTS} --clusters 3 --min-size 2 --seed 1",
+        f"t.csv -o tx.csv {FACTS} --clusters 3 --min-size 2 --show date,quantity --seed 1",
+        f"t.csv -o tx.csv {FACTS} --clusters 3 --min-size 2 --show price --dummies records --seed 1",
         f"t.csv -o tx.csv {GOODS} --min-size 2 --method method-2 --seed 1",
         f"t.csv -o tx.csv {GOODS} --k 3 --m 1",
     ],
@@ -106,8 +108,13 @@ RUNS = {  # more than one run where the output may look different
     "transactions attack": [
         f"t.csv tr.csv {GOODS} --truth map.csv --known 2 --one-to-one --seed 1",
         f"t.csv t.csv {GOODS}",
+        f"t.csv tr.csv {FACTS} --truth map.csv --trained --seed 1",
     ],
-    "transactions check": [f"tr.csv {GOODS} --min-size 2", f"tr.csv {GOODS} --k 30 --m 2"],
+    "transactions check": [
+        f"tr.csv {GOODS} --min-size 2",
+        f"tr.csv {FACTS} --min-size 2",
+        f"tr.csv {GOODS} --k 30 --m 2",
+    ],
     "transactions risk": [f"t.csv {GOODS} --time date --price price", f"t.csv {GOODS}"],
     "transactions utility": [f"t.csv tr.csv {FACTS} --truth map.csv", f"t.csv tr.csv {GOODS}"],
     "engines": [""],

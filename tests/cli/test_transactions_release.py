@@ -33,7 +33,10 @@ def test_anonymize_prints_what_was_made_and_writes_it(shoal: Shoal, purchases: P
     facts = made.json
     assert (facts["customers"], facts["clusters"]) == (30, 6)
     assert facts["smallest_cluster"] >= 5
-    assert facts["records"] == 300 + facts["dummies"]
+    original = read_histories(purchases, customer="1", item="3", header=False)
+    assert facts["records"] == original.sets.nnz + facts["dummies"]
+    assert facts["columns"] == ["column_1", "column_3"]
+    assert facts["trained"] is None
     assert {"reid", "jaccard", "largest_cluster", "dummies_in_theory"} <= set(facts)
     written = read_histories(target, customer="1", item="3", header=False)
     assert alike(written).min() >= 5
@@ -52,6 +55,8 @@ def test_the_release_can_be_attacked_and_measured_with_the_same_options(
         "-o",
         target,
         *columns,
+        "--show",
+        "4,5,6",
         "--min-size",
         "5",
         "--map",
@@ -69,6 +74,43 @@ def test_the_release_can_be_attacked_and_measured_with_the_same_options(
     assert measured.json["left_out"] == {}
 
 
+def test_a_check_of_named_columns_judges_whole_histories(shoal: Shoal, purchases: Path, tmp_path: Path) -> None:
+    columns = (*COLUMNS, "--time", "4", "--quantity", "6")
+    made = ("transactions", "anonymize", purchases, "-o", tmp_path / "r.csv", *columns, "--show", "4,6")
+    sized = ("--min-size", "5")
+    assert shoal(*made, *sized, "--seed", "1", "--json").code == 0
+    checked = shoal("transactions", "check", tmp_path / "r.csv", *columns, *sized, "--json")
+    assert checked.code == 0
+    assert checked.json["share_a_history"] >= 5
+    assert checked.json["not_judged"] == []
+    by_sets = shoal("transactions", "check", tmp_path / "r.csv", *COLUMNS, *sized)
+    assert by_sets.code == 0
+    assert "Nothing was judged of what 'column_4', 'column_6' tell" in by_sets.err
+    assert shoal(*made, *sized, "--dummies", "records", "--seed", "1", "--json").code == 0
+    assert shoal("transactions", "check", tmp_path / "r.csv", *COLUMNS, *sized).code == 0
+    whole = shoal("transactions", "check", tmp_path / "r.csv", *columns, *sized)
+    assert whole.code == 1
+    assert "histories are not" in whole.err
+
+
+def test_the_trained_intruder_is_shown_beside_the_paper_s(shoal: Shoal, purchases: Path, tmp_path: Path) -> None:
+    target, secret = tmp_path / "r.csv", tmp_path / "map.csv"
+    columns = (*COLUMNS, "--time", "4", "--quantity", "6")
+    made = shoal(
+        "transactions", "anonymize", purchases, "-o", target, *columns, "--show", "4,6", "--dummies", "records",
+        "--min-size", "5", "--map", secret, "--seed", "1",
+    )  # fmt: skip
+    assert "Trained intruder" in made.out
+    assert "no rate of re-identification is promised" in made.err
+    attack = ("transactions", "attack", purchases, target, *columns, "--truth", secret, "--trained", "--seed", "1")
+    assert "customers found by 10 goods" in shoal(*attack).out
+    found = shoal(*attack, "--known", "4", "--json").json["trained"]
+    assert found["known"] == 4
+    assert found["customer"]["people"] == 30
+    low, high = found["customer"]["interval"]
+    assert low <= found["customer"]["rate"] <= high
+
+
 def test_a_table_for_people(shoal: Shoal, purchases: Path, tmp_path: Path) -> None:
     made = shoal("transactions", "anonymize", purchases, "-o", tmp_path / "r.csv", *COLUMNS, "--clusters", "6")
     assert "smallest cluster" in made.out
@@ -83,6 +125,9 @@ def test_a_table_for_people(shoal: Shoal, purchases: Path, tmp_path: Path) -> No
         (("--clusters", "6", "--min-size", "6"), "need 36 customers, there are 30"),
         (("--method", "method-3"), "There is no method 'method-3'"),
         (("--delete", "2"), "'delete'"),
+        (("--time", "4", "--show", "5"), "'column_5' cannot be shown beside customer and item"),
+        (("--time", "4", "--show", "4", "--dummies", "rows"), "There are no dummies 'rows'"),
+        (("--time", "4", "--show", "4", "--alter", "0.1"), "leave 'alter' out"),
         (("--key", "nowhere"), "There is no file 'nowhere'"),
     ],
 )

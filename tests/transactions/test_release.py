@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
+from shoal.data.purchases import purchases
 from shoal.errors import InputError, PromiseError
 from shoal.transactions import release as module
 from shoal.transactions.dummies import Padded
 from shoal.transactions.histories import Histories, Roles, histories_of, read_histories
 from shoal.transactions.pseudonyms import fresh_key, pseudonyms, read_key
-from shoal.transactions.release import alike, anonymize_transactions, refuse_distinct
+from shoal.transactions.release import alike, anonymize_transactions, refuse_distinct, wholly_alike
 from tests.oracles.transactions import histories
 
 DATA = os.environ.get("SHOAL_DATA")
@@ -32,7 +34,14 @@ def shop(tmp_path: Path) -> Histories:
 @pytest.mark.parametrize("method", ["balanced", "method-2"])
 def test_everybody_shares_a_set_with_enough_others_in_the_written_file(tmp_path: Path, method: str) -> None:
     original = shop(tmp_path)
-    release = anonymize_transactions(original, min_size=4, method=method, seed=1)  # type: ignore[arg-type]
+    release = anonymize_transactions(
+        original,
+        min_size=4,
+        method=method,
+        show=["day"],
+        dummies="records",
+        seed=1,  # type: ignore[arg-type]
+    )
     path, secret, log = tmp_path / "r.csv", tmp_path / "map.csv", tmp_path / "log.csv"
     release.write(path, secret_map=secret, log=log)
     written = pl.read_csv(path)
@@ -88,6 +97,8 @@ def test_the_size_follows_from_the_number_and_the_number_from_the_size() -> None
         ({"method": "method-1", "min_size": 2}, "Method 1 cannot promise"),
         ({"delete": 1.5}, "'delete'"),
         ({"alter": -0.1}, "'alter'"),
+        ({"show": ["day"]}, "'day' cannot be shown beside customer and item"),
+        ({"dummies": "visit"}, "Did you mean 'visits'"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(asked: dict[str, object], words: str) -> None:
@@ -100,9 +111,7 @@ def test_a_release_that_breaks_its_promise_is_neither_handed_out_nor_written(
 ) -> None:
     original = shop(tmp_path)
     good = anonymize_transactions(original, min_size=4, seed=1)
-    broken = module.TransactionRelease(
-        good.table.head(300), original, good.method, good.label, 4, good.padded, good.order, good.names
-    )
+    broken = replace(good, table=good.table.head(300))
     target, secret = tmp_path / "r.csv", tmp_path / "map.csv"
     with pytest.raises(PromiseError, match="4 were promised"):
         broken.write(target, secret_map=secret)
@@ -116,6 +125,70 @@ def test_a_release_that_breaks_its_promise_is_neither_handed_out_nor_written(
     monkeypatch.setattr(module, "pad", without_dummies)
     with pytest.raises(PromiseError):
         anonymize_transactions(original, min_size=4, seed=1)
+
+
+def test_a_history_that_is_somebody_s_alone_is_not_released(tmp_path: Path) -> None:
+    """Sets of goods may be alike while one quantity or basket tells a customer apart."""
+    original = shop(tmp_path)
+    good = anonymize_transactions(original, min_size=4, show=["day"], seed=1)
+    day = good.table["day"].to_list()
+    other = ["2030-01-01", *day[1:]]
+    broken = replace(good, table=good.table.with_columns(day=pl.Series(other)))
+    with pytest.raises(PromiseError, match="A whole history is that of 1 customer only, 4 were promised"):
+        broken.write(tmp_path / "r.csv")
+    assert not (tmp_path / "r.csv").exists()
+
+
+def test_by_default_customer_and_good_are_shown_and_a_pair_is_one_record(tmp_path: Path) -> None:
+    original = shop(tmp_path)
+    release = anonymize_transactions(original, min_size=4, seed=1)
+    assert release.table.columns == ["who", "good"]
+    assert release.table.unique().height == release.table.height
+    assert wholly_alike(histories_of(release.table, release.roles), release.roles).min() >= 4
+    assert any("'day'" in note and "--show" in note for note in release.notes)
+    assert release.trained is None
+    assert int(release.made_up.sum()) == release.table.height - original.sets.nnz
+
+
+def test_whole_visits_make_the_histories_of_a_cluster_the_same() -> None:
+    roles = Roles("customer", "good", time="date", price="price", quantity="quantity", basket="invoice")
+    original = histories_of(purchases(30, seed=5), roles)
+    release = anonymize_transactions(
+        original, min_size=3, show=["date", "price", "quantity", "invoice"], delete=0.02, seed=1
+    )
+    shown = histories_of(release.table, release.roles)
+    assert wholly_alike(shown, release.roles).tolist() == wholly_alike(shown, Roles("customer", "good")).tolist()
+    assert wholly_alike(shown, release.roles).min() >= 3
+    # every purchase that was not deleted is there once for each customer of its cluster
+    sizes = release.sizes[release.label[original.customer]]
+    assert release.table.height == sizes[np.isin(np.arange(len(original)), release.padded.like)].sum()
+    baskets = release.table.group_by("invoice").agg(pl.col("customer").n_unique())
+    assert baskets["customer"].max() == 1
+    assert sorted(baskets["invoice"]) == list(range(1, baskets.height + 1))
+
+
+def test_whole_visits_cannot_be_altered(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="leave 'alter' out"):
+        anonymize_transactions(shop(tmp_path), min_size=4, show=["day"], alter=0.1)
+
+
+def test_of_the_paper_s_dummies_no_rate_is_promised(tmp_path: Path) -> None:
+    original = shop(tmp_path)
+    release = anonymize_transactions(original, min_size=4, show=["day"], dummies="records", seed=1)
+    assert any("no rate of re-identification is promised" in note for note in release.notes)
+    facts = release.to_dict()
+    assert facts["trained"]["customer"]["people"] == 40
+    assert facts["records"] == facts["records_with_records"] < facts["records_with_visits"]
+
+
+def test_histories_are_compared_by_content_and_not_by_the_numbers_of_baskets() -> None:
+    rows = [("a", "x", 1, 7), ("a", "y", 1, 7), ("b", "y", 1, 9), ("b", "x", 1, 9), ("c", "x", 1, 1), ("c", "y", 1, 2)]
+    table = pl.DataFrame(rows, schema=["who", "good", "pieces", "bill"], orient="row")
+    found = histories_of(table, Roles("who", "good"))
+    assert wholly_alike(found, Roles("who", "good", quantity="pieces")).tolist() == [3]
+    assert sorted(wholly_alike(found, Roles("who", "good", basket="bill"))) == [1, 2]  # c bought them apart
+    with pytest.raises(InputError, match="no column 'day' to be the time"):
+        wholly_alike(found, Roles("who", "good", time="day"))
 
 
 def test_sets_are_counted_not_records() -> None:
@@ -174,7 +247,7 @@ def test_the_paper_s_customers_in_fifty_clusters_of_eight() -> None:
     )
     facts = anonymize_transactions(original, clusters=50, min_size=8, seed=1).to_dict()
     assert facts["smallest_cluster"] == facts["largest_cluster"] == 8
-    assert facts["records"] == 38_087 + facts["dummies"]
+    assert facts["records"] == original.sets.nnz + facts["dummies"]
     assert facts["dummies"] < 0.85 * 125_798
     assert facts["reid"] == pytest.approx(50 / 400, abs=0.015)
     assert 0.16 < facts["jaccard"] < 0.20

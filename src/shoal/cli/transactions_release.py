@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,16 +11,12 @@ import typer
 
 from shoal.cli import ledger as opt_ledger
 from shoal.cli import options as opt
-from shoal.cli.transactions import Customer, Item, NoHeader, Price, Quantity, Seed, Time, transactions
+from shoal.cli.transactions import Basket, Customer, Item, NoHeader, Price, Quantity, Seed, Time, transactions
 
 if TYPE_CHECKING:
-    from shoal.transactions.histories import Histories
+    from shoal.transactions.histories import Histories, Roles
 
 _COLUMNS = "Columns (names, or numbers from 1 with --no-header)"
-Basket = Annotated[
-    str | None,
-    typer.Option(metavar="COLUMN", help="Which records were one purchase.", rich_help_panel=_COLUMNS),
-]
 AnyCustomer = Annotated[
     str | None, typer.Option("--customer", metavar="COLUMN", help="Who bought.", rich_help_panel=_COLUMNS)
 ]
@@ -42,7 +40,9 @@ MinSize = Annotated[int | None, typer.Option(help="Customers, at least, who shar
 
 shoal transactions anonymize t.csv -o r.csv --customer 1 --item 5 --no-header --clusters 50 --min-size 8
 
-shoal transactions anonymize t.csv -o r.csv --customer id --item good --time date --min-size 5 --map m.csv
+shoal transactions anonymize t.csv -o r.csv --customer id --item good --min-size 5 --map m.csv
+
+shoal transactions anonymize t.csv -o r.csv --customer id --item good --time date --show date --min-size 5
 
 shoal transactions anonymize baskets.csv -o r.csv --baskets --k 5 --m 2 --taxonomy goods.csv"""
 )
@@ -55,6 +55,15 @@ def anonymize(
     price: Price = None,
     quantity: Quantity = None,
     basket: Basket = None,
+    shown: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--show",
+            metavar="A,B",
+            help="Columns to show beside customer and item, of those named above; otherwise none.",
+            rich_help_panel=_COLUMNS,
+        ),
+    ] = None,
     clusters: Annotated[int | None, typer.Option(help="Sets of goods that will be told apart.")] = None,
     min_size: MinSize = None,
     k: K = None,
@@ -66,6 +75,12 @@ def anonymize(
     method: Annotated[
         str, typer.Option(help="balanced (fewest dummies), method-2 or method-1 as in the paper.")
     ] = "balanced",
+    dummies: Annotated[
+        str,
+        typer.Option(
+            help="With --show: visits, whole ones that nobody tells apart, or records, fewer and as in the paper."
+        ),
+    ] = "visits",
     delete: Annotated[
         float, typer.Option(metavar="SHARE", help="Of records that may be deleted where that costs less than dummies.")
     ] = 0.0,
@@ -99,6 +114,8 @@ def anonymize(
 ) -> None:
     """Add dummy records until nobody stands alone with a set of goods, check the result, and write it; or refuse.
 
+    Customer and good alone are shown, a record a pair, unless --show names more columns.
+
     With --k and --m goods are recoded or taken out instead, until any m of them are those of at least k baskets.
     """
     from shoal.cli.console import say, show, stages
@@ -115,8 +132,10 @@ def anonymize(
         raise InputError("--ledger-key and --incremental are about a ledger: give --ledger as well.")
     if known is None and taxonomy is not None:
         raise InputError("A taxonomy recodes goods for k^m-anonymity: give --k and --m as well.")
-    if known is not None and (clusters, min_size, secret_map, log) != (None, None, None, None):
-        raise InputError("--clusters, --min-size, --map and --log are about dummies: leave them out, or --k and --m.")
+    if known is not None and (clusters, min_size, secret_map, log, shown) != (None, None, None, None, None):
+        raise InputError(
+            "--clusters, --min-size, --show, --map and --log are about dummies: leave them out, or --k and --m."
+        )
     with stages("anonymize", 6) as step:
         step("reading")
         histories = _read(
@@ -140,6 +159,8 @@ def anonymize(
             clusters=clusters,
             min_size=min_size,
             method=method,  # type: ignore[arg-type]
+            show=_columns(shown, no_header),
+            dummies=dummies,  # type: ignore[arg-type]
             delete=delete,
             alter=alter,
             key=read_key(key) if key is not None else None,
@@ -172,6 +193,12 @@ def _check_ledger(
         raise InputError("--incremental keeps the clusters of earlier releases: give --min-size alone.")
 
 
+def _columns(named: list[str] | None, no_header: bool) -> list[str]:
+    """Columns by name, or by number from 1 where there is no header."""
+    columns = opt.split(named)
+    return [f"column_{int(each)}" if no_header and each.isdecimal() else each for each in columns]
+
+
 def _known_goods(k: int | None, m: int | None) -> tuple[int, int] | None:
     from shoal.errors import InputError
 
@@ -202,12 +229,18 @@ def _read(
 
 shoal transactions check r.csv --customer 1 --item 5 --no-header --min-size 8
 
+shoal transactions check r.csv --customer id --item good --time date --min-size 5
+
 shoal transactions check r.csv --customer id --item good --k 5 --m 2 && publish r.csv"""
 )
 def check(
     source: Annotated[str, typer.Argument(metavar="FILE", help="Transactions as released.")],
     customer: AnyCustomer = None,
     item: AnyItem = None,
+    time: Time = None,
+    price: Price = None,
+    quantity: Quantity = None,
+    basket: Basket = None,
     min_size: MinSize = None,
     k: K = None,
     m: M = None,
@@ -217,11 +250,13 @@ def check(
     encoding: opt.Encoding = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Judge released histories: exit code 0 if nobody stands alone, 1 if somebody does."""
-    from shoal.cli.console import out, show, stages
+    """Judge released histories: exit code 0 if nobody stands alone, 1 if somebody does.
+
+    Sets of goods are compared; with more columns named, whole histories as these columns show them.
+    """
+    from shoal.cli.console import out, say, show, stages
     from shoal.errors import InputError, require
     from shoal.transactions.k_m import rare_set
-    from shoal.transactions.release import alike
 
     known = _known_goods(k, m)
     if known is None and min_size is None:
@@ -234,8 +269,8 @@ def check(
         facts: dict[str, Any] = {"customers": len(histories.customers), "records": len(histories), "holds": True}
         if min_size is not None:
             step("comparing customers")
-            facts["share_a_set"] = int(alike(histories).min())
-            facts["holds"] = facts["share_a_set"] >= min_size
+            roles = _with_columns(histories.roles, no_header, time=time, price=price, quantity=quantity, basket=basket)
+            facts |= _judged_alike(histories, roles, min_size)
         if known is not None:
             step("counting goods known")
             rare = rare_set(histories, *known)
@@ -248,7 +283,33 @@ def check(
     else:
         for name, fact in facts.items():
             out.print(f"{name.replace('_', ' ')}: {fact}", highlight=False, markup=False)
+    for note in _left_open(facts, min_size):
+        say(note)
     raise typer.Exit(0 if facts["holds"] else 1)
+
+
+def _with_columns(roles: Roles, no_header: bool, **columns: str | None) -> Roles:
+    """The roles of a table that was read by customer and item alone, with those of these columns."""
+    named = {role: _columns([column], no_header)[0] for role, column in columns.items() if column is not None}
+    return replace(roles, **named)
+
+
+def _judged_alike(histories: Histories, roles: Roles, min_size: int) -> dict[str, Any]:
+    """Customers who share a set of goods, or the whole history where its columns are named."""
+    from shoal.transactions.release import alike, wholly_alike
+
+    sets, whole = int(alike(histories).min()), int(wholly_alike(histories, roles).min())
+    table, named = histories.table, roles.named.values()
+    fewest = sets if set(roles.named) == {"customer", "item"} else whole
+    others = [name for name in table.columns if name not in named and table[name].null_count() < table.height]
+    return {"share_a_set": sets, "share_a_history": whole, "not_judged": others, "holds": fewest >= min_size}
+
+
+def _left_open(facts: dict[str, Any], min_size: int | None) -> Iterator[str]:
+    if others := ", ".join(map(repr, facts.get("not_judged", []))):
+        yield f"Nothing was judged of what {others} tell: name the columns to judge whole histories."
+    if min_size is not None and facts["share_a_history"] < min_size <= facts["share_a_set"]:
+        yield "Sets of goods are alike, histories are not: what differs may tell real records from dummies."
 
 
 @transactions.command(

@@ -4,6 +4,11 @@ For each customer u of cluster x and each good of I(x) that u did not buy one re
 record of that good, by a member of the same cluster: its time, price and quantity are those of a purchase that took
 place. Dummies of one customer that come from one basket make one basket, and all baskets are numbered anew.
 
+That is how the paper counts them. Who is trained on other customers still tells such dummies from purchases
+(`trained`), by how quantity, price, day and basket go together. What cannot be told is a copy of a whole visit that
+every member of the cluster has: `pool` gives each member all visits of all members. Fewer would hardly do: nearly
+every visit holds a good that no other member bought, and all of them have to be shown with it.
+
 Where a good has few buyers in a cluster, taking it away from them costs less than giving it to all others: within
 their limits, records of such goods are altered to goods of the cluster that their customer lacks, or deleted.
 """
@@ -11,7 +16,7 @@ their limits, records of such goods are altered to goods of the cluster that the
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +29,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Codes = npt.NDArray[np.int32]
+Dummies = Literal["visits", "records"]
+DUMMIES: tuple[Dummies, ...] = ("visits", "records")
 
 
 _TRIES = 5  # to find a visit of the customer's own on which a dummy's good was sold
@@ -102,6 +109,36 @@ def pad(
     )
 
 
+def pool(histories: Histories, label: Labels, *, delete: float = 0.0) -> Padded:
+    """Gives each customer all visits of his cluster: its members are shown with the same records, up to their numbers.
+
+    Before that, up to a share of the records is deleted where a good has few buyers in its cluster.
+    """
+    n = len(histories)
+    held = unions(histories.sets, label)
+    cell = _cells(held, label[histories.customer], histories.item)
+    shown = np.flatnonzero(~_costly(held, label, cell, int(delete * n))[cell])
+    members = np.argsort(label, kind="stable")
+    starts = np.append(0, np.cumsum(np.bincount(label)))
+    cluster = label[histories.customer[shown]]
+    copies = starts[cluster + 1] - starts[cluster]
+    source = np.repeat(shown, copies)
+    rank = np.arange(len(source)) - np.repeat(np.cumsum(copies) - copies, copies)
+    whose = members[np.repeat(starts[cluster], copies) + rank]
+    copied = whose != histories.customer[source]
+    like = np.concatenate([shown, source[copied]]).astype(np.int32)
+    return Padded(
+        customer=np.concatenate([histories.customer[shown], whose[copied]]).astype(np.int32),
+        like=like,
+        when=like,
+        price=like,
+        amount=like,
+        kept=len(shown),
+        altered=0,
+        deleted=n - len(shown),
+    )
+
+
 def padded_table(histories: Histories, padded: Padded, names: pl.Series) -> pl.DataFrame:
     """The records in the columns that have a role, with `names` for customers and new numbers for baskets."""
     roles, table = histories.roles, histories.table
@@ -112,7 +149,7 @@ def padded_table(histories: Histories, padded: Padded, names: pl.Series) -> pl.D
         if name == roles.customer:
             columns.append(names.gather(padded.customer).alias(name))
         elif name == roles.basket:
-            columns.append(_new_baskets(table[name], padded).alias(name))
+            columns.append(_new_baskets(histories, padded).alias(name))
         else:
             columns.append(table[name].gather(source[name]))
     return pl.DataFrame(columns)
@@ -261,9 +298,11 @@ def _alterations(
     return records, stands_for
 
 
-def _new_baskets(baskets: pl.Series, padded: Padded) -> pl.Series:
+def _new_baskets(histories: Histories, padded: Padded) -> pl.Series:
     """Numbers from 1 by lot: one for each basket of a customer, and for each that his dummies were copied from."""
-    pairs = pl.DataFrame({"customer": padded.customer, "basket": baskets.gather(padded.when)})
-    number = pairs.select(pl.struct("customer", "basket").rank("dense")).to_series().to_numpy() - 1
+    baskets = histories.table[histories.roles.named["basket"]]
+    whose = {"customer": padded.customer, "owner": histories.customer[padded.when]}
+    pairs = pl.DataFrame(whose | {"basket": baskets.gather(padded.when)})
+    number = pairs.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy() - 1
     order = np.random.default_rng().permutation(int(number.max()) + 1)  # never by a seed: it could be guessed
     return pl.Series(order[number] + 1)

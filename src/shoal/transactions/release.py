@@ -1,15 +1,19 @@
 """A release of purchase histories in which nobody stands alone (paper 4, sections 3.3 and 3.4).
 
 Customers are clustered, every cluster is filled up with dummy records until its members have the same set of goods,
-and customers get new numbers. What is promised is judged on the finished output, and again on the written file before
-it gets its name: every customer shares the set of goods with at least s_min - 1 others.
+and customers get new numbers. Unless more is asked for, the release shows customer and good alone, a record a pair: the
+members of a cluster are then shown alike. With more columns each member is shown with all visits of the cluster, which
+is alike again ("visits"), or with the paper's dummies ("records"), which a trained intruder tells from purchases.
+
+What is promised is judged on the finished output, and again on the written file before it gets its name: every
+customer shares the set of goods, and but for the paper's dummies the whole history, with at least s_min - 1 others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,11 +32,12 @@ from shoal.transactions.balanced import balanced_clusters
 from shoal.transactions.balancing import balance
 from shoal.transactions.characteristics import Characteristics, characteristics
 from shoal.transactions.clustering import Labels, cosine_k_means
-from shoal.transactions.dummies import Padded, pad, padded_table
-from shoal.transactions.histories import Histories, histories_of, read_histories
+from shoal.transactions.dummies import DUMMIES, Dummies, Padded, count_dummies, pad, padded_table, pool
+from shoal.transactions.histories import Histories, Roles, histories_of, read_histories, same_histories, same_sets
 from shoal.transactions.pooled import entry, going_on
 from shoal.transactions.pseudonyms import fresh_key, pseudonyms
 from shoal.transactions.theory import best_clusters, expected_dummies
+from shoal.transactions.trained import Trained, trained_attack
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -44,22 +49,32 @@ Clustering = Literal["balanced", "method-2", "method-1"]
 CLUSTERINGS: tuple[Clustering, ...] = ("balanced", "method-2", "method-1")
 STARTS = 10  # of k-means
 ATTACKED, SAMPLED = 20_000, 2_000  # customers all of whom are attacked; of more than that so many, drawn at random
-RESIDUAL = (
-    "Sets of goods are hidden, and dummies stand among real purchases. But each dummy is one record: a good that a "
-    "customer has several times he really bought, and who knows times, prices or quantities exactly may still find "
-    "someone by them. Release no column that is not needed."
+ALIKE = (
+    "All customers of a cluster are shown with the same records: whatever is known of one of them, {least} or more "
+    "cannot be told apart. What all of a cluster bought is learnt of each."
+)
+WHOLE_VISITS = (
+    "Visits are whole: who knows some goods of a visit reads its other goods where day or basket are shown. Each "
+    "purchase is shown for every customer of its cluster: divide sums by the size of the cluster."
+)
+SETS_ALONE = (
+    "Only the sets of goods are alike. An intruder who is trained on other customers tells these dummies from "
+    "purchases by the columns shown, so that no rate of re-identification is promised: see what she finds. Dummies "
+    "that cannot be told are whole visits (--dummies visits)."
 )
 
 
 @dataclass(frozen=True)
 class TransactionRelease:
-    """Histories of which at least `least` share each set of goods. Only `table` is for the public."""
+    """Histories of which at least `least` are alike. Only `table` is for the public."""
 
     table: pl.DataFrame  # what is released, in random order
     original: Histories = field(repr=False)
+    roles: Roles  # of the columns released
     method: Clustering
+    dummies: Dummies
     label: Labels = field(repr=False)  # customer -> cluster
-    least: int  # customers who share a set of goods: what is promised, and was found again in the table
+    least: int  # customers who are alike: what is promised, and was found again in the table
     padded: Padded = field(repr=False)
     order: npt.NDArray[np.int64] = field(repr=False)  # released record -> record of `padded`
     names: pl.Series = field(repr=False)  # customer -> pseudonym
@@ -73,6 +88,16 @@ class TransactionRelease:
     def strangers(self, ledger: Ledger) -> tuple[str, ...]:
         """A word of warning where hardly any customer is known to the ledger."""
         return ledger.strangers(pl.DataFrame({ledger.subject: self.original.customers}))
+
+    @property
+    def pairs_only(self) -> bool:
+        """Whether customer and good alone are shown, a record a pair."""
+        return set(self.roles.named) == {"customer", "item"}
+
+    @property
+    def made_up(self) -> npt.NDArray[np.bool_]:
+        """Released record -> whether it is a dummy."""
+        return self.order >= self.padded.kept + self.padded.altered
 
     @property
     def secret_map(self) -> pl.DataFrame:
@@ -92,9 +117,26 @@ class TransactionRelease:
         return characteristics(self.original, seed=self.seed)
 
     @cached_property
+    def trained(self) -> Trained | None:
+        """The trained intruder against the release; None where the columns shown leave her nothing to learn."""
+        if self.pairs_only or len(self.sizes) == 1:
+            return None
+        return trained_attack(self.original, histories_of(self.table, self.roles), truth=self.secret_map)
+
+    @property
+    def records_of_each(self) -> dict[Dummies, int]:
+        """How many records the release would have by each kind of dummies, with these columns."""
+        whole, sets = self.original, self.original.sets
+        if self.pairs_only:
+            count = sets.nnz + count_dummies(sets, self.label)
+            return {"visits": count, "records": count}
+        visits = int(self.sizes[self.label[whole.customer]].sum())
+        return {"visits": visits, "records": len(whole) + count_dummies(sets, self.label)}
+
+    @cached_property
     def attack(self) -> Attack:
         """Algorithm 1 against the release; of very many customers a random sample is attacked."""
-        table, roles = self.table, self.original.roles
+        table, roles = self.table, self.roles
         n = len(self.names)
         if n > ATTACKED:
             drawn = np.random.default_rng(self.seed).choice(n, SAMPLED, replace=False)
@@ -113,11 +155,15 @@ class TransactionRelease:
             "customers": len(self.names),
             "records": self.table.height,
             "original_records": len(self.original),
+            "columns": list(self.roles.named.values()),
             "method": self.method,
+            "made_of": self.dummies,
             "clusters": len(self.sizes),
             "smallest_cluster": int(self.sizes.min()),
             "largest_cluster": int(self.sizes.max()),
-            "dummies": self.padded.dummies,
+            "dummies": int(self.made_up.sum()),
+            "records_with_visits": self.records_of_each["visits"],
+            "records_with_records": self.records_of_each["records"],
             "altered": self.padded.altered,
             "deleted": self.padded.deleted,
             "dummies_in_theory": self.expected_dummies,
@@ -125,6 +171,7 @@ class TransactionRelease:
             "reid_fair": self.attack.reid_fair,
             "attacked": self.attack.guesses.height,
             "jaccard": self.attack.own_similarity,
+            "trained": None if self.trained is None else self.trained.to_dict(),
             "notes": list(self.notes),
         }
 
@@ -139,9 +186,10 @@ class TransactionRelease:
         shown = [
             (name.replace("_", " "), f"{value:,.4f}" if name in ("reid", "reid_fair", "jaccard") else f"{value:,.0f}")
             for name, value in facts.items()
-            if name not in ("method", "notes")
+            if isinstance(value, int | float)
         ]
-        return [Sheet(f"Purchase histories, {self.method}", ("", "value"), shown)]
+        title = f"Purchase histories, {self.method}, dummies made of {self.dummies}"
+        return [Sheet(title, ("", "value"), shown), *(self.trained.sheets() if self.trained else [])]
 
     def write(
         self,
@@ -185,10 +233,21 @@ class TransactionRelease:
         return self.table.select(pl.col(n) if n in self.table.columns else pl.lit(None).alias(n) for n in names)
 
     def _judge_file(self, written: Path, header: bool = True) -> None:
-        """Reads a file back and judges what stands there."""
-        roles, names = self.original.roles, self.original.table.columns
+        """Reads a file back, as text wherever it is text, and judges what stands there."""
+        names, roles = self.original.table.columns, self.roles
         customer, item = (name if header else str(names.index(name) + 1) for name in (roles.customer, roles.item))
-        refuse_distinct(read_histories(written, customer=customer, item=item, header=header), self.least)
+        self.judge(read_histories(written, customer=customer, item=item, header=header))
+
+    def judge(self, released: Histories) -> None:
+        """Raises unless the histories hold what is promised; without a header their columns are numbered as before."""
+        refuse_distinct(released, self.least)
+        if self.pairs_only or self.dummies == "visits":
+            fewest = int(wholly_alike(released, self.roles).min())
+            if fewest < self.least:
+                raise PromiseError(
+                    f"A whole history is that of {fewest} customer{'s' * (fewest > 1)} only, {self.least} were "
+                    "promised: nothing is released."
+                )
 
 
 def anonymize_transactions(
@@ -197,6 +256,8 @@ def anonymize_transactions(
     clusters: int | None = None,
     min_size: int | None = None,
     method: Clustering = "balanced",
+    show: Collection[str] = (),
+    dummies: Dummies = "visits",
     delete: float = 0.0,
     alter: float = 0.0,
     key: bytes | None = None,
@@ -206,6 +267,9 @@ def anonymize_transactions(
 ) -> TransactionRelease:
     """Masks the histories, and hands out the release only if every customer shares his set of goods with enough others.
 
+    Customer and good are shown, and those of the other columns with a role that `show` names. Without any, a pair is
+    one record; with some, `dummies` are whole "visits", or "records" as in the paper.
+
     Of `clusters` and `min_size` either may be left out: as many clusters as have room, or the largest size that is
     possible; if both are, the paper's best number of clusters. `delete` and `alter` are the largest shares of records
     that may be deleted or altered where that costs less than dummies. Without a `key` pseudonyms are new in every run.
@@ -214,6 +278,9 @@ def anonymize_transactions(
     say = progress or (lambda stage: None)
     for name, share in (("delete", delete), ("alter", alter)):
         require("the release", name, share, "a share of records from 0 to 1", holds=0 <= share <= 1)
+    roles = _roles_shown(histories.roles, show)
+    more = len(roles.named) > 2  # than customer and item
+    _check_dummies(dummies, alter, more)
     say("clustering customers")
     clusters, least = sizes_asked(histories, clusters, min_size, method)
     withheld: tuple[str, ...] = ()
@@ -226,14 +293,45 @@ def anonymize_transactions(
 
         histories, label, withheld = going_on(histories, after, least, cluster)
     say("adding dummies")
-    padded = pad(histories, label, delete=delete, alter=alter, seed=seed)
+    if more and dummies == "visits":
+        padded = pool(histories, label, delete=delete)
+    else:
+        padded = pad(histories, label, delete=delete, alter=alter, seed=seed)
     names = pseudonyms(histories.customers, key or fresh_key())
-    order = np.random.default_rng().permutation(len(padded.customer))  # never by the seed: who guessed it could undo it
-    table = made_anew(padded_table(histories, padded, names)[order])
+    records = np.arange(len(padded.customer)) if more else _one_of_each_pair(histories, padded)
+    order = np.random.default_rng().permutation(records)  # never by the seed: who guessed it could undo it
+    table = made_anew(padded_table(replace(histories, roles=roles), padded, names)[order])
     say("judging the result")
-    refuse_distinct(histories_of(table, histories.roles), least)
-    notes = (*_notes(histories, method, label), *withheld, RESIDUAL)
-    return TransactionRelease(table, histories, method, label, least, padded, order, names, notes, seed)
+    notes = (*_notes(histories, roles, method, label), *withheld, *_promises(least, more, dummies))
+    release = TransactionRelease(
+        table, histories, roles, method, dummies, label, least, padded, order, names, notes, seed
+    )
+    release.judge(histories_of(table, roles))
+    return release
+
+
+def _roles_shown(roles: Roles, show: Collection[str]) -> Roles:
+    for column in show:
+        if column not in roles.named.values():
+            others = [name for role, name in roles.named.items() if role not in ("customer", "item")]
+            hint = did_you_mean(column, others) or f" Columns with a role are {', '.join(others) or 'none but those'}."
+            raise InputError(f"{column!r} cannot be shown beside customer and item: it has no role.{hint}")
+    return roles.only(show)
+
+
+def _check_dummies(dummies: Dummies, alter: float, shows_more: bool) -> None:
+    if dummies not in DUMMIES:
+        hint = did_you_mean(dummies, DUMMIES)
+        raise InputError(f"There are no dummies {dummies!r}: known are {', '.join(DUMMIES)}.{hint}")
+    if shows_more and dummies == "visits" and alter > 0:
+        raise InputError("Whole visits are shown as they are: leave 'alter' out, or make dummies of records.")
+
+
+def _one_of_each_pair(histories: Histories, padded: Padded) -> npt.NDArray[np.int64]:
+    """A record of each customer and good, a real one where there is one."""
+    pairs = padded.customer.astype(np.int64) * len(histories.items) + histories.item[padded.like]
+    first: npt.NDArray[np.int64] = np.unique(pairs, return_index=True)[1]
+    return first
 
 
 def sizes_asked(
@@ -280,14 +378,13 @@ def cluster_customers(
 
 
 def alike(histories: Histories) -> npt.NDArray[np.int64]:
-    """How many customers share each set of goods that occurs.
+    """How many customers share each set of goods that occurs."""
+    return np.bincount(same_sets(histories))
 
-    Sets are told apart by two sums of random 62-bit numbers, one a good: two of them agree by a chance of 2^-124.
-    """
-    sets = histories.sets
-    numbers = np.random.default_rng(0).integers(2**62, size=(sets.shape[1], 2))
-    sums: npt.NDArray[np.int64] = sets.astype(np.int64) @ numbers
-    return np.unique(sums, axis=0, return_counts=True)[1]
+
+def wholly_alike(histories: Histories, roles: Roles) -> npt.NDArray[np.int64]:
+    """How many customers share each whole history that occurs, as the columns of these roles show it."""
+    return np.bincount(same_histories(histories, roles))
 
 
 def refuse_distinct(histories: Histories, least: int) -> None:
@@ -300,10 +397,20 @@ def refuse_distinct(histories: Histories, least: int) -> None:
         )
 
 
-def _notes(histories: Histories, method: Clustering, label: Labels) -> tuple[str, ...]:
-    named = histories.roles.named.values()
+def _promises(least: int, shows_more: bool, dummies: Dummies) -> tuple[str, ...]:
+    """What the release promises, and what it leaves open."""
+    if not shows_more:
+        return (ALIKE.format(least=least),)
+    return (ALIKE.format(least=least), WHOLE_VISITS) if dummies == "visits" else (SETS_ALONE,)
+
+
+def _notes(histories: Histories, shown: Roles, method: Clustering, label: Labels) -> tuple[str, ...]:
+    named, released = histories.roles.named.values(), shown.named.values()
     unnamed = ", ".join(repr(name) for name in histories.table.columns if name not in named)
     notes = [f"No role names {unnamed}: left out of the release."] if unnamed else []
+    hidden = ", ".join(repr(name) for name in named if name not in released)
+    if hidden:
+        notes.append(f"Nothing asks for {hidden}: left out of the release (--show).")
     alone = int((np.bincount(label) == 1).sum())
     if method == "method-1" and alone:
         notes.append(
