@@ -399,9 +399,10 @@ def refuse_distinct(histories: Histories, least: int) -> None:
 
 def _promises(least: int, shows_more: bool, dummies: Dummies) -> tuple[str, ...]:
     """What the release promises, and what it leaves open."""
-    if not shows_more:
-        return (ALIKE.format(least=least),)
-    return (ALIKE.format(least=least), WHOLE_VISITS) if dummies == "visits" else (SETS_ALONE,)
+    if shows_more and dummies == "records":
+        return (SETS_ALONE,)
+    alike = ALIKE.format(least=least) if least > 1 else "No number of customers who are shown alike is promised."
+    return (alike, WHOLE_VISITS) if shows_more else (alike,)
 
 
 def _notes(histories: Histories, shown: Roles, method: Clustering, label: Labels) -> tuple[str, ...]:
