@@ -20,6 +20,7 @@ from shoal.transactions.release import anonymize_transactions
 
 FULL = Roles("customer", "good", "date", "price", "quantity", "invoice")
 GOODS = Roles("customer", "good")
+ALL_COLUMNS = ("date", "price", "quantity", "invoice")
 DATA = Path(os.environ.get("SHOAL_DATA") or os.devnull, "purchases", "transactions_400.csv")
 
 
@@ -31,7 +32,10 @@ def month_apart(table: pl.DataFrame, last: dt.date, size: int, *, full: bool) ->
     """Everything until a day, and everything, each released by itself; then both attacked."""
     nights = table.filter(pl.col("date") < last), table
     made = [histories_of(night, FULL) if full else of_pairs(night) for night in nights]
-    first, second = (anonymize_transactions(each, min_size=size, seed=i) for i, each in enumerate(made))
+    show = ALL_COLUMNS if full else ()
+    first, second = (
+        anonymize_transactions(each, min_size=size, show=show, dummies="records", seed=i) for i, each in enumerate(made)
+    )
     shown = [histories_of(each.table, FULL if full else GOODS) for each in (first, second)]
     return pooled_attack(made[0], shown[0], shown[1], (first.secret_map, second.secret_map), known=5, seed=1)
 
@@ -69,7 +73,7 @@ def test_a_month_apart_nearly_all_of_the_papers_customers_are_linked() -> None:
 
 def test_a_map_that_is_not_the_releases_is_refused() -> None:
     histories = histories_of(generated(), FULL)
-    made = anonymize_transactions(histories, min_size=4, seed=1)
+    made = anonymize_transactions(histories, min_size=4, show=ALL_COLUMNS, dummies="records", seed=1)
     shown = histories_of(made.table, FULL)
     with pytest.raises(InputError, match="does not say who"):
         pooled_attack(histories, shown, shown, (made.secret_map, made.secret_map[1:]), known=2)
