@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from shoal.data.hierarchy import hierarchy_of
-from shoal.data.masked import MaskedColumn, interval_text, plain_text, read_cells, set_text
+from shoal.data.masked import MaskedColumn, interval_text, node_text, plain_text, read_cells, set_text
 from shoal.data.schema import Attribute, Kind, Role, Scalar
 from shoal.errors import InputError
 
@@ -254,3 +255,40 @@ def test_any_text_reads_back_exactly(values: list[str], data: st.DataObject | No
     assert [[v for a, b in runs for v in range(a, b + 1)] for runs in admitted(column)] == [sorted(c) for c in chosen]
     ranges = interval_text(series[:1], series[-1:])
     assert admitted(read_cells(ranges, attribute(Kind.ORDINAL), series)) == [[(0, len(values) - 1)]]
+
+
+LABELS = [
+    *(("za", "{z}", "*"), ("zb", "{z}", "*"), ("xa", "x*", "*"), ("xbb", "x*", "*")),
+    *(("q1", r"9\3", "*"), ("q2", r"9\3", "*"), ("93701", "937**", "*"), ("93702", "937**", "*")),
+    *(("a*b", "[odd", "*"), ("a;c", "[odd", "*"), ("m1", "{m1;m2}", "*"), ("m2", "{m1;m2}", "*")),
+]
+
+
+def test_labels_of_a_hierarchy_are_not_taken_for_masks() -> None:
+    attribute = Attribute("c", frozenset(), Kind.NOMINAL, None, hierarchy_of(LABELS, "c"))
+    assert node_text(attribute, 0)[8:10].to_list() == [r"a\*b", r"a\;c"]
+    shown = node_text(attribute, 1)
+    assert shown.to_list() == [r"\{z\}", r"x\*", r"9\\3", "937**", r"\[odd", "{m1;m2}"]
+    assert node_text(attribute, 2).to_list() == ["*"]
+    hierarchy = attribute.hierarchy
+    assert hierarchy is not None
+    begins = hierarchy.starts(1)
+    with_tree = read_cells(shown, attribute)
+    assert list(zip(with_tree.low, with_tree.high, strict=True)) == list(zip(begins, begins[1:] - 1, strict=False))
+    without = read_cells(shown, replace(attribute, hierarchy=None), hierarchy.leaf_values)
+    assert without.size.tolist() == [1, 1, 1, 2, 1, 2]  # what is escaped is one label, what is not says what lies below
+
+
+def test_bands_of_numbers_stand_as_they_are_where_they_say_what_lies_below() -> None:
+    bands = [(str(i), f"[{i // 10 * 10};{i // 10 * 10 + 9}]", "*") for i in range(20)]
+    wrong = [(str(i), "[20;30]", "*") for i in range(20, 30)] + [(str(i), "[31;", "*") for i in range(30, 40)]
+    for open_ended in (False, True):
+        tree = hierarchy_of(bands + wrong, "n")
+        attribute = Attribute("n", frozenset(), Kind.NUMERIC, None, tree.with_unlisted() if open_ended else tree)
+        assert node_text(attribute, 1)[:4].to_list() == ["[0;9]", "[10;19]", r"\[20\;30\]", r"\[31\;"]
+
+
+def test_minus_zero_is_shown_as_zero() -> None:
+    low, high = pl.Series([-0.0, -0.0, -1.0]), pl.Series([5.0, 0.0, -0.0])
+    assert interval_text(low, high).to_list() == ["[0.0;5.0]", "0.0", "[-1.0;0.0]"]
+    assert plain_text(pl.Series([-0.0], dtype=pl.Float32)).to_list() == ["0.0"]

@@ -12,13 +12,14 @@ r"""Masked values: what a released cell shows, and the set of original values it
 | (empty)     | missing, a value of its own              |
 
 One rule of escaping keeps reading back exact: in a text value each of `\ ; { } [ ] *` stands after a
-backslash, so that a value `a*b` is released as `a\*b` and never reads as a mask.
+backslash, so that a value `a*b` is released as `a\*b` and never reads as a mask. Node labels are escaped alike, unless
+they are masks that say what the node says (`937**`).
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,7 @@ _ESCAPED = r"\\([\\;{}\[\]*])"
 _IN_ORDER = r"^(?:\d{4}-\d\d-\d\d.*|\d\d:\d\d.*|true|false)$"  # texts that the alphabet puts in their own order
 _LABEL = r"((?:\\.|[^\\;])*)"  # up to the next semicolon that is not escaped
 
+Ints = npt.NDArray[np.int64]
 Positions = npt.NDArray[np.int64] | npt.NDArray[np.uint64] | npt.NDArray[np.float64]
 
 
@@ -103,9 +105,16 @@ def _is_categorical(values: pl.Series) -> bool:
     return isinstance(values.dtype, pl.Categorical | pl.Enum)
 
 
+def with_one_zero(numbers: pl.Series) -> pl.Series:
+    """-0.0 equals 0.0, but its text would tell them apart. (Adding 0.0 changes nothing: Polars leaves that out.)"""
+    return numbers.set((numbers == 0).fill_null(value=False), 0.0)
+
+
 def plain_text(values: pl.Series) -> pl.Series:
     """Each value as a released cell shows it; only text that could read as a mask is changed."""
     may_need_escapes = not (values.dtype.is_numeric() or values.dtype.is_temporal() or values.dtype == pl.Boolean)
+    if values.dtype.is_float():
+        values = with_one_zero(values)
     text = values if values.dtype == pl.String else values.cast(pl.String)
     if may_need_escapes and text.str.contains(_SPECIAL).any():
         return text.str.replace_all(_SPECIAL, r"\$1")
@@ -131,6 +140,51 @@ def set_text(values: pl.Series, offsets: npt.NDArray[np.int64], codes: npt.NDArr
     braced = pl.concat_str(pl.lit("{"), joined, pl.lit("}"))
     shown = pl.when(count > 1).then(braced).when(count == 1).then(joined)
     return frame.select(shown.alias(values.name)).to_series()
+
+
+def node_text(attribute: Attribute, level: int) -> pl.Series:
+    """The nodes of a level of the attribute's hierarchy, as released cells show them.
+
+    A label such as `937**` or `[20;29]` stands as it is where it reads as what lies below its node also to whoever does
+    not have the hierarchy; any other is a text, and escaped like one.
+    """
+    hierarchy = attribute.hierarchy
+    assert hierarchy is not None
+    labels = hierarchy.labels(level)
+    if level == 0 or not labels.str.contains(_SPECIAL).any():
+        return plain_text(labels)
+    begins = hierarchy.starts(level)
+    special = labels.str.contains(_SPECIAL).arg_true().to_numpy()
+    alike = _read_alike(attribute, labels.gather(special), begins[special], begins[special + 1] - 1)
+    alike |= (level == hierarchy.levels - 1) & (labels.gather(special) == WILDCARD).to_numpy()
+    return plain_text(labels).scatter(special[alike], labels.gather(special[alike]))
+
+
+def _read_alike(attribute: Attribute, labels: pl.Series, first: Ints, last: Ints) -> npt.NDArray[np.bool_]:
+    """Which labels, taken for masks, admit the leaves from `first` to `last` and no other?"""
+    assert attribute.hierarchy is not None
+    leaves = attribute.hierarchy.leaf_values.head(len(attribute.hierarchy.lines) - attribute.hierarchy.open)
+    without = replace(attribute, hierarchy=None, domain=None)
+    on_a_line = attribute.kind in (Kind.NUMERIC, Kind.DATE)
+    try:
+        masks = read_cells(labels, without, None if on_a_line else leaves)
+        place = read_cells(leaves, without).low if on_a_line else np.arange(len(leaves), dtype=np.float64)
+    except InputError:  # one of them is no mask at all: which?
+        if len(labels) == 1:
+            return np.zeros(1, np.bool_)
+        half = len(labels) // 2
+        parts = (slice(None, half), slice(half, None))
+        return np.concatenate([_read_alike(attribute, labels[part], first[part], last[part]) for part in parts])
+    assert masks.runs is not None
+    low, high, single = (found[masks.index] for found in (masks.low, masks.high, np.diff(masks.runs.starts) == 1))
+    line = np.sort(place)
+    admitted = np.searchsorted(line, high, side="right") - np.searchsorted(line, low)
+    own = [place[begin : end + 1] for begin, end in zip(first, last, strict=True)]
+    within = [
+        bool((one >= least).all() and (one <= most).all()) for one, least, most in zip(own, low, high, strict=True)
+    ]
+    alike: npt.NDArray[np.bool_] = single & np.array(within, np.bool_) & (admitted == last - first + 1)
+    return alike
 
 
 # ---- reading

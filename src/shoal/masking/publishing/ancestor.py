@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import WILDCARD, MaskedColumn
+from shoal.data.masked import WILDCARD, MaskedColumn, node_text
 from shoal.data.microdata import Coded
 from shoal.masking.partition import Partition
 
@@ -21,7 +21,8 @@ def publish_ancestor(coded: Coded, partition: Partition, index: npt.NDArray[np.i
     mixed, missing = (low < 0) & (high >= 0), high < 0
     same = hierarchy.ancestors[:, np.maximum(low, 0)] == hierarchy.ancestors[:, high]
     level = np.where(mixed, hierarchy.levels - 1, same.argmax(axis=0))
-    nodes = np.array(hierarchy.nodes, dtype=object)
+    texts = (node_text(coded.attribute, each).gather(hierarchy.ancestors[each]) for each in range(hierarchy.levels))
+    nodes = np.array([text.to_list() for text in texts], dtype=object)
     labels = pl.Series(nodes[level, np.maximum(high, 0)].tolist(), dtype=pl.String)
     labels = labels.set(pl.Series(mixed), WILDCARD).set(pl.Series(missing), None)
     below = np.array([np.bincount(level_of)[level_of] for level_of in hierarchy.ancestors])

@@ -18,7 +18,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.frames import OWN
-from shoal.data.masked import WILDCARD, MaskedColumn
+from shoal.data.masked import WILDCARD, MaskedColumn, node_text
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Attribute, Schema
 from shoal.errors import InputError, did_you_mean, require
@@ -292,7 +292,7 @@ def show_level(coded: Coded, level: int, kept: npt.NDArray[np.int64] | None) -> 
     assert hierarchy is not None
     node = hierarchy.ancestors[level].astype(np.int64)
     first = np.unique(node, return_index=True)[1]
-    labels = [hierarchy.nodes[level][leaf] for leaf in first]
+    labels = node_text(coded.attribute, level)
     size = np.bincount(node).astype(np.float64)
     top = level == hierarchy.levels - 1
     text = pl.Series([*labels, WILDCARD if top else None], dtype=pl.String)
