@@ -19,6 +19,7 @@ from shoal.privacy import KAnonymity, MeasuredRisk
 from shoal.release import Draft, anonymize, draft
 from shoal.releases.ledger import Ledger, Promised, confirm, entries, ledger_key, set_limit, withdraw
 from shoal.releases.published import plain_text, published, subjects_of
+from shoal.split import split_draft
 
 PEOPLE = pl.DataFrame(
     {
@@ -406,3 +407,23 @@ def test_private_means_beyond_the_limit_are_refused_before_the_file_gets_its_nam
         Ledger(tmp_path / "m.db", b"k" * 32, "id", -1.0).add(
             published("x", PEOPLE, "id", ["age"]), Promised(2), tmp_path / "a.csv"
         )
+
+
+def test_a_ledger_in_no_folder_is_told(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "nowhere" / "l.db", b"k" * 32, "id")
+    with pytest.raises(InputError, match="cannot be made: no such file"):
+        anonymize(PEOPLE, POLICY).write(tmp_path / "r.csv", ledger=ledger)
+    assert not (tmp_path / "r.csv").exists()
+
+
+def test_what_changed_in_any_table_of_a_split_release_is_seen(ledger: Ledger, tmp_path: Path) -> None:
+    people = PEOPLE.with_columns(days=pl.col("charge") % 17)
+    policy = POLICY.model_copy(update={"confidential": ("charge", "days")})
+    split_draft(people, policy).write(tmp_path / "a.csv", ledger=ledger)
+    again = people.with_columns(days=pl.when(pl.col("id") == "person-3").then(99).otherwise("days"))
+    with pytest.raises(PromiseError, match="values changed of fewer than 4"):
+        split_draft(again, policy).write(tmp_path / "b.csv", ledger=ledger)
+    assert sorted(path.name for path in tmp_path.glob("*.csv")) == ["a.charge.csv", "a.days.csv"]
+    other = people.with_columns(id="x" + pl.col("id"))
+    (note,) = (each for each in split_draft(other, policy).noted(ledger).notes if "known to the ledger" in each)
+    assert "only 0.0%" in note

@@ -150,12 +150,13 @@ class Ledger:
         key = hashlib.blake2b(self.key, person=b"own values").digest()
 
         def digest(name: str) -> pl.Series:
-            keys = hashlib.blake2b(name.encode(), key=key, digest_size=32).digest()
-            found = [
-                hashlib.blake2b(b"" if text is None else b"=" + text.encode(), key=keys, salt=who, digest_size=8)
-                for text, who in zip(plain_text(values[name]), subjects, strict=True)
-            ]
-            return pl.Series(name, [one.digest() for one in found], dtype=pl.Binary)
+            of_column = hashlib.blake2b(key=hashlib.blake2b(name.encode(), key=key).digest(), digest_size=8)
+            found = []
+            for text, who in zip(plain_text(values[name]).to_list(), subjects.to_list(), strict=True):
+                one = of_column.copy()
+                one.update(who if text is None else who + b"=" + text.encode())
+                found.append(one.digest())
+            return pl.Series(name, found, dtype=pl.Binary)
 
         return pl.DataFrame([digest(name) for name in values.columns])
 
