@@ -450,7 +450,7 @@ def check(
     if (chosen := engine_of(frame, engine)) != "memory":
         from shoal.parted.check import check as check_parts
 
-        if original is not None:
+        if original is not None or paired:
             raise InputError(f"The engine {chosen!r} judges a release by itself: leave the original out.")
         return check_parts(open_table(frame, chosen, as_written=policy.quasi_identifiers), policy).verdicts
     table, _ = to_polars(frame, as_it_stands=policy.quasi_identifiers)

@@ -98,7 +98,7 @@ def test_releases_in_folders_are_audited_by_key(shoal: Shoal) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("risk r --original d --measures all", "--measures needs the whole table in memory"),
+        ("risk r --original d --measures all", "--original needs the whole table in memory"),
         ("risk r --delimiter ;", "--delimiter needs the whole table in memory"),
         ("risk r.parquet --engine dsik", "There is no engine 'dsik'. Did you mean 'disk'?"),
         ("utility d r --paired", "--paired needs the whole table in memory"),

@@ -36,6 +36,7 @@ shoal anonymize d.csv -o r.csv --quasi age,sex --confidential charge,days --k 5 
 
 
 def anonymize(
+    context: typer.Context,
     source: Annotated[
         str, typer.Argument(metavar="IN", help="CSV, Parquet, Arrow, Excel, ... file, or a database table.")
     ],
@@ -164,6 +165,7 @@ def anonymize(
     from shoal.sheet import for_terminal
 
     used = engine_of(source, engine)
+    opt_engines.refuse_options(context, used, [source])
     in_one_file = output if used == "memory" else None
     opt.check_paths([source, policy, population, ledger, ledger_key], in_one_file, [report, certificate])
     chosen = opt.make_policy(
@@ -177,13 +179,6 @@ def anonymize(
     if explain is not None and chosen.method.name != "recode":
         raise InputError("--explain shows the recodings to choose from: it is for --method recode.")
     if used != "memory":
-        opt_engines.refuse_options(
-            {
-                "--report": report, "--keep-order": keep_order, "--show": shown, "--split": split, "--ledger": ledger,
-                "--explain": explain, "--delimiter": delimiter, "--encoding": encoding, "--decimal": decimal,
-                "--text": text,
-            },
-        )  # fmt: skip
         opt_engines.anonymize_parts(
             source, chosen, output, used, master=master, seed=seed, certificate=certificate, as_json=as_json
         )
@@ -247,6 +242,7 @@ shoal check r.csv --quasi age,sex,zip --k 5 && publish r.csv"""
 
 
 def check(
+    context: typer.Context,
     source: Annotated[str, typer.Argument(metavar="FILE", help="A released table.")],
     policy: opt.PolicyFile = None,
     certificate: Annotated[
@@ -290,6 +286,10 @@ def check(
     from shoal.release import check_table
     from shoal.report.certificate import read_certificate
 
+    used = engine_of(source, engine)
+    opt_engines.refuse_options(context, used, [source, original])
+    if paired and original is None:
+        raise InputError("--paired is about the original: give --original as well.")
     if policy is not None and certificate is not None:
         raise InputError("Give --policy or --certificate: a certificate says itself what was promised.")
     stated = read_certificate(certificate, source, population) if certificate is not None else None
@@ -305,9 +305,7 @@ def check(
     )  # fmt: skip
     if cells_fixed:
         chosen = opt.with_cells_fixed(chosen)
-    used = engine_of(source, engine)
     if used != "memory":
-        opt_engines.refuse_options({"--original": original, "--paired": paired})
         found = opt_engines.check_parts(source, chosen, used, master=master, stated=stated)
         opt_engines.tell_judged(found, chosen, by_policy=policy is not None, as_json=as_json)
     with stages("check", 3) as step:

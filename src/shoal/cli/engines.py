@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -60,13 +60,52 @@ def engines(as_json: opt.Json = False) -> None:
     show(for_terminal(sheets), as_json)
 
 
-def refuse_options(given: Mapping[str, object]) -> None:
-    """What only a table in memory can have."""
+_ROLES = ("policy", "quasi", "confidential", "kind", "order")
+_PROMISES = ("k", "t", "l", "l_variant", "measured_risk")
+_K_MAP = ("k_map", "fraction", "population", "test", "alpha")  # the model itself is refused by name
+_METHOD = (
+    *("method", "resolution", "publish", "remainder", "cost", "mean", "local", "levels", "seconds", "suppress"),
+    *("gamma", "s", "p", "whole", "clamp"),
+)
+_ALWAYS = ("engine", "as_json")
+_OF_TEXT_FILES = ("delimiter", "encoding", "decimal")
+
+# Command -> the parameters that the engines `disk` and `spark` carry out. What is not named here they refuse.
+IN_PARTS: Mapping[str, frozenset[str]] = {
+    "anonymize": frozenset(
+        (
+            *("source", "output", *_ROLES, "identifiers", "insensitive", "rest", "hierarchies"),
+            *(*_PROMISES, *_K_MAP, *_METHOD, "seed", "certificate", *_ALWAYS),
+        )
+    ),
+    "check": frozenset(("source", "certificate", *_ROLES, "identifiers", *_PROMISES, *_K_MAP, *_ALWAYS)),
+    "risk": frozenset(("source", *_ROLES, "when", "group", "fraction", "population", "threshold", *_ALWAYS)),
+    "utility": frozenset(("original", "masked", *_ROLES, "hierarchies", "measures", *_ALWAYS)),
+    "audit": frozenset(("files", "key", *_ROLES, "k", *_ALWAYS)),
+}
+
+
+def refuse_options(context: typer.Context, engine: str, files: Sequence[str | Path | None]) -> None:
+    """Refuses by name what was given and would be ignored: by the engine, or by files that are not text."""
+    from shoal.data.files import is_delimited
     from shoal.errors import InputError
 
-    for option, value in given.items():
-        if value not in (None, False):
-            raise InputError(f"{option} needs the whole table in memory: leave it out, or use --engine memory.")
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        source = context.get_parameter_source(name)
+        if source is None or source.name == "DEFAULT":
+            continue
+        option = max(parameter.opts, key=len)
+        if name == "master":
+            if engine != "spark":
+                raise InputError(f"{option} says where Spark runs, but the engine is {engine!r}: use --engine spark.")
+        elif engine != "memory" and name not in IN_PARTS[context.command.name or ""]:
+            raise InputError(
+                f"{option} needs the whole table in memory, which the engine {engine!r} never has: leave it out, or "
+                "use --engine memory."
+            )
+        elif name in _OF_TEXT_FILES and not any(is_delimited(path) for path in files if path is not None):
+            raise InputError(f"{option} is of text files, and none is read here: leave it out.")
 
 
 def anonymize_parts(

@@ -40,6 +40,7 @@ _Paired = Annotated[
 
 
 def risk(
+    context: typer.Context,
     source: Annotated[str, typer.Argument(metavar="FILE", help="An original or a released table.")],
     policy: opt.PolicyFile = None,
     quasi: opt.Quasi = None,
@@ -78,15 +79,15 @@ def risk(
     from shoal.parted.opening import engine_for
     from shoal.risk.scenarios import scenarios
 
+    used = engine_for([path for path in (source, population) if path], engine)
+    opt_engines.refuse_options(context, used, [source, original, population])
+    if paired and original is None:
+        raise InputError("--paired is about the original: give --original and --measures as well.")
     if (original is None) != (measures is None):
         raise InputError("--measures compare a released table with its original: give both --original and --measures.")
     groups = _groups(group)
     chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, orders=order, groups=groups or None)
-    used = engine_for([path for path in (source, population) if path], engine)
     if used != "memory":
-        opt_engines.refuse_options(
-            {"--measures": measures, **_only_in_memory(paired, delimiter, encoding, decimal, text)}
-        )
         _risk_in_parts(
             source, chosen, used, master, when or [], population, fraction=fraction, threshold=threshold,
             as_json=as_json,
@@ -115,19 +116,6 @@ def risk(
         for part in (result, intruders, asked):
             if part:
                 show(part, as_json)
-
-
-def _only_in_memory(
-    paired: bool, delimiter: str | None, encoding: str | None, decimal: str | None, text: list[str] | None
-) -> dict[str, object]:
-    """Option -> what was given."""
-    return {
-        "--paired": paired,
-        "--delimiter": delimiter,
-        "--encoding": encoding,
-        "--decimal": decimal,
-        "--text": text,
-    }
 
 
 def _risk_in_parts(
@@ -188,6 +176,7 @@ shoal utility d.csv r.csv --quasi age,sex,zip --engine disk"""
 
 
 def utility(
+    context: typer.Context,
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The table before masking.")],
     masked: Annotated[str, typer.Argument(metavar="MASKED", help="The table as released.")],
     policy: opt.PolicyFile = None,
@@ -212,10 +201,10 @@ def utility(
     from shoal.cli.console import stages
     from shoal.parted.opening import engine_for
 
-    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, orders=order, hierarchies=hierarchies)
     used = engine_for((original, masked), engine)
+    opt_engines.refuse_options(context, used, [original, masked])
+    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, orders=order, hierarchies=hierarchies)
     if used != "memory":
-        opt_engines.refuse_options(_only_in_memory(paired, delimiter, encoding, decimal, text))
         _utility_in_parts(original, masked, chosen, used, master, opt.split(measures), as_json=as_json)
         return
     with stages("utility", 3 + (measures is not None)) as step:

@@ -83,6 +83,7 @@ shoal releases audit A.csv B.csv --quasi age,sex,zip --confidential charge
 shoal releases audit A.csv B.csv --key id --quasi age,sex,zip --engine disk"""
 )
 def audit(
+    context: typer.Context,
     files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Released tables.")] = None,
     ledger: Annotated[
         Path | None, typer.Option("--ledger", metavar="FILE", help="Audit the releases in a ledger instead.")
@@ -113,18 +114,13 @@ def audit(
     from shoal.errors import InputError
     from shoal.parted.opening import engine_for
 
+    used = engine_for(files or [ledger], engine)
+    opt_engines.refuse_options(context, used, files or [])
     if (ledger is None) == (not files):
         raise InputError("Say what to audit: released files, or --ledger FILE.")
     if len(files or []) == 1:
         raise InputError("One release alone is judged by shoal check: name at least two files.")
-    used = engine_for(files or [ledger], engine)
     if used != "memory":
-        opt_engines.refuse_options(
-            {
-                "--ledger": ledger, "--delimiter": delimiter, "--encoding": encoding, "--decimal": decimal,
-                "--text": text,
-            },
-        )  # fmt: skip
         chosen = opt.make_policy(policy, quasi, confidential, None, None, kind, orders=order)
         _audit_in_parts(files or [], chosen, used, master, key, k or 5, as_json=as_json)
     with stages("audit", 3) as step:
