@@ -301,3 +301,10 @@ def test_a_frame_handed_out_holds_nothing_of_records_that_were_suppressed() -> N
     target = io.BytesIO()
     release.frame.write_ipc(target)  # with all its buffers
     assert secret.encode() not in target.getvalue()
+
+
+def test_minus_zero_leaves_as_zero(tmp_path: Path) -> None:
+    table = pl.DataFrame({"age": [1, 1, 1], "score": [-0.0, 0.0, None]})
+    policy = Policy(quasi_identifiers=["age"], insensitive=["score"], models=[KAnonymity(3)])
+    draft(table, policy).write(tmp_path / "r.csv", keep_order=True)
+    assert (tmp_path / "r.csv").read_text() == "age,score\n1,0.0\n1,0.0\n1,\n"

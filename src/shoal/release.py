@@ -21,6 +21,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.anew import made_anew
+from shoal.data.masked import with_one_zero
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Role, Schema
 from shoal.errors import InputError, PromiseError
@@ -431,7 +432,7 @@ def assemble(original: Microdata, masked: Masked) -> pl.DataFrame:
 
     def column(name: str) -> pl.Series:
         shown = masked.columns[name].values() if name in masked.columns else kept[name]
-        return shown + 0.0 if shown.dtype.is_float() else shown  # -0.0 equals 0.0, but its text would tell them apart
+        return with_one_zero(shown) if shown.dtype.is_float() else shown
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return pl.DataFrame(list(pool.map(column, shown)))
