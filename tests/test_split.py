@@ -16,9 +16,12 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.data.files import read_table
-from shoal.errors import InputError
-from shoal.privacy import KAnonymity, LDiversity
-from shoal.split import beside, split_draft
+from shoal.errors import InputError, PromiseError
+from shoal.privacy import KAnonymity, LDiversity, TCloseness
+from shoal.release import draft
+from shoal.risk.dependence import Dependence
+from shoal.risk.joined import attack_joined
+from shoal.split import SplitDraft, _about, _only, beside, split_draft, standings
 from shoal.testing import tables
 
 SHOWN = ("range", "mean", "median")
@@ -133,6 +136,72 @@ def test_tables_of_their_own_classes_are_not_merged_nor_laid_side_by_side(tmp_pa
             made.write(tmp_path / "r.csv", **choice)
     made.write(tmp_path / "r.csv", seed=1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.charge.csv", "r.days.csv", "r.tosses.csv"]
+
+
+# ---- tables of their own classes, laid side by side
+
+
+def wards(n: int = 2_400, *, shuffled: bool = False) -> pl.DataFrame:
+    """Ward and charge share most of a bit, which no correlation shows."""
+    random = np.random.default_rng(7)
+    charge = random.integers(0, 10_000, n)
+    ward = np.where(random.random(n) < 0.97, np.abs(charge - 5_000) < 2_500, random.random(n) < 0.5)
+    return pl.DataFrame(
+        {
+            "age": random.integers(0, 90, n),
+            "sex": random.choice(["f", "m"], n),
+            "charge": charge,
+            "ward": np.where(random.permutation(ward) if shuffled else ward, "A", "B"),
+        }
+    )
+
+
+DIVERSE = shoal.Policy(
+    quasi_identifiers=["age", "sex"], confidential=["charge", "ward"], models=[KAnonymity(5), LDiversity(2)]
+)
+APART = Dependence(("charge", "ward"), ())
+
+
+def apart(table: pl.DataFrame, policy: shoal.Policy = DIVERSE) -> SplitDraft:
+    """Tables with classes of their own, whatever depends on what."""
+    made = {name: _only(draft(table, _about(policy, [name], {}), seed=1), name) for name in policy.confidential}
+    return SplitDraft(made, None, APART, ())
+
+
+def test_ward_and_charge_share_classes_though_no_correlation_shows() -> None:
+    release = shoal.split(wards(), DIVERSE, independent=True, seed=1)
+    assert release.dependence.components == [("charge", "ward")]
+    assert release.merged is not None
+    with pytest.raises(InputError, match="share their classes"):
+        release.attack()
+
+
+def test_laid_side_by_side_dependent_tables_give_values_away() -> None:
+    """What sharing classes prevents: hundreds of wards are certain, above baseline and control."""
+    outcome = attack_joined(standings(apart(wards()).tables, APART), 1)
+    assert outcome.target == "ward"
+    assert outcome.right > 200
+    assert outcome.interval[0] > max(outcome.baseline, outcome.control or 0.0)
+
+
+def test_l_and_t_are_judged_over_all_tables_together(tmp_path: Path) -> None:
+    made = apart(wards())
+    assert all(each.judged().verdicts for each in made.tables.values())  # each alone holds
+    with pytest.raises(PromiseError, match=r"do not keep l-diversity of 'ward'.*leave out --independent"):
+        made.judged()
+    with pytest.raises(PromiseError, match="tables together"):
+        made.write(tmp_path / "r.csv")
+    assert list(tmp_path.iterdir()) == []
+    close = DIVERSE.model_copy(update={"models": (KAnonymity(5), TCloseness(0.3, "ward"))})
+    with pytest.raises(PromiseError, match="do not keep t-closeness of 'ward'"):
+        apart(wards(), close).judged()
+
+
+def test_tables_of_what_does_not_go_together_give_nothing_away() -> None:
+    release = shoal.split(wards(shuffled=True), DIVERSE, independent=True, seed=1)
+    assert release.merged is None
+    assert "does not prove that there is none" in release.dependence.rule
+    assert [outcome.guessed for outcome in release.attack()] == [0, 0]
 
 
 # ---- files

@@ -13,20 +13,25 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import polars as pl
 
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Role, Schema
-from shoal.errors import InputError
+from shoal.errors import InputError, PromiseError
 from shoal.masking.grouped import class_size
 from shoal.masking.publishing.confidential import Showing, grouped_by
 from shoal.masking.publishing.private_mean import budget
 from shoal.policy import Policy
+from shoal.privacy.check import released_classes
 from shoal.release import Draft, Progress, Release, draft, prepare
+from shoal.risk.attack import Outcome
 from shoal.risk.dependence import Dependence, dependence
+from shoal.risk.joined import Standing, attack_joined, broken_together
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -46,6 +51,7 @@ class SplitDraft:
 
     def judged(self) -> SplitRelease:
         """The release, if every promise holds of every table, and of all merged."""
+        self._judge_together()
         tables = {name: made.judged() for name, made in self.tables.items()}
         merged = self.merged.judged() if self.merged is not None else None
         return SplitRelease(tables, merged, self.dependence, self.notes)
@@ -72,6 +78,7 @@ class SplitDraft:
         recorded once, with the last of them.
         """
         self._check(merge, keep_order, ledger)
+        self._judge_together()
         targets = {name: beside(path, name) for name in self.tables}
         if len(set(targets.values())) < len(targets):
             raise InputError("Two confidential columns would be written to one file: rename one of them.")
@@ -110,6 +117,20 @@ class SplitDraft:
         tables = {name: written[name] for name in self.tables}
         return SplitRelease(tables, merged, self.dependence, self.notes)
 
+    def _judge_together(self) -> None:
+        """Refuses tables of which one breaks a promise about another: each is judged on what all of them leave."""
+        if self.merged is not None:
+            return
+        known = standings(self.tables, self.dependence)
+        for i, (name, made) in enumerate(self.tables.items()):
+            for model in made.promises:
+                if model.attribute == name and (people := broken_together(known, i, model)):
+                    raise PromiseError(
+                        f"With classes of their own, the tables together do not keep {model.name} of {name!r}: what "
+                        f"the others show of {people:,} people leaves too little of what its own table promises. "
+                        "Nothing was released. Let the tables share their classes: leave out --independent."
+                    )
+
     def _check(self, merge: bool, keep_order: bool, ledger: Ledger | None) -> None:
         if self.merged is not None:
             return
@@ -133,6 +154,13 @@ class SplitRelease:
     merged: Release | None = field(repr=False)  # judged too, whether or not it is written
     dependence: Dependence
     notes: tuple[str, ...]
+
+    def attack(self, seed: int = 0) -> tuple[Outcome, ...]:
+        """Whose values somebody finds out who lays tables with classes of their own side by side."""
+        if self.merged is not None:
+            raise InputError("The tables share their classes: laid side by side they show nothing that one does not.")
+        known = standings(self.tables, self.dependence)
+        return tuple(attack_joined(known, i, seed) for i in range(len(known)))
 
     def to_dict(self) -> dict[str, Any]:
         """For the custodian."""
@@ -204,7 +232,10 @@ def split_draft(
         raise InputError("A release is split by its confidential attributes, but none is named: name one.")
     grouped_by(original.schema, _shown(policy, confidential) | policy.show)  # refused where that cannot be
     k = class_size(original, policy.promises(original.schema))
-    found = dependence([original[name] for name in confidential])
+    known = [name for name in original.schema.quasi_identifiers if name not in confidential]
+    found = dependence(
+        [original[name] for name in confidential], [original[name] for name in known] if independent else ()
+    )
     groups = found.components if independent else [tuple(confidential)]
     tables: dict[str, Draft] = {}
     notes = [*_left_out(table, original.schema), found.rule, *budget(policy.private_means(), k)]
@@ -258,6 +289,22 @@ def _only(made: Draft, name: str) -> Draft:
         masked=replace(made.masked, columns=columns, notes=()),
         notes=(),
     )
+
+
+def standings(tables: Mapping[str, Draft], found: Dependence) -> list[Standing]:
+    """Where everybody stands whom all of the tables show."""
+    n = len(next(iter(tables.values())).original)
+    kept = {name: np.arange(n) if made.masked.kept is None else made.masked.kept for name, made in tables.items()}
+    everywhere = reduce(np.intersect1d, kept.values())
+    partition = {name: i for i, names in enumerate(found.components) for name in names}
+
+    def standing(name: str, made: Draft) -> Standing:
+        key = released_classes(made.shown, made.schema).key.to_numpy()
+        label = np.unique(key[np.searchsorted(kept[name], everywhere)], return_inverse=True)[1].astype(np.int64)
+        coded = made.original[name]
+        return Standing(replace(coded, codes=coded.codes[everywhere]), label, partition[name])
+
+    return [standing(name, made) for name, made in tables.items()]
 
 
 def _left_out(table: pl.DataFrame, schema: Schema) -> list[str]:

@@ -9,9 +9,16 @@ goes together. Tables of independent ones need not. Each pair is judged by an as
 | both nominal        | bias-corrected Cramer's V (Bergsma, 2013)                                           |
 | one of each         | correlation ratio eta, bias-corrected (Kelley, 1935)                                |
 
-A pair is dependent from an association of `TAU` on; from `FAINT` on where also a permutation test of the mutual
-information rejects independence, at level `ALPHA` over all pairs (Benjamini and Hochberg, 1995). To permute records is
-to draw a table with the same margins, so no sample is needed (Patefield, 1981). Missing is a value of its own.
+An association of `TAU` or more is a dependence. So is whatever a permutation test of the mutual information finds, of
+two attributes, in all the table and among people alike in one known attribute, and of one attribute beside all others
+together (the third of three may follow from two of which neither tells anything: an exclusive or), at level `ALPHA`
+over all of these tests (Benjamini and Hochberg, 1995). Information has no direction and needs no line: attributes are
+cut into quantiles at several resolutions, missing is a value of its own, and the statistic is the largest excess of
+information over what chance gives, so that what counts is what shows at any of them. Records are permuted, and the
+statistic is computed anew each time: p = (1 + as large) / (1 + permutations).
+
+A test that finds nothing proves nothing. `detectable` says how many bits it would have found nine times in ten; less,
+or what shows only in values finer than the finest quantiles, can be there all the same.
 """
 
 from __future__ import annotations
@@ -36,10 +43,16 @@ if TYPE_CHECKING:
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
-TAU, FAINT, ALPHA = 0.1, 0.05, 0.01
+TAU, ALPHA = 0.1, 0.01
 _TENTHS = 10
 _CATEGORIES = 20  # the most frequent; all others count as one
-_DRAWS = 999  # permutations at least
+_DRAWS, _MOST_DRAWS = 999, 19_999  # permutations
+_FEW_DRAWS = 199  # where an association has decided already
+_ENOUGH = 10  # permutations as large as what was found: no more are needed to see that it is no dependence
+_TESTED = 10_000  # records, drawn at random where there are more
+_RESOLUTIONS = (2, 4, 8, 16, 32, 64)  # quantiles, and most frequent categories
+_TOGETHER = (2, 4, 8)  # of each of several attributes
+_STRATA = 8  # of an attribute that is known
 _SEED = 1  # the same table gets the same answer
 
 
@@ -52,21 +65,42 @@ class Pair:
     measure: str
     association: float
     information: float  # mutual, in bits
-    p: float  # of the permutation test, adjusted for the number of pairs
+    p: float  # of the permutation test, adjusted for the number of tests
+    detectable: float = 0.0  # bits that the test would have found nine times in ten
 
     @property
     def dependent(self) -> bool:
-        return self.association >= TAU or (self.association >= FAINT and self.p <= ALPHA)
+        return self.association >= TAU or self.p <= ALPHA
+
+
+@dataclass(frozen=True)
+class Together:
+    """How much all other attributes together tell of one."""
+
+    name: str
+    information: float  # in bits, less what chance gives
+    p: float  # adjusted likewise
+
+    @property
+    def dependent(self) -> bool:
+        return self.p <= ALPHA
 
 
 @dataclass(frozen=True)
 class Dependence:
     names: tuple[str, ...]
     pairs: tuple[Pair, ...]
+    together: tuple[Together, ...] = ()  # where there are three or more
 
     @property
     def components(self) -> list[tuple[str, ...]]:
-        """Attributes that must share a partition: all that a chain of dependent pairs links."""
+        """Attributes that must share a partition: all that a chain of dependent pairs links.
+
+        Where one depends on others together and on no other alone, which of them it takes is not known: all share.
+        """
+        linked = {name for pair in self.pairs if pair.dependent for name in (pair.one, pair.other)}
+        if any(each.dependent and each.name not in linked for each in self.together):
+            return [self.names]
         label = {name: i for i, name in enumerate(self.names)}
         for pair in self.pairs:
             if pair.dependent:
@@ -81,9 +115,11 @@ class Dependence:
             return "There is one confidential attribute: nothing to depend on."
         apart = self.components
         if len(apart) == len(self.names):
+            least = max((pair.detectable for pair in self.pairs), default=0.0)
             return (
-                "No confidential attribute depends on another: their tables may be anonymized independently, "
-                "but then must not be merged."
+                "No dependence was found between confidential attributes, which does not prove that there is none: of "
+                f"{least:.2g} bits or more the test would have found nine in ten. Their tables may have classes of "
+                "their own, but then must not be merged."
             )
         linked = "; ".join(", ".join(repr(name) for name in names) for names in apart if len(names) > 1)
         return f"Dependent, so that their tables must share one partition: {linked}."
@@ -97,10 +133,20 @@ class Dependence:
                 "mutual_information": pair.information,
                 "p": pair.p,
                 "dependent": pair.dependent,
+                "detectable": pair.detectable,
             }
             for pair in self.pairs
         ]
-        return {"pairs": pairs, "share_a_partition": [list(names) for names in self.components], "rule": self.rule}
+        together = [
+            {"attribute": each.name, "mutual_information": each.information, "p": each.p, "dependent": each.dependent}
+            for each in self.together
+        ]
+        return {
+            "pairs": pairs,
+            "together": together,
+            "share_a_partition": [list(names) for names in self.components],
+            "rule": self.rule,
+        }
 
     def __rich__(self) -> Group:
         return for_terminal([self.sheet()])
@@ -116,34 +162,86 @@ class Dependence:
                 f"{pair.information:.4f}",
                 f"{pair.p:.4f}",
                 pair.measure,
-                "dependent" if pair.dependent else "independent",
+                "dependent" if pair.dependent else "none found",
             )
             for pair in self.pairs
+        ]
+        rows += [
+            (
+                f"{each.name}, all others",
+                "",
+                f"{each.information:.4f}",
+                f"{each.p:.4f}",
+                "information",
+                "dependent" if each.dependent else "none found",
+            )
+            for each in self.together
         ]
         heads = ("attributes", "association", "bits", "p", "by", "")
         return Sheet("Do confidential attributes depend on each other?", heads, rows, numbers=3)
 
 
-def dependence(attributes: Sequence[Coded]) -> Dependence:
-    """Every pair of these attributes, judged over all records."""
+def dependence(attributes: Sequence[Coded], known: Sequence[Coded] = ()) -> Dependence:
+    """Every pair of these attributes and each beside all others, judged over all records.
+
+    And every pair among people who are alike in one of the attributes `known` to an intruder: what is independent in
+    the whole table may go together at every age.
+    """
     if not attributes:
         raise InputError("No attribute is named whose dependence could be judged: name the confidential ones.")
     names = tuple(coded.name for coded in attributes)
     chosen = list(combinations(range(len(attributes)), 2))
-    levels = [_levels(coded) for coded in attributes]
+    levels = [levels_of(coded) for coded in attributes]
     lines = _correlations(attributes)
-    draws = max(_DRAWS, 2 * ceil(len(chosen) / ALPHA) - 1)  # enough that one pair among all can be significant
-    found = []
+    some = _some_records(len(attributes[0].codes))
+    tests = len(chosen) * (1 + len(known)) + (len(attributes) if len(attributes) > 2 else 0)
+    draws = min(_MOST_DRAWS, max(_DRAWS, 2 * ceil(tests / ALPHA) - 1))  # enough that one among all can be significant
+    found, p = [], []
     for i, j in chosen:
         table = contingency(levels[i], levels[j])
         measure, association = _association(attributes[i], attributes[j], table, lines[i, j])
-        found.append((i, j, measure, association, *_test(table, draws)))
-    adjusted = _benjamini_hochberg(np.array([p for *_, p in found]))
+        cut = [(_cut(attributes[i], r)[some], _cut(attributes[j], r)[some]) for r in _RESOLUTIONS]
+        if association >= TAU:  # dependent whatever the test says: its p is for the eye
+            p.append(_excess_test(cut, None, _FEW_DRAWS)[1])
+        else:
+            chance = _excess_test(cut, None, draws)[1]
+            for other in known if chance > 1 / (1 + draws) else ():  # no test can find it less likely
+                chance = min(chance, _excess_test(*_given(attributes[i], attributes[j], other, some), draws)[1])
+            p.append(min(1.0, (1 + len(known)) * chance))
+        found.append((i, j, measure, association, float(mutual_information(table)), _detectable(table, len(some))))
+    linked = {k for i, j, _, association, *_ in found if association >= TAU for k in (i, j)}
+    rest = []
+    for i, coded in enumerate(attributes if len(attributes) > 2 else []):
+        others = [other for j, other in enumerate(attributes) if j != i]
+        cut = [(_cut(coded, r)[some], _joint([_cut(other, r)[some] for other in others])) for r in _TOGETHER]
+        information, chance = _excess_test(cut, None, _FEW_DRAWS if i in linked else draws)
+        p.append(chance)
+        rest.append((coded.name, information))
+    adjusted = _benjamini_hochberg(np.array(p))
     pairs = (
-        Pair(names[i], names[j], measure, association, information, float(p))
-        for (i, j, measure, association, information, _), p in zip(found, adjusted, strict=True)
+        Pair(names[i], names[j], measure, association, information, float(chance), detectable)
+        for (i, j, measure, association, information, detectable), chance in zip(found, adjusted, strict=False)
     )
-    return Dependence(names, tuple(pairs))
+    together = (
+        Together(name, information, float(chance))
+        for (name, information), chance in zip(rest, adjusted[len(found) :], strict=True)
+    )
+    return Dependence(names, tuple(pairs), tuple(together))
+
+
+def _given(one: Coded, other: Coded, known: Coded, some: Counts) -> tuple[list[tuple[Counts, Counts]], Counts]:
+    """One beside the other together with what is known, and the strata within which records may be exchanged.
+
+    What is known tells of the one whatever the permutation: only what the other adds can make a difference.
+    """
+    strata = _cut(known, _STRATA)[some]
+    return [(_cut(one, r)[some], _joint([_cut(other, r)[some], strata])) for r in _TOGETHER], strata
+
+
+def _some_records(n: int) -> Counts:
+    if n <= _TESTED:
+        return np.arange(n)
+    return np.sort(np.random.default_rng(_SEED).choice(n, _TESTED, replace=False))
 
 
 # ---- association
@@ -206,26 +304,44 @@ def correlation_ratio(category: Coded, number: Coded) -> float:
 # ---- the test
 
 
-def _levels(coded: Coded) -> Counts:
+def levels_of(coded: Coded) -> Counts:
     """record -> level, 0 for missing: tenths of what has an order, the most frequent of other categories."""
+    return _cut(coded, _CATEGORIES if coded.is_nominal else _TENTHS)
+
+
+def _cut(coded: Coded, resolution: int) -> Counts:
+    """record -> level, 0 for missing: so many quantiles of what has an order, so many categories with a rest."""
     values = len(coded.counts)
     if coded.is_nominal:
-        level = np.full(values, min(values, _CATEGORIES))
-        frequent = np.argsort(-coded.counts, kind="stable")[: _CATEGORIES - 1]
+        level = np.full(values, min(values, resolution))
+        frequent = np.argsort(-coded.counts, kind="stable")[: resolution - 1]
         level[frequent] = np.arange(len(frequent))
-    elif values <= _TENTHS:
+    elif values <= resolution:
         level = np.arange(values)
     else:
         below = np.cumsum(coded.counts) - coded.counts / 2
-        level = (below * _TENTHS / coded.counts.sum()).astype(np.int64)
+        level = (below * resolution / coded.counts.sum()).astype(np.int64)
     return np.append(level + 1, 0)[coded.codes]
+
+
+def _joint(levels: Sequence[Counts]) -> Counts:
+    """record -> a number for what all of these show together."""
+    together = np.zeros(len(levels[0]), np.int64)
+    for level in levels:
+        together = np.unique(together * (int(level.max(initial=0)) + 1) + level, return_inverse=True)[1]
+    return together
+
+
+def contingency_of(one: Counts, other: Counts) -> Counts:
+    """[level of one, level of the other] -> records."""
+    width = int(other.max(initial=0)) + 1
+    cells = np.bincount(one * width + other, minlength=(int(one.max(initial=0)) + 1) * width)
+    return cells.reshape(-1, width)
 
 
 def contingency(one: Counts, other: Counts) -> Counts:
     """How often each level of one meets each of the other; levels that nobody has are left out."""
-    width = int(other.max(initial=0)) + 1
-    cells = np.bincount(one * width + other, minlength=(int(one.max(initial=0)) + 1) * width)
-    table = cells.reshape(-1, width)
+    table = contingency_of(one, other)
     return table[table.any(axis=1)][:, table.any(axis=0)]
 
 
@@ -242,17 +358,58 @@ def _entropy(share: Floats, axis: int | tuple[int, int]) -> Floats:
     return np.asarray(entr(share).sum(axis=axis) / np.log(2))
 
 
-def _test(table: Counts, draws: int) -> tuple[float, float]:
-    """The mutual information, and how often it is as large when records are permuted."""
-    from scipy.stats import random_table
+def _excess_test(cut: Sequence[tuple[Counts, Counts]], strata: Counts | None, draws: int) -> tuple[float, float]:
+    """Of the same two at several resolutions: the information beyond chance where it stands out most, and its p.
 
-    found = float(mutual_information(table))
-    if min(table.shape) < 2:
-        return found, 1.0
-    law = random_table(table.sum(axis=1), table.sum(axis=0))
-    drawn = law.rvs(draws, method="patefield", random_state=np.random.default_rng(_SEED))
-    as_large = int((mutual_information(drawn) >= found - 1e-12).sum())
-    return found, (1 + as_large) / (1 + draws)
+    Where nothing is there, 2 n ln 2 times the information is about chi-squared: its distance from the mean, in standard
+    deviations, compares resolutions. The permutations, within strata where there are some, make the test exact whatever
+    the law is.
+    """
+    cut = [(left, right) for left, right in cut if left.any() and right.any() and int(right.max()) * 2 < len(right)]
+    cut = [(left, right) for left, right in cut if min(np.ptp(left), np.ptp(right)) > 0]
+    if not cut:
+        return 0.0, 1.0
+    random = np.random.default_rng(_SEED)
+    n = len(cut[0][0])
+
+    def excess(order: Counts | None) -> tuple[float, float]:
+        found = []
+        for left, right in cut:
+            table = contingency(left if order is None else left[order], right)
+            free = (table.shape[0] - 1) * (table.shape[1] - 1)
+            beyond = float(mutual_information(table)) - free / (2 * n * np.log(2))
+            found.append((beyond * 2 * n * np.log(2) / np.sqrt(2 * free), beyond))
+        return max(found)
+
+    statistic, information = excess(None)
+    as_large = 0
+    for drawn in range(1, draws + 1):
+        as_large += excess(_permutation(n, strata, random))[0] >= statistic - 1e-12
+        if as_large >= _ENOUGH:
+            return max(0.0, information), as_large / drawn  # Besag and Clifford (1991)
+    return max(0.0, information), (1 + as_large) / (1 + draws)
+
+
+def _permutation(n: int, strata: Counts | None, random: np.random.Generator) -> Counts:
+    if strata is None:
+        return random.permutation(n)
+    order = np.empty(n, np.int64)
+    order[np.argsort(strata, kind="stable")] = np.lexsort((random.random(n), strata))
+    return order
+
+
+def _detectable(table: Counts, n: int) -> float:
+    """Bits that a test at ALPHA on such a table finds nine times in ten: noncentral chi-squared."""
+    from scipy.stats import chi2, ncx2
+
+    free = (table.shape[0] - 1) * (table.shape[1] - 1)
+    if free == 0 or n == 0:
+        return 0.0
+    bound, low, high = float(chi2.isf(ALPHA, free)), 0.0, 1e6
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if ncx2.sf(bound, free, middle) < 0.9 else (low, middle)
+    return high / (2 * n * float(np.log(2)))
 
 
 def _benjamini_hochberg(p: Floats) -> Floats:
