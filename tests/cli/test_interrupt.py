@@ -68,7 +68,7 @@ def _read(terminal: int) -> bytes:
         (UNFINISHED, "judging the file", "transactions anonymize t.csv -o r.csv --customer customer --item good "
                                          "--min-size 2 --map m.csv --log l.csv"),
         ("shoal.compare.comparison._side_by_side", "reading",
-         "compare d.csv --methods noise --at-risk 0.1 --best -o r.csv --no-cache"),
+         "compare d.csv --methods noise --risk found_again --at-risk 0.1 --best -o r.csv --no-cache"),
     ],
     ids=["anonymize", "transactions anonymize", "compare"],
 )  # fmt: skip

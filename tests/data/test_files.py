@@ -350,3 +350,17 @@ def test_texts_stay_texts_in_excel_whatever_they_look_like(tmp_path: Path) -> No
         sheet = book.read("xl/worksheets/sheet1.xml")
     assert b"<f>" not in sheet
     assert b"hyperlink" not in sheet
+
+
+def test_a_damaged_file_that_makes_polars_panic_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "d.arrow"
+    pl.DataFrame({"a": ["x" * 20, "y" * 20] * 30, "b": range(60)}).write_ipc(path)
+    whole = path.read_bytes()
+    told = 0
+    for place in range(0, len(whole) - 8, 24):
+        path.write_bytes(whole[:place] + b"\xff" * 4 + whole[place + 4 :])
+        try:
+            read_table(path)
+        except InputError as error:
+            told += "cannot be read" in str(error)
+    assert told

@@ -79,7 +79,9 @@ def run() -> None:
         _stop(str(error), error.exit_code)
     except MemoryError:
         _stop("There is not enough memory for this table: use a machine with more, or fewer columns.", 2)
-    except Exception as error:
+    except (SystemExit, KeyboardInterrupt):
+        raise
+    except BaseException as error:  # Polars' panics are no Exception
         if hasattr(error, "format_message"):  # a wrong option, as Click words it
             _stop(error.format_message(), 2)
         if os.environ.get("SHOAL_DEBUG"):

@@ -72,8 +72,8 @@ def read_table(
         frame = known.read(path)
     except InputError:
         raise
-    except Exception as error:  # a damaged file makes the packages that read it raise anything
-        raise InputError(f"{path} cannot be read: {reason(error)}.") from error
+    except (Exception, pl.exceptions.PanicException) as error:  # a damaged file makes what reads it raise anything
+        raise InputError(f"{path} cannot be read: {reason(error)}. Fetch it or write it anew.") from error
     return checked(frame, str(path), text, as_it_stands)
 
 
@@ -156,7 +156,7 @@ def flush(path: Path) -> None:
         os.close(handle)
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """Why the system refused, in a few words; Polars passes its errors on as text."""
     number = getattr(error, "errno", None)
     if number == errno.ENOSPC or f"os error {errno.ENOSPC}" in str(error):

@@ -69,7 +69,10 @@ class Disk(AbstractContextManager["Disk"]):
 def _read(source: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     try:
         yield from source.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming")
-    except pl.exceptions.PolarsError as error:  # a damaged file, a line with too many fields, a frame's own query
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+    ) as error:  # a damaged file, a line with too many fields, a frame's own query
         why = str(error).splitlines()[0].rstrip(".")
         raise InputError(f"The table cannot be read to its end: {why}. Correct it, or write it anew.") from None
 

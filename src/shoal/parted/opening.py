@@ -145,7 +145,7 @@ def _same_columns(files: Sequence[Path], kind: str) -> None:
 def _schema_of(path: Path, kind: str) -> pl.Schema:
     try:
         return _scanned([path], kind).collect_schema()
-    except (pl.exceptions.PolarsError, OSError) as error:
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
         why = str(error).splitlines()[0].rstrip(".")
         raise InputError(f"{str(path)!r} cannot be read as {kind}: {why}. Fetch it or write it anew.") from None
 
