@@ -117,7 +117,7 @@ def test_nearly_open_census_tables_are_found_out(method: object, least: float) -
 
 
 def test_one_to_one_finds_several_times_as_many_as_the_nearest_by_deviations() -> None:
-    pair = masked(census(), shoal.AddedNoise(1.0))
+    pair = masked(census(), shoal.AddedNoise(1.0, within="anywhere"))
     assert correct_links(pair) < 0.05
     assert found_again(pair) > 0.15
 
@@ -159,6 +159,32 @@ def test_rare_values_that_survive_are_found_out() -> None:
     pair = pair_of(x, y, [Kind.NUMERIC] * 3 + [Kind.NOMINAL] * 3)
     assert best_links(pair).attack.endswith("values and gaps that survived")
     assert found_again(pair) > 0.4
+
+
+# ---- gaps
+
+
+def gapped(table: pl.DataFrame, share: float = 0.15) -> pl.DataFrame:
+    rng = np.random.default_rng(7)
+    return table.with_columns(
+        pl.when(pl.Series(rng.random(table.height) < share)).then(None).otherwise(pl.col(name)).alias(name)
+        for name in table.columns
+    )
+
+
+def test_gaps_that_stay_where_they_were_are_found_out_however_strong_the_noise() -> None:
+    rng = np.random.default_rng(8)
+    x = gapped(incomes()).to_numpy()
+    pair = pair_of(x, x + 100 * np.nanstd(x, axis=0) * rng.normal(size=x.shape))
+    alone = 1 / np.unique(np.isnan(x), axis=0, return_counts=True)[1]
+    by_pattern = len(alone) / len(x)  # one of each pattern
+    assert found_again(pair) > 0.9 * by_pattern > 0.05
+
+
+def test_noise_hides_who_lacks_what() -> None:
+    table = gapped(incomes())
+    complete, incomplete = (found_again(masked(each, shoal.AddedNoise(1.0))) for each in (incomes(), table))
+    assert incomplete < complete + 0.02
 
 
 # ---- categories

@@ -100,7 +100,7 @@ METHODS: dict[str, Contender] = {
         Contender.of("mdav+", Microaggregated, random=False, by="mdav+"),
         Contender.of("individual", Microaggregated, random=False, by="individual"),
         Contender.of("noise", AddedNoise),
-        Contender.of("mnoise", MultipliedNoise),  # whose defaults are paper 5's
+        Contender.of("mnoise", MultipliedNoise),
         Contender.of("swap", RankSwapping),
         Contender.of("pram", Pram),
         Contender.of("shuffle", Shuffling),

@@ -49,9 +49,9 @@ TITLE = "Comparing anonymization methods by their risk-utility trade-off"
 MICRO, NOISE, SWAP, MULTIPLIED = "microaggregation", "correlated noise", "rank swapping", "multiplicative noise"
 METHODS = {  # as the paper has them: on attributes scaled to [0, 1]
     MICRO: Contender.of(MICRO, Microaggregated, random=False, scale="range"),
-    NOISE: Contender.of(NOISE, AddedNoise),
+    NOISE: Contender.of(NOISE, AddedNoise, within="anywhere"),
     SWAP: Contender.of(SWAP, RankSwapping),
-    MULTIPLIED: Contender.of(MULTIPLIED, MultipliedNoise),
+    MULTIPLIED: Contender.of(MULTIPLIED, MultipliedNoise, within="anywhere"),
 }
 SYMBOL = {MICRO: "k", NOISE: "γ", SWAP: "p", MULTIPLIED: "s"}
 GRIDS: dict[str, tuple[float, ...]] = {  # of Figure 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,9 +84,8 @@ def test_any_table_is_perturbed_or_refused_in_a_sentence(method: Any, frame: pl.
     assert list(masked.columns) == fit
     for name, column in masked.columns.items():
         values, original = column.values(), frame[name]
-        gaps = original.is_null()
-        assert values.is_null().equals(gaps.alias(values.name))
-        assert np.array_equal(np.isnan(column.low[column.index]), gaps.to_numpy())
+        assert values.null_count() == original.null_count()
+        assert np.array_equal(np.isnan(column.low[column.index]), values.is_null().to_numpy())
         # Read back from what is shown, each value lies where the method says it does.
         read = read_cells(values, column.attribute, microdata[name].values if kinds[name] in CATEGORICAL else None)
         np.testing.assert_allclose(read.low[read.index], column.low[column.index], rtol=1e-15)
@@ -145,7 +145,7 @@ def test_integers_stay_integers_if_asked_and_within_their_bits() -> None:
         after = shown(method, table(frame))
         assert after.dtypes == frame.dtypes
         assert after["small"].to_list() != frame["small"].to_list()
-    noisy = shown(AddedNoise(3.0, whole=True), table(frame))
+    noisy = shown(AddedNoise(3.0, whole=True, within="anywhere"), table(frame))
     assert (noisy["small"].min(), noisy["small"].max()) == (-128, 127)
 
 
@@ -161,20 +161,64 @@ def test_times_are_perturbed_to_their_step(unit: Any) -> None:
 
 def test_dates_stay_within_the_calendar() -> None:
     frame = pl.DataFrame({"day": [dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(5000, 1, 1)] * 20})
-    after = shown(AddedNoise(2.0), table(frame))["day"]
+    after = shown(AddedNoise(2.0, within="anywhere"), table(frame))["day"]
     assert (after.min(), after.max()) == (dt.date(1, 1, 1), dt.date(9999, 12, 31))
 
 
 def test_values_stay_within_the_stated_domain_if_asked() -> None:
     frame = {"age": [0, 50, 120] * 50, "day": [dt.date(2020, 1, 1), dt.date(2020, 6, 1), dt.date(2020, 12, 31)] * 50}
     stated = {"age": {"domain": (0.5, 119.5)}, "day": {"domain": (dt.date(2020, 1, 1), dt.date(2020, 12, 31))}}
-    for method in (AddedNoise(1.0, clamp=True), MultipliedNoise(0.5, 1.5, clamp=True)):
+    for method in (
+        AddedNoise(1.0, clamp=True, within="anywhere"),
+        MultipliedNoise(0.5, 1.5, clamp=True, within="anywhere"),
+    ):
         after = shown(method, table(frame, **stated))
         assert (after["age"].min(), after["age"].max()) == (0.5, 119.5)
         assert (after["day"].min(), after["day"].max()) == (dt.date(2020, 1, 1), dt.date(2020, 12, 31))
-    whole = shown(AddedNoise(1.0, whole=True, clamp=True), table(frame, **stated))["age"]
+    whole = shown(AddedNoise(1.0, whole=True, clamp=True, within="anywhere"), table(frame, **stated))["age"]
     assert (whole.dtype, whole.min(), whole.max()) == (pl.Int64, 1, 119)
-    assert shown(AddedNoise(1.0), table(frame, **stated))["age"].max() > 119.5  # type: ignore[operator]
+    free = shown(AddedNoise(1.0, within="anywhere"), table(frame, **stated))["age"]
+    assert free.max() > 119.5  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("method", [AddedNoise(1.0), MultipliedNoise(0.5), AddedNoise(1.0, whole=True)], ids=str)
+def test_no_value_lies_beyond_what_occurs_and_none_piles_up_at_an_end(method: Any) -> None:
+    rng = np.random.default_rng(6)
+    income = np.round(np.exp(rng.normal(7, 1, 2000))).astype(int)
+    days = [dt.date(2020, 1, 1) + dt.timedelta(int(d)) for d in rng.integers(0, 365, 2000)]
+    frame = pl.DataFrame({"income": income, "day": days})
+    free = shown(replace(method, within="anywhere"), table(frame))
+    inside = [free[name].is_between(frame[name].min(), frame[name].max()).all() for name in frame.columns]
+    assert not all(inside)  # as published
+    after = shown(method, table(frame))
+    for name in frame.columns:
+        assert frame[name].min() <= after[name].min() <= after[name].max() <= frame[name].max()  # type: ignore[operator]
+        assert after[name].value_counts()["count"].max() < 40  # type: ignore[operator]
+    stated = {"income": {"domain": (0, 10**6)}}
+    assert 0 <= shown(method, table(frame, **stated))["income"].min() < income.min()  # type: ignore[operator]
+
+
+GAPPED = pl.DataFrame(
+    {
+        name: [None if draw < 0.15 else f"{draw:.2f}" for draw in np.random.default_rng(seed).random(1000)]
+        for seed, name in enumerate("abcdef")
+    }
+)
+
+
+@every_method
+def test_the_pattern_of_gaps_finds_nobody(method: Any) -> None:
+    """It told every third apart before: as much is missing of each column, but in other records."""
+    wanted = GAPPED if isinstance(method, Pram) else GAPPED.cast(pl.Float64)
+    after = shown(
+        method, table(wanted, **({name: {"kind": "nominal"} for name in "abcdef"} if wanted is GAPPED else {}))
+    )
+    assert after.null_count().equals(wanted.null_count())
+    patterns = [frame.select(pl.concat_str(pl.all().is_null().cast(pl.Int8))).to_series() for frame in (wanted, after)]
+    sizes = patterns[1].value_counts(name="alike")
+    own = patterns[0] == patterns[1]
+    hit = pl.DataFrame({"p": patterns[1], "own": own}).join(sizes.rename({patterns[1].name: "p"}), on="p")
+    assert (hit["own"] / hit["alike"]).mean() < 0.01
 
 
 # ---- what is refused
@@ -231,6 +275,8 @@ def test_to_clamp_needs_a_domain() -> None:
 @pytest.mark.parametrize(
     ("method", "choices"),
     [
+        (AddedNoise, {"within": "bounds"}),
+        (MultipliedNoise, {"within": "bounds"}),
         (AddedNoise, {"gamma": 0}),
         (AddedNoise, {"gamma": float("nan")}),
         (AddedNoise, {"gamma": float("inf")}),

@@ -20,7 +20,7 @@ N = 40_000
 def factors(**choices: Any) -> np.ndarray:
     """A column of factors for each of two attributes: what is multiplied is 1, but for a record that it may vary."""
     frame = pl.DataFrame({"a": [1.0] * N + [2.0], "b": [1.0] * N + [2.0]})
-    method = MultipliedNoise(**choices, restore="none", scale="none")
+    method = MultipliedNoise(**choices, restore="none", scale="none", within="anywhere")
     return shown(method, table(frame)).to_numpy()[:N]
 
 
@@ -61,7 +61,7 @@ def test_factors_lie_about_1_plus_and_minus_f_together_where_the_record_has_one_
 @pytest.mark.parametrize("choices", [{}, {"f": 0.5, "sign": "record", "noise": "normal"}], ids=str)
 def test_means_and_variances_are_restored_exactly(choices: dict[str, Any], scale: Any) -> None:
     frame = normal(300)
-    after = shown(MultipliedNoise(0.4, scale=scale, **choices), table(frame))
+    after = shown(MultipliedNoise(0.4, scale=scale, within="anywhere", **choices), table(frame))
     for name in frame.columns:
         assert after[name].mean() == pytest.approx(frame[name].mean())
         assert after[name].std() == pytest.approx(frame[name].std())
@@ -70,7 +70,7 @@ def test_means_and_variances_are_restored_exactly(choices: dict[str, Any], scale
 
 def test_covariances_are_restored_exactly() -> None:
     frame = normal(300).with_columns(total=pl.col("a") + pl.col("b"))  # singular, too
-    after = shown(MultipliedNoise(0.4, restore="covariance"), table(frame))
+    after = shown(MultipliedNoise(0.4, restore="covariance", within="anywhere"), table(frame))
     scale = np.outer(frame.to_numpy().std(axis=0), frame.to_numpy().std(axis=0))
     assert np.cov(after.to_numpy().T) / scale == pytest.approx(np.cov(frame.to_numpy().T) / scale, abs=1e-8)
     assert after.mean().row(0) == pytest.approx(frame.mean().row(0))

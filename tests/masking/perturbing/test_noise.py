@@ -47,9 +47,12 @@ def test_correlations_are_kept_and_with_the_correction_means_and_covariances_too
 def test_the_covariance_is_the_samples() -> None:
     """One draw on a table so small that n and n - 1 differ: the noise scales with the oracle's covariance."""
     frame = pl.DataFrame({"x": [1.0, 2.0, 4.0, 9.0]})
-    drawn = shown(AddedNoise(1.0), table(frame))["x"] - frame["x"]
-    doubled = shown(AddedNoise(1.0), table(frame * 2))["x"] - 2 * frame["x"]
-    unit = shown(AddedNoise(1 / oracle.covariance(frame["x"], frame["x"])), table(frame))["x"] - frame["x"]
+    drawn = shown(AddedNoise(1.0, within="anywhere"), table(frame))["x"] - frame["x"]
+    doubled = shown(AddedNoise(1.0, within="anywhere"), table(frame * 2))["x"] - 2 * frame["x"]
+    unit = (
+        shown(AddedNoise(1 / oracle.covariance(frame["x"], frame["x"]), within="anywhere"), table(frame))["x"]
+        - frame["x"]
+    )
     assert doubled.to_list() == pytest.approx((2 * drawn).to_list())
     stream = np.random.default_rng([1, *b"x"])
     assert unit.to_list() == pytest.approx(stream.standard_normal(4).tolist())
@@ -58,23 +61,25 @@ def test_the_covariance_is_the_samples() -> None:
 def test_a_singular_covariance_works() -> None:
     """A sum gets the sum of its parts' noise: it stays their sum."""
     frame = normal(500).with_columns(total=pl.col("a") + pl.col("b"), twice=2 * pl.col("a"))
-    after = shown(AddedNoise(0.5), table(frame))
+    after = shown(AddedNoise(0.5, within="anywhere"), table(frame))
     assert (after["a"] + after["b"] - after["total"]).abs().max() < 1e-6 * frame["total"].std()  # type: ignore[operator]
     assert (2 * after["a"] - after["twice"]).abs().max() < 1e-6 * frame["twice"].std()  # type: ignore[operator]
     assert shown(AddedNoise(0.5), table(frame.head(3))).height == 3  # fewer records than attributes
 
 
-def test_incomplete_records_get_their_noise_too() -> None:
+def test_incomplete_records_get_their_noise_and_other_gaps() -> None:
     rng = np.random.default_rng(5)
     frame = normal(N)
     gaps = frame.with_columns(
         pl.when(pl.Series(rng.random(N) < 0.4)).then(None).otherwise(pl.col(c)).alias(c) for c in "ab"
     )
     after = shown(AddedNoise(0.3), table(gaps))
-    for name in "abc":
-        noise = (after[name] - gaps[name]).drop_nulls() / gaps[name].std()
-        assert (noise != 0).all()
-        assert noise.var() == pytest.approx(0.3, abs=3 * WITHIN)
+    assert not np.isin(after["a"].drop_nulls(), gaps["a"].drop_nulls()).any()
+    for name in "ab":
+        assert after[name].null_count() == gaps[name].null_count()
+        both = (after[name].is_null() & gaps[name].is_null()).mean()
+        assert both == pytest.approx(0.4 * 0.4, abs=WITHIN)  # as often as chance has it
+    assert np.corrcoef(after.drop_nulls().select("a", "b").to_numpy().T)[0, 1] > 0.6  # of 0.8
 
 
 def test_the_factor_is_lower_triangular_and_gives_the_covariance() -> None:

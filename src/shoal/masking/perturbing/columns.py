@@ -1,16 +1,17 @@
 """What perturbing methods share: the columns they can treat, where values lie, and how perturbed ones are shown.
 
-Every attribute draws from a stream of its own, so that one more of them changes no other. A value is missing in the
-release where it is in the original, and nowhere else.
+Every attribute draws from a stream of its own, so that one more of them changes no other. What is missing is a value
+too: which records lack it is drawn anew, as many as before, or the pattern of gaps would give away who is who.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from math import inf
-from typing import TypeVar
+from typing import Literal, Protocol, TypeVar, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +24,7 @@ from shoal.errors import InputError, require
 
 Numbers = npt.NDArray[np.float64]
 Records = npt.NDArray[np.int64]
-Stream = Callable[[str | None], np.random.Generator]
+Within = Literal["domain", "anywhere"]
 Result = TypeVar("Result")
 
 ON_A_LINE = (Kind.NUMERIC, Kind.DATE)
@@ -48,13 +49,13 @@ def require_flags(owner: str, **flags: object) -> None:
 
 
 def streams(seed: int | None) -> Stream:
-    """attribute -> its stream of random numbers; None -> that of what is drawn once a record."""
+    """attribute -> its stream of random numbers; None -> that of what is drawn once a record. Gaps have their own."""
     entropy = np.random.SeedSequence(seed).entropy
     assert isinstance(entropy, int)
 
-    def stream(name: str | None) -> np.random.Generator:
-        own = [256] if name is None else [*name.encode()]  # no byte is 256
-        return np.random.default_rng([entropy, *own])
+    def stream(name: str | None, *, gaps: bool = False) -> np.random.Generator:
+        own = [256] if name is None else [*name.encode()]  # no byte is 256 or 257
+        return np.random.default_rng([entropy, *own, *([257] if gaps else [])])
 
     return stream
 
@@ -63,6 +64,10 @@ def side_by_side(names: Sequence[str], work: Callable[[str], Result]) -> dict[st
     """attribute -> what the work gives for it, on all cores."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return dict(zip(names, pool.map(work, names), strict=True))
+
+
+class Stream(Protocol):
+    def __call__(self, name: str | None, *, gaps: bool = False) -> np.random.Generator: ...
 
 
 # ---- the columns as they are
@@ -152,6 +157,61 @@ def shown_from(microdata: Microdata, name: str, source: Records) -> MaskedColumn
     """Each record shows the value of its source, in the column's own type."""
     at = positions(microdata, name)
     return plain_cells(own_column(microdata, name).gather(source), microdata.schema[name], at[source])
+
+
+def with_gaps_moved(columns: Mapping[str, MaskedColumn], stream: Stream) -> dict[str, MaskedColumn]:
+    """Of each column as many cells are missing as before, in records drawn at random.
+
+    Who now lacks a value gives the masked one to somebody who lacked it: the column shows the same cells altogether.
+    Givers and takers are paired in the order of what their other masked values say of this one, so that attributes go
+    on going together.
+    """
+    if not any(np.isnan(column.low[column.index]).any() for column in columns.values()):
+        return dict(columns)
+    scores = np.stack([_scored(column) for column in columns.values()])
+    told = scores @ scores.T / scores.shape[1]
+    np.fill_diagonal(told, 0.0)
+    order = dict(zip(columns, told @ scores, strict=True))
+    return side_by_side(list(columns), lambda name: _gaps_moved(columns[name], order[name], stream(name, gaps=True)))
+
+
+def _scored(column: MaskedColumn) -> Numbers:
+    """The masked values by their ranks, from -1/2 to 1/2, 0 where they are missing."""
+    rank = pl.Series(column.low[column.index]).fill_nan(None).rank("average")
+    return (rank / (rank.count() + 1) - 0.5).fill_null(0.0).to_numpy()
+
+
+def _gaps_moved(column: MaskedColumn, order: Numbers, rng: np.random.Generator) -> MaskedColumn:
+    missing = np.isnan(column.low)[column.index]
+    anew = rng.permutation(missing)
+    tied = rng.random(len(missing))
+    takes, gives = (
+        some[np.lexsort((tied[some], order[some]))]
+        for some in (np.flatnonzero(missing & ~anew), np.flatnonzero(anew & ~missing))
+    )
+    index = column.index.copy()
+    index[takes], index[gives] = column.index[gives], column.index[takes]
+    return replace(column, index=index)
+
+
+def reflected(microdata: Microdata, name: str, numbers: Numbers) -> Numbers:
+    """Numbers beyond the stated domain, or else beyond the least and the greatest value, come back as from a mirror.
+
+    So no value that cannot be is shown, and none stands at an end as often as if it had been cut off there.
+    """
+    at = positions(microdata, name)
+    stated = _stated_ends(microdata.frame[name].dtype, microdata.schema[name])
+    least, greatest = float(np.nanmin(at)), float(np.nanmax(at))
+    low, high = (min(stated[0], least), max(stated[1], greatest)) if stated else (least, greatest)
+    width = high - low
+    along = np.mod(numbers - low, 2 * width)
+    back = np.clip(low + np.minimum(along, 2 * width - along), low, high)
+    return np.where((numbers < low) | (numbers > high), back, numbers)
+
+
+def require_within(owner: str, within: object) -> None:
+    known = get_args(Within)
+    require(owner, "within", within, f"one of {', '.join(known)}", holds=within in known)
 
 
 def shown_numbers(

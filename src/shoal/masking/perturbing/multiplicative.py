@@ -25,14 +25,18 @@ from shoal.masking.method import Masked, Parameter
 from shoal.masking.perturbing.columns import (
     ON_A_LINE,
     Numbers,
+    Within,
     positions,
+    reflected,
     require_domain,
     require_flags,
     require_number,
+    require_within,
     shown_numbers,
     side_by_side,
     streams,
     treated,
+    with_gaps_moved,
 )
 from shoal.masking.perturbing.moments import Standardised, is_singular, nearest_map, standardised
 from shoal.privacy.model import PrivacyModel
@@ -50,7 +54,8 @@ class MultipliedNoise:
     `s` is the deviation of the factors and `f` how far from 1 they are centred; the `sign` is drawn for each `cell`,
     once a `record`, or not at all. The `noise` is `truncated`, `normal` or `uniform`; `restore` is `marginal`,
     `covariance` or `none`; values count from their least (`scale` is `range`) or from zero. `whole` keeps integers
-    whole, `clamp` keeps values within stated domains.
+    whole, `clamp` keeps values within stated domains. What falls out of the `domain`, stated or observed, is reflected
+    at its end, which moves moments a little; with `within` at `anywhere` it stays where it fell, as published.
     """
 
     s: float = 0.1  # standard deviation of the noise, and where it is truncated; half the width if uniform
@@ -61,6 +66,7 @@ class MultipliedNoise:
     scale: Scale = "range"
     whole: bool = False
     clamp: bool = False
+    within: Within = "domain"
 
     name: ClassVar[str] = "multiplicative-noise"
     parameter: ClassVar[Parameter] = Parameter("s", 0.001, 10.0)
@@ -73,6 +79,7 @@ class MultipliedNoise:
             chosen, known = getattr(self, field), get_args(choices)
             require(self.name, field, chosen, f"one of {', '.join(known)}", holds=chosen in known)
         require_flags(self.name, whole=self.whole, clamp=self.clamp)
+        require_within(self.name, self.within)
 
     def mask(
         self,
@@ -103,9 +110,10 @@ class MultipliedNoise:
             multiplied = jointly_restored(multiplied, was)
 
         def show(name: str) -> MaskedColumn:
-            return shown_numbers(microdata, name, multiplied[name], whole=self.whole, clamp=self.clamp)
+            kept = reflected(microdata, name, multiplied[name]) if self.within == "domain" else multiplied[name]
+            return shown_numbers(microdata, name, kept, whole=self.whole, clamp=self.clamp)
 
-        return Masked(side_by_side(names, show))
+        return Masked(with_gaps_moved(side_by_side(names, show), stream))
 
     def _factors(self, rng: np.random.Generator, signs: Numbers | None, n: int) -> Numbers:
         """1 ± (f + noise)."""

@@ -4,7 +4,7 @@ The covariance of what is released is (1 + γ) Σ, so correlations stay as they 
 result about the mean by √(1 + γ), keeps means and covariances too. Uncorrelated noise has γ Σ's diagonal only:
 correlations weaken, and the correction keeps means and variances alone.
 
-An incomplete record gets noise on what it has: left as it is, it would be the easiest to find.
+An incomplete record gets noise on what it has, and lacks something else: left so, it would be the easiest to find.
 """
 
 from __future__ import annotations
@@ -20,14 +20,18 @@ from shoal.data.microdata import Microdata
 from shoal.masking.method import Masked, Parameter
 from shoal.masking.perturbing.columns import (
     ON_A_LINE,
+    Within,
     positions,
+    reflected,
     require_domain,
     require_flags,
     require_number,
+    require_within,
     shown_numbers,
     side_by_side,
     streams,
     treated,
+    with_gaps_moved,
 )
 from shoal.masking.perturbing.moments import correlations, factor, standardised
 from shoal.privacy.model import PrivacyModel
@@ -38,7 +42,9 @@ class AddedNoise:
     """Normal noise of variance `gamma` times each attribute's own, added to every value.
 
     `correlated` gives it the covariance of the data, so that correlations stay; `keep_moments` shrinks the result to
-    the original means and covariances. `whole` keeps integers whole, `clamp` keeps values within stated domains.
+    the original means and covariances. `whole` keeps integers whole, `clamp` keeps values within stated domains. What
+    falls out of the `domain`, stated or observed, is reflected at its end, which moves moments a little; with `within`
+    at `anywhere` it stays where it fell, as the method was published.
     """
 
     gamma: float = 0.1  # variance of the noise, as a share of the attribute's
@@ -46,6 +52,7 @@ class AddedNoise:
     keep_moments: bool = False
     whole: bool = False
     clamp: bool = False
+    within: Within = "domain"
 
     name: ClassVar[str] = "noise"
     parameter: ClassVar[Parameter] = Parameter("gamma", 0.0001, 100.0)
@@ -55,6 +62,7 @@ class AddedNoise:
         require_flags(
             self.name, correlated=self.correlated, keep_moments=self.keep_moments, whole=self.whole, clamp=self.clamp
         )
+        require_within(self.name, self.within)
 
     def mask(
         self,
@@ -81,6 +89,8 @@ class AddedNoise:
             mean, sigma = standard[name].mean, standard[name].sigma
             noisy = original[name] + np.sqrt(self.gamma) * sigma * error[name]
             kept = noisy if shrink == 1.0 else mean + (noisy - mean) / shrink
+            if self.within == "domain":
+                kept = reflected(microdata, name, kept)
             return shown_numbers(microdata, name, kept, whole=self.whole, clamp=self.clamp)
 
-        return Masked(side_by_side(names, show))
+        return Masked(with_gaps_moved(side_by_side(names, show), stream))

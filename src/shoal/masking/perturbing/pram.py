@@ -16,7 +16,15 @@ import numpy as np
 from shoal.data.masked import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.masking.method import Masked, Parameter
-from shoal.masking.perturbing.columns import CATEGORIES, require_number, shown_from, side_by_side, streams, treated
+from shoal.masking.perturbing.columns import (
+    CATEGORIES,
+    require_number,
+    shown_from,
+    side_by_side,
+    streams,
+    treated,
+    with_gaps_moved,
+)
 from shoal.privacy.model import PrivacyModel
 
 
@@ -42,7 +50,8 @@ class Pram:
     ) -> Masked:
         names = treated(self.name, microdata, CATEGORIES)
         stream = streams(seed)
-        return Masked(side_by_side(names, lambda name: self._changed(microdata, name, stream(name))))
+        columns = side_by_side(names, lambda name: self._changed(microdata, name, stream(name)))
+        return Masked(with_gaps_moved(columns, stream))
 
     def _changed(self, microdata: Microdata, name: str, rng: np.random.Generator) -> MaskedColumn:
         """A category drawn from the distribution is that of a record drawn from those that have one."""

@@ -27,6 +27,7 @@ from shoal.masking.perturbing.columns import (
     side_by_side,
     streams,
     treated,
+    with_gaps_moved,
 )
 from shoal.privacy.model import PrivacyModel
 
@@ -58,7 +59,8 @@ class Resampling:
     ) -> Masked:
         names = treated(self.name, microdata, ON_A_LINE)
         stream = streams(seed)
-        return Masked(side_by_side(names, lambda name: self._resampled(microdata, name, stream(name))))
+        columns = side_by_side(names, lambda name: self._resampled(microdata, name, stream(name)))
+        return Masked(with_gaps_moved(columns, stream))
 
     def _resampled(self, microdata: Microdata, name: str, rng: np.random.Generator) -> MaskedColumn:
         ranked = in_order(microdata, name, rng)

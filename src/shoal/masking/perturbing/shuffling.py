@@ -35,6 +35,7 @@ from shoal.masking.perturbing.columns import (
     side_by_side,
     streams,
     treated,
+    with_gaps_moved,
 )
 from shoal.masking.perturbing.moments import factor
 from shoal.privacy.model import PrivacyModel
@@ -67,7 +68,8 @@ class Shuffling:
         stream = streams(seed)
         rng = {name: stream(name) for name in names}
         modelled = self._modelled(microdata, rng)
-        return Masked(side_by_side(names, lambda name: _dealt(microdata, name, modelled[name], rng[name])))
+        columns = side_by_side(names, lambda name: _dealt(microdata, name, modelled[name], rng[name]))
+        return Masked(with_gaps_moved(columns, stream))
 
     def _modelled(self, microdata: Microdata, rng: Mapping[str, np.random.Generator]) -> dict[str, Numbers]:
         """attribute -> the scores Y, NaN where it is missing."""

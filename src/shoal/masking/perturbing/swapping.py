@@ -25,6 +25,7 @@ from shoal.masking.perturbing.columns import (
     side_by_side,
     streams,
     treated,
+    with_gaps_moved,
 )
 from shoal.privacy.model import PrivacyModel
 
@@ -59,7 +60,7 @@ class RankSwapping:
         names = treated(self.name, microdata, IN_ORDER)
         stream = streams(seed)
         columns = side_by_side(names, lambda name: self._swapped(microdata, name, stream(name)))
-        return Masked(columns, notes=self._notes(len(microdata)))
+        return Masked(with_gaps_moved(columns, stream), notes=self._notes(len(microdata)))
 
     def window(self, records: int) -> int:
         return round(self.p * records)
