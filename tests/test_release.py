@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import hashlib
 import io
 import json
 from pathlib import Path
@@ -308,3 +309,25 @@ def test_minus_zero_leaves_as_zero(tmp_path: Path) -> None:
     policy = Policy(quasi_identifiers=["age"], insensitive=["score"], models=[KAnonymity(3)])
     draft(table, policy).write(tmp_path / "r.csv", keep_order=True)
     assert (tmp_path / "r.csv").read_text() == "age,score\n1,0.0\n1,0.0\n1,\n"
+
+
+def test_formulas_are_disarmed_where_asked(tmp_path: Path) -> None:
+    words = ["=HYPERLINK(1)", "+1 a", "-x", "@sum", "\tx", "'=x", "-5", "+5", "plain", None]
+    table = pl.DataFrame({"age": [1] * 10, "code": ["=a", "b"] * 5, "note": words, "n": [-5] * 10})
+    policy = Policy(quasi_identifiers=["age", "code"], insensitive=["note", "n"], models=[KAnonymity(5)])
+    made, certificate = draft(table, policy), tmp_path / "c.json"
+    made.write(tmp_path / "r.csv", keep_order=True, disarm=True, certificate=certificate)
+    back = read_table(tmp_path / "r.csv", text=["note"])
+    armed = ["'=HYPERLINK(1)", "'+1 a", "'-x", "'@sum", "'\tx", "''=x"]
+    assert back["note"].to_list() == [*armed, "-5", "+5", "plain", None]
+    assert back["n"].to_list() == [-5] * 10
+    assert set(back["code"]) <= {"'=a", "b", "{=a;b}"}
+    assert (
+        json.loads(certificate.read_text())["sha256"] == hashlib.sha256((tmp_path / "r.csv").read_bytes()).hexdigest()
+    )
+    assert all(verdict.holds for verdict in check(back, policy))
+    with pytest.raises(InputError, match="disarmed in text files"):
+        made.write(tmp_path / "r.parquet", disarm=True)
+    named = Policy(quasi_identifiers=["=a"], models=[KAnonymity(5)])
+    with pytest.raises(InputError, match="'=a' begins like a formula"):
+        draft(pl.DataFrame({"=a": [1] * 5}), named).write(tmp_path / "r.csv", disarm=True)

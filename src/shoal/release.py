@@ -78,6 +78,7 @@ class Draft:
         together: Callable[[], None] = lambda: None,
         epsilon: float | None = None,
         shown_beside: Sequence[str] = (),
+        disarm: bool = False,
     ) -> Release:
         """Writes the release, shuffled unless told otherwise, if every promise holds of the written file.
 
@@ -85,10 +86,17 @@ class Draft:
 
         With a ledger it is recorded there, and refused where it would expose somebody beside earlier releases;
         `epsilon` is what it costs together with the files that go with it, where that is more, and `shown_beside` are
-        the columns that these show.
+        the columns that these show. With `disarm`, texts that a spreadsheet would take for formulas are written to a
+        text file after an apostrophe.
         """
-        from shoal.data.files import atomic_write, is_sql, write_table
+        from shoal.data.csv_files import disarmed
+        from shoal.data.files import atomic_write, is_delimited, is_sql, write_table
         from shoal.report.certificate import Shown, certify, digest
+
+        if disarm and (is_sql(path) or not is_delimited(Path(path))):
+            raise InputError(
+                "Formulas are disarmed in text files, elsewhere they are texts: write .csv, or leave it out."
+            )
 
         if certificate is not None and is_sql(path):
             raise InputError("A certificate names a file by its digest: write the release to a file, or do without.")
@@ -100,6 +108,8 @@ class Draft:
         table = self.shown if keep_order else self.shown[order]
         if Path(path).suffix.lower() != ".csv":  # elsewhere the codes would show
             table = self._plain(table)
+        if disarm:
+            table = disarmed(table)
         judged: list[Release] = []
         with ExitStack() as beside:
 

@@ -379,3 +379,14 @@ def test_a_database_as_source_leaves_the_messages_clean(tmp_path: Path) -> None:
         [*command, "--quasi", "age", "--confidential", "charge", "--json"], capture_output=True, text=True, check=True
     )
     assert run.stderr == ""
+
+
+def test_formulas_are_disarmed_in_one_table_only(shoal: Shoal, tmp_path: Path) -> None:
+    source, target = tmp_path / "t.csv", tmp_path / "r.csv"
+    source.write_text("age,note\n" + "1,=1+1\n" * 5)
+    asked = ["anonymize", source, "--quasi", "age", "--k", "5", "--disarm-formulas", "-o", target]
+    assert shoal(*asked, "--insensitive", "note").code == 0
+    assert target.read_text() == "age,note\n" + "1,'=1+1\n" * 5
+    told = shoal(*asked, "--confidential", "note", "--split", "confidential")
+    assert told.code == 2
+    assert "--disarm-formulas is for one table" in " ".join(told.err.split())

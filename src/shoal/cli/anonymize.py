@@ -127,6 +127,9 @@ def anonymize(
         typer.Option(metavar="SHARE", help="Largest share of records to leave out.", rich_help_panel=PANEL),
     ] = None,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the records.")] = False,
+    disarm: Annotated[
+        bool, typer.Option("--disarm-formulas", help="Of CSV: an apostrophe before texts such as =1+1.")
+    ] = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Makes a run repeatable; keep it secret.")] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the custodian's report (HTML).")] = None,
     certificate: Annotated[
@@ -197,6 +200,8 @@ def anonymize(
     for sentence in said:
         say(sentence)
     if split is not None:
+        if disarm:
+            raise InputError("--disarm-formulas is for one table: leave out --split, or disarm its files yourself.")
         opt_split.anonymize_split(
             chosen, lambda: opt.read(source, delimiter, encoding, decimal, text, chosen), output, said=said,
             reads=[source, policy, population, ledger, ledger_key], independent=independent, merge=merge,
@@ -215,7 +220,9 @@ def anonymize(
         if report is not None:  # it gets its name after the release, and only if that got its own
             made.judged().report(beside.enter_context(atomic_write(report, private=True)))
         step("writing and judging the file")
-        release = made.write(output, keep_order=keep_order, certificate=certificate, seed=seed, ledger=book)
+        release = made.write(
+            output, keep_order=keep_order, certificate=certificate, seed=seed, ledger=book, disarm=disarm
+        )
         if explain is not None:
             _explain(release, explain)
         step("done")

@@ -12,6 +12,7 @@ import codecs
 import csv
 import gzip
 import io
+import re
 import shlex
 import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -124,6 +125,26 @@ def scan_written(path: Path, schema: Mapping[str, pl.DataType], *, empty_is_miss
 
 def _separator(path: Path) -> str:
     return "\t" if ".tsv" in [suffix.lower() for suffix in path.suffixes[-2:]] else ","
+
+
+_FORMULA = r"^'*[=+\-@\t\r]"  # what a spreadsheet may carry out
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+
+
+def disarmed(frame: pl.DataFrame) -> pl.DataFrame:
+    """With an apostrophe before each text that a spreadsheet would take for a formula; numbers stay as they are.
+
+    A text that has apostrophes before one gets one more, so that who takes one away has the text back.
+    """
+    if names := [name for name in frame.columns if re.match(_FORMULA, name)]:
+        raise InputError(f"The column name {names[0]!r} begins like a formula, and it cannot be disarmed: rename it.")
+
+    def safe(text: pl.Expr) -> pl.Expr:
+        armed = text.str.contains(_FORMULA) & ~text.str.contains(_NUMBER)
+        return pl.when(armed).then(pl.concat_str(pl.lit("'"), text)).otherwise(text)
+
+    texts = [name for name, dtype in frame.schema.items() if dtype in (pl.String, pl.Categorical, pl.Enum)]
+    return frame.with_columns(safe(pl.col(name).cast(pl.String)).alias(name) for name in texts)
 
 
 # Layout
