@@ -21,6 +21,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.inference import infer_kind, suggest_role
+from shoal.data.people import Repeating
 from shoal.data.schema import Kind, Role
 from shoal.errors import InputError
 from shoal.sheet import Chart, Sheet, as_figure, for_notebook, for_terminal
@@ -92,7 +93,14 @@ class Profile:
 
     def to_dict(self) -> dict[str, object]:
         """Everything, ready for JSON."""
-        return {**asdict(self), "exact": self.exact, "search": self.search}
+        return {**asdict(self), "exact": self.exact, "search": self.search, "notes": list(self.notes)}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Identifiers that repeat: records are not people."""
+        found = self.with_role(Role.IDENTIFIER)
+        counts = [Repeating(a.name, self.records - a.missing, a.distinct - (a.missing > 0)) for a in found]
+        return tuple(one.sentence() for one in counts if 1 < one.people < one.records)
 
     def policy_toml(self) -> str:
         """A starting `shoal.toml`: the suggested roles, each with its reason, 5-anonymity by grouping."""

@@ -23,6 +23,7 @@ import polars as pl
 from shoal.data.anew import made_anew
 from shoal.data.masked import with_one_zero
 from shoal.data.microdata import Coded, Microdata
+from shoal.data.people import Repeating, classes_below, likely_identifiers, repeating
 from shoal.data.schema import Role, Schema
 from shoal.errors import InputError, PromiseError
 from shoal.masking.collapse import few_classes, refuse_single_class
@@ -62,6 +63,7 @@ class Draft:
     masked: Masked = field(repr=False)
     notes: tuple[str, ...]
     restore: Callable[..., Any] = field(repr=False)
+    repeating: tuple[Repeating, ...]  # identifiers of fewer people than records
 
     def judged(self) -> Release:
         """The release, if every promise holds of what is shown."""
@@ -150,13 +152,28 @@ class Draft:
         coded = [name for name in self.masked.columns if table[name].dtype == pl.Enum]
         return table.with_columns(pl.col(coded).cast(pl.String))
 
+    def _people(self, classes: EquivalenceClasses) -> list[str]:
+        """How many classes hold fewer than k people, where an identifier tells people from records."""
+        k = class_size(self.original, self.promises)
+        rows = None if classes.source is None else classes.source.rows
+        notes = []
+        for one in self.repeating if k > 1 else ():
+            who = self.original.frame[one.name]
+            below, fewest = classes_below(who if rows is None else who[rows], *classes.members, k)
+            if below:
+                notes.append(
+                    f"By {one.name!r} {below:,} of {len(classes.sizes):,} classes hold fewer than {k} people, the "
+                    f"least {fewest:,}: they are not protected as one of {k}."
+                )
+        return notes
+
     def _released(self, classes: EquivalenceClasses) -> Release:
         verdicts = judge(classes, self.promises)
         refuse_broken(verdicts)
         made = {item.name: getattr(self, item.name) for item in fields(Draft)}
         told = (verdict.note for verdict in verdicts if verdict.note)
         few = few_classes(len(classes.sizes), int(classes.sizes.max(initial=0)), self.original, self.promises)
-        made["notes"] = (*self.notes, *told, *few)
+        made["notes"] = (*self.notes, *told, *few, *self._people(classes))
         return Release(**made, verdicts=verdicts, sizes=classes.sizes)
 
 
@@ -361,6 +378,10 @@ def draft(
     table, restore = to_polars(frame)
     say("checking the table")
     original, notes = prepare(table, policy)
+    unnamed = [name for name in table.columns if name not in original.schema.names]
+    identifiers = [*original.schema.with_role(Role.IDENTIFIER), *likely_identifiers(table, unnamed)]
+    again = tuple(repeating(table, identifiers))
+    notes += tuple(one.sentence() for one in again)
     promises = policy.promises(original.schema)
     k = class_size(original, promises)  # whatever the method, a class needs k records
     method = policy.method if after is None else _incremental(policy.method, after, original)
@@ -378,7 +399,7 @@ def draft(
         original = Microdata(table, shown_alike(original.schema, policy.show))
     shown = assemble(original, masked)
     notes += budget(means, k) + masked.notes
-    return Draft(shown, original.schema, policy, promises, original, masked, notes, restore)
+    return Draft(shown, original.schema, policy, promises, original, masked, notes, restore, again)
 
 
 def _counts(coded: Coded) -> npt.NDArray[np.int64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from shoal.engines.table import Table
+from shoal.data.people import Repeating
+from shoal.engines.table import Table, selected
 from shoal.masking.collapse import few_classes, refuse_single_class
 from shoal.masking.grouped import Grouped
 from shoal.parted.capabilities import refuse_what_cannot
 from shoal.parted.check import Judged, shown_by
-from shoal.parted.classes import Sizes
+from shoal.parted.classes import Sizes, class_sizes
 from shoal.parted.mask import MaskPart
 from shoal.parted.measured import judged_by_classes, judged_with_parts, where_measured
 from shoal.parted.methods import once, parts_of, prepared, refuse_method, trial_of
@@ -159,12 +160,22 @@ def _draft(table: Table, policy: Policy, seed: int | None, say: Progress) -> tup
     refuse_method(policy, table.engine)
     say("reading")
     source = prepare(table, policy)
+    source = replace(source, notes=(*source.notes, *_repeating(table, policy.identifiers, source.records)))
     whole = source.attributes.whole
     refuse_single_class(
         source.records, source.schema, lambda name: np.append(whole[name].counts, whole[name].missing), source.promises
     )
     say("masking")
     return source, _masked(source, randbits(63) if seed is None else seed)
+
+
+def _repeating(table: Table, identifiers: Sequence[str], records: int) -> Iterator[str]:
+    """Of identifiers that repeat: an engine counts their people, not those of each class."""
+    for name in identifiers:
+        found = class_sizes(selected(table, [name]), [name], records)
+        if found.size.max(initial=1) > 1:
+            said = Repeating(name, found.records, int(found.classes.sum())).sentence()
+            yield f"{said} How many people each class holds was not counted: the memory engine does that."
 
 
 def _masked(source: Source, seed: int) -> Table:

@@ -19,6 +19,7 @@ import polars as pl
 
 import shoal
 from shoal.data.microdata import declared_order
+from shoal.data.people import COUNTED
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError, PromiseError
 from shoal.policy import Policy, refuse_own_code
@@ -56,6 +57,7 @@ def certify(
     return {
         "made_by": f"shoal {shoal.__version__}",
         "records": shown.records,
+        "counts": COUNTED,
         "columns": list(shown.columns),
         "quasi_identifiers": schema.quasi_identifiers,
         "confidential": schema.confidential,

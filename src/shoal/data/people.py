@@ -1,0 +1,67 @@
+"""Records are not people: where an identifier repeats, a person has several records, and k counts her several times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.inference import suggest_role
+from shoal.data.schema import Role
+
+COUNTED = "records, not people: who has several records is counted once for each"
+_LOOKED_AT = 10_000  # records that show whether a column without a role is an identifier
+_NUMBERS = (
+    "G",
+    "H",
+    "I",
+    "R",
+)  # HIPAA's items: numbers of a person
+
+
+class Repeating(NamedTuple):
+    """An identifier of fewer people than records; its values are never told."""
+
+    name: str
+    records: int
+    people: int
+
+    def sentence(self) -> str:
+        return (
+            f"The identifier {self.name!r} repeats: {self.records:,} records of {self.people:,} people. k counts "
+            "records, so that a class may hold fewer people than k."
+        )
+
+
+def repeating(frame: pl.DataFrame, identifiers: Sequence[str]) -> list[Repeating]:
+    """Of these columns those that repeat; missing values are nobody's."""
+    counted = (Repeating(name, frame[name].count(), frame[name].drop_nulls().n_unique()) for name in identifiers)
+    return [one for one in counted if one.people < one.records]
+
+
+def likely_identifiers(frame: pl.DataFrame, names: Iterable[str]) -> list[str]:
+    """Of columns without a role, those that by name or values are numbers of a person and repeat now and then."""
+    return [name for name in names if _likely(frame[name])]
+
+
+def _likely(column: pl.Series) -> bool:
+    seen = column.head(_LOOKED_AT).drop_nulls()
+    distinct = seen.n_unique()
+    if distinct < 2:
+        return False
+    found = suggest_role(seen.unique(), present=len(seen), distinct=distinct, uniques=0)
+    return found.role is Role.IDENTIFIER and found.hipaa in _NUMBERS
+
+
+def classes_below(
+    people: pl.Series, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64], k: int
+) -> tuple[int, int]:
+    """Classes with fewer than k people, and the fewest in one; `people` are those of the records, nobody apart."""
+    label = np.empty(len(order), np.int64)
+    label[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+    classes = pl.DataFrame({"class": label, "who": people}).group_by("class")
+    counts = classes.agg(pl.col("who").drop_nulls().n_unique())["who"].to_numpy()
+    return int((counts < k).sum()), int(counts.min(initial=k))

@@ -1,0 +1,74 @@
+"""Records are not people: where an identifier repeats, this is said, with the people of each class counted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import shoal
+from shoal.data.people import COUNTED, likely_identifiers
+from shoal.profile import profile
+
+VISITS = pl.DataFrame(
+    {
+        "patient_id": [f"p{i // 2}" for i in range(40)],
+        "age": [20 + i // 4 for i in range(40)],
+        "charge": [100 * (i % 7) for i in range(40)],
+    }
+)
+REPEATS = "The identifier 'patient_id' repeats: 40 records of 20 people. k counts records"
+
+
+def policy(**choices: object) -> shoal.Policy:
+    return shoal.Policy(**{"quasi_identifiers": ["age"], "confidential": ["charge"], **choices})  # type: ignore[arg-type]
+
+
+def test_a_declared_identifier_that_repeats_is_told_and_the_people_of_classes_counted() -> None:
+    release = shoal.anonymize(VISITS, policy(identifiers=["patient_id"], models=[shoal.KAnonymity(4)]), seed=1)
+    said = " ".join(release.to_dict()["notes"])
+    assert REPEATS in said
+    people = VISITS.with_columns(shown=release.table["age"]).group_by("shown").agg(pl.col("patient_id").n_unique())
+    below = people.filter(pl.col("patient_id") < 4).height
+    assert below > 0
+    assert (
+        f"{below} of {people.height} classes hold fewer than 4 people, the least {people['patient_id'].min()}" in said
+    )
+    assert not any(who in said for who in VISITS["patient_id"].unique())
+    assert release.certificate["counts"] == COUNTED
+
+
+def test_a_column_that_looks_like_an_identifier_is_counted_too() -> None:
+    assert REPEATS in " ".join(shoal.anonymize(VISITS, policy(), seed=1).notes)
+    assert likely_identifiers(VISITS, VISITS.columns) == ["patient_id"]
+
+
+def test_where_everybody_has_one_record_nothing_is_said() -> None:
+    once = VISITS.with_columns(patient_id=pl.int_range(40).cast(pl.String))
+    release = shoal.anonymize(once, policy(identifiers=["patient_id"]), seed=1)
+    assert not any("repeats" in note or "fewer than" in note for note in release.notes)
+    assert profile(once).notes == ()
+
+
+def test_an_engine_says_it_and_what_it_did_not_count() -> None:
+    release = shoal.anonymize(VISITS.lazy(), policy(identifiers=["patient_id"]), seed=1, engine="disk")
+    said = " ".join(release.notes)
+    assert REPEATS in said
+    assert "How many people each class holds was not counted" in said
+
+
+def test_a_profile_says_it() -> None:
+    assert [note[: len(REPEATS)] for note in profile(VISITS).notes] == [REPEATS]
+    assert profile(VISITS).to_dict()["notes"] == list(profile(VISITS).notes)
+
+
+@pytest.mark.skipif("SHOAL_DATA" not in os.environ, reason="needs the data sets (SHOAL_DATA)")
+def test_encounters_are_not_patients() -> None:
+    table = pl.read_parquet(Path(os.environ["SHOAL_DATA"], "encounters", "diabetes130.parquet"))
+    quasi = ["age", "gender", "race"]
+    chosen = policy(identifiers=["patient_nbr"], quasi_identifiers=quasi, confidential=["time_in_hospital"])
+    said = " ".join(shoal.anonymize(table.select("patient_nbr", *quasi, "time_in_hospital"), chosen, seed=1).notes)
+    assert "The identifier 'patient_nbr' repeats: 101,766 records of 71,518 people." in said
+    assert "classes hold fewer than 5 people" in said
