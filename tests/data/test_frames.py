@@ -195,3 +195,12 @@ def test_names_are_counted_once_however_many_there_are() -> None:
     check_names(Names(f"c{i}" for i in range(20_000)), "The frame")
     with pytest.raises(InputError, match="'b' occurs more than once"):
         check_names(Names("abcb"), "The frame")
+
+
+def test_a_table_of_the_database_is_not_handed_out_for_the_release() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    for name in ("released", "result", "frame", "inside"):
+        connection.execute(f"CREATE TABLE {name} AS SELECT 'original' AS secret")
+    _, restore = to_polars(connection.sql("SELECT range AS age FROM range(3)"))
+    assert restore(pl.DataFrame({"age": ["[0;2]"] * 3})).fetchall() == [("[0;2]",)] * 3  # type: ignore[attr-defined]

@@ -149,8 +149,9 @@ def _from_narwhals(frame: object) -> tuple[pl.DataFrame, Restore]:
 
 def _to_duckdb(relation: Any) -> Restore:
     def restore(result: pl.DataFrame) -> object:
-        released = result.to_arrow()  # noqa: F841  (the query below finds it by its name)
-        return relation.query("shoal", "SELECT * FROM released")  # on the connection of what came in
+        # The query finds it by its name, unless the database has a table of that name: so it is one that nobody gives.
+        released_by_shoal_3f8a61 = result.to_arrow()  # noqa: F841
+        return relation.query("shoal", "SELECT * FROM released_by_shoal_3f8a61")  # on the connection of what came in
 
     return restore
 
