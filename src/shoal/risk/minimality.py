@@ -47,8 +47,8 @@ def minimality(scene: Scene) -> list[Outcome]:
     suppressed = (place.label == SUPPRESSED).any()
     if place.base is None and not suppressed:
         raise InputError(
-            "Classes do not follow from the quasi-identifiers alone, or none was merged or left out for what it holds: "
-            "there is nothing to group again."
+            "Classes do not follow from the quasi-identifiers alone (strata are made of the confidential values: see "
+            "the attack definetti), or none was merged or left out for what it holds: there is nothing to group again."
         )
     dice = np.random.default_rng(scene.seed)
     believed = {name: frequencies(place.label, guessable(scene.original[name])) for name in guarded}

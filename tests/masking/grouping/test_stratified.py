@@ -10,6 +10,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+import shoal
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.kernels.strata import divide_strata
@@ -212,3 +213,17 @@ def test_divided_strata_keep_the_bound_and_lose_less_than_s4() -> None:
         assert levels.max() <= t_of_k(n, k) + 1e-9
         losses.append(information_loss(microdata, publish(microdata, partition).columns))
     assert losses[0] < 0.5 * losses[1]
+
+
+def test_a_release_of_strata_says_what_can_be_learnt_from_it() -> None:
+    """Merged classes follow from the quasi-identifiers; those of strata follow from what is to be hidden."""
+    frame = pl.DataFrame({"x": range(60), "c": [i % 7 for i in range(60)]})
+    for grouping, said in (("stratified", True), ("kd", False)):
+        policy = shoal.Policy(
+            quasi_identifiers=["x"],
+            confidential=["c"],
+            models=[shoal.KAnonymity(5), shoal.TCloseness(0.3)],
+            method=shoal.Grouped(grouping),  # type: ignore[arg-type]
+        )
+        notes = shoal.anonymize(frame, policy).notes
+        assert any("takes its people from all strata" in note for note in notes) == said
