@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.data.microdata import Microdata
-from shoal.masking.method import Masked
-from shoal.masking.recoding.coarsening import Coarsened
+from shoal.masking.method import Masked, Method
+from shoal.masking.recoding.coarsening import Coarsened, unmasked
 from shoal.privacy import PrivacyModel
-from shoal.testing import NAMES, Case, check_case, check_method, is_sentence, tables
+from shoal.testing import NAMES, Case, check_case, check_masks, check_method, is_sentence, tables
 
 
 @dataclass(frozen=True)
@@ -61,14 +61,88 @@ class Faulty:
         return replace(masked, columns={**masked.columns, name: column})
 
 
-def case_for(method: Faulty) -> Case:
+def case_for(method: Method) -> Case:
     frame = pl.DataFrame({"x": [1, None, 3, 4], "y": ["a", "b", "b", None]})
     return Case(frame, shoal.Policy(quasi_identifiers=["x", "y"], models=[shoal.KAnonymity(2)], method=method))
 
 
-@pytest.mark.parametrize("method", [shoal.Grouped(), Coarsened(2), Faulty("none")], ids=lambda method: method.name)
-def test_methods_that_keep_the_rules_pass(method: shoal.Grouped | Coarsened | Faulty) -> None:
-    check_method(method, examples=40)
+def test_methods_that_keep_the_rules_pass() -> None:
+    check_method(shoal.Grouped(), examples=40)
+
+
+@pytest.mark.parametrize("method", [Coarsened(2), Faulty("none")], ids=lambda method: method.name)
+def test_methods_that_leave_promises_to_the_check_pass_if_they_are_said_to(method: Coarsened | Faulty) -> None:
+    check_method(method, examples=20, promises=False)
+
+
+@pytest.mark.parametrize(
+    "method",
+    [shoal.AddedNoise(1.0), shoal.RankSwapping(0.5), shoal.Shuffling(1.0), shoal.Pram(0.9), shoal.MultipliedNoise(0.9)],
+    ids=lambda method: method.name,
+)
+def test_methods_that_perturb_pass_if_they_are_said_to(method: Method) -> None:
+    check_method(method, examples=10, truthful=False)
+
+
+@dataclass(frozen=True)
+class Lazy:
+    """Masks some columns, or none at all."""
+
+    masks: str
+    name: ClassVar[str] = "lazy"
+
+    def mask(
+        self,
+        microdata: Microdata,
+        models: Sequence[PrivacyModel],
+        *,
+        suppression: float = 0.0,
+        seed: int | None = None,
+    ) -> Masked:
+        as_it_is = {coded.name: unmasked(coded) for coded in microdata.quasi}
+        hidden = Coarsened(1).mask(microdata, []).columns
+        if self.masks == "only the first column":
+            name = next(iter(as_it_is))
+            return Masked(as_it_is | {name: hidden[name]})
+        if self.masks == "only what has an order":
+            ordered = {c.name: hidden[c.name] for c in microdata.quasi if not c.is_nominal}
+            return Masked(as_it_is | ordered)
+        if self.masks == "the order of the records":
+            anew = np.random.default_rng(0).permutation(len(microdata))
+            return Masked({name: replace(column, index=column.index[anew]) for name, column in as_it_is.items()})
+        return Masked(as_it_is)
+
+
+LAZY = ["nothing", "only the first column", "only what has an order"]
+
+
+@pytest.mark.parametrize("masks", LAZY)
+def test_a_method_that_masks_too_little_breaks_its_promises(masks: str) -> None:
+    with pytest.raises(AssertionError, match=r"keep what is promised, or refuse: k-anonymity of \d was promised, 1 is"):
+        check_method(Lazy(masks))
+    with pytest.raises(AssertionError, match="keep what is promised"):
+        check_case(case_for(Lazy(masks)))
+
+
+@pytest.mark.parametrize("choice", ["truthful", "promises"])
+@pytest.mark.parametrize("masks", LAZY)
+def test_a_method_that_promises_nothing_must_mask_every_column(masks: str, choice: str) -> None:
+    with pytest.raises(AssertionError, match="is shown as it is: a method must mask every quasi-identifier"):
+        check_method(Lazy(masks), **{choice: False})
+
+
+def test_records_in_another_order_are_not_masked() -> None:
+    with pytest.raises(AssertionError, match="100% are shown as they are, be it in another order"):
+        check_masks(Lazy("the order of the records"))
+    with pytest.raises(AssertionError, match="does not admit the original value"):
+        check_case(case_for(Lazy("the order of the records")))
+
+
+def test_a_method_that_hardly_masks_is_found_out() -> None:
+    with pytest.raises(AssertionError, match="Of the people 100% are found again"):
+        check_masks(shoal.AddedNoise(1e-3))
+    with pytest.raises(AssertionError, match=r"shown as (it is|they are)"):
+        check_masks(shoal.Pram(0.01))
 
 
 @pytest.mark.parametrize(
@@ -98,7 +172,7 @@ def test_faults_are_found_in_random_tables() -> None:
     with pytest.raises(AssertionError, match="every quasi-identifier and nothing else"):
         check_method(Faulty("leaves out a column"))
     with pytest.raises(AssertionError, match="does not admit the original value"):
-        check_method(Faulty("none"), on=st.just(case_for(Faulty("untruthful"))))
+        check_method(Faulty("none"), promises=False, on=st.just(case_for(Faulty("untruthful"))))
 
 
 def test_tables_are_of_every_kind() -> None:

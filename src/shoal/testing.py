@@ -30,8 +30,12 @@ from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Kind
 from shoal.errors import InputError, ShoalError
 from shoal.masking.method import Masked, Method
+from shoal.measure import Pair
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity, LDiversity, PrivacyModel, TCloseness
+from shoal.privacy.check import judge, released_classes
+from shoal.privacy.model import Source
+from shoal.risk.found_again import found_again
 
 if TYPE_CHECKING:
     from hypothesis.strategies import DrawFn, SearchStrategy
@@ -46,6 +50,14 @@ WORDS = (
     *("a;b", "*", "9*", "937**", "[1;2]", "{a;b}", "\\", "85+"),
 )
 SEED = 8_230_917_465
+_OPEN = 0.9  # share of a table that is left open where a method hardly masks
+_PROBED = (  # attributes of every kind, in an order, on a line, or of categories
+    ["age", "income", "day", "grade", "town", "job"],
+    ["age", "income", "day", "grade"],
+    ["age", "income", "day"],
+    ["grade", "town", "job"],
+    ["town", "job"],
+)
 
 
 @dataclass(frozen=True)
@@ -96,35 +108,47 @@ def cases(method: Method, *, max_rows: int = 40) -> SearchStrategy[Case]:
     return _strategies().composite(some)()  # type: ignore[no-any-return]
 
 
-def check_method(method: Method, *, on: SearchStrategy[Case] | None = None, examples: int = 100) -> None:
+def check_method(
+    method: Method,
+    *,
+    on: SearchStrategy[Case] | None = None,
+    examples: int = 100,
+    truthful: bool = True,
+    promises: bool = True,
+) -> None:
     """Raises AssertionError where the method breaks what every masking method keeps.
 
     It masks the quasi-identifiers, record by record, truthfully (each cell admits the original value) and within the
-    suppression allowed; it changes nothing it was given; the same seed gives the same result and does not show in it;
-    and what it cannot do it says in a sentence, as a ShoalError. `on` are the cases to try, for a method that can only
-    work on some tables.
+    suppression allowed; it keeps the models promised, or refuses; it changes nothing it was given; the same seed gives
+    the same result and does not show in it; and what it cannot do it says in a sentence, as a ShoalError. `on` are the
+    cases to try, for a method that can only work on some tables.
+
+    A method that perturbs is not `truthful`, and one may leave it to the check of a release whether `promises` are
+    kept. Either must still mask: of a table in which nobody is like another, every column and nearly every record.
     """
     _strategies()
+    if not (truthful and promises):
+        check_masks(method)
     from hypothesis import given, settings
 
     @settings(max_examples=examples, deadline=None, database=None)
     @given(cases(method) if on is None else on)
     def conforms(case: Case) -> None:
-        check_case(case)
+        check_case(case, truthful=truthful, promises=promises and truthful)
 
     conforms()
 
 
-def check_case(case: Case) -> None:
+def check_case(case: Case, *, truthful: bool = True, promises: bool = True) -> None:
     """The same for one table."""
-    from shoal.release import prepare
+    from shoal.release import assemble, prepare
 
     policy, before = case.policy, case.table.clone()
     try:
         original, _ = prepare(case.table, policy)
-        promises = policy.promises(original.schema)
+        models = policy.promises(original.schema)
         masked, again = (
-            policy.method.mask(original, promises, suppression=policy.suppression, seed=SEED) for _ in range(2)
+            policy.method.mask(original, models, suppression=policy.suppression, seed=SEED) for _ in range(2)
         )
     except ShoalError as refused:
         sentence = str(refused)
@@ -136,9 +160,56 @@ def check_case(case: Case) -> None:
     seed_is_shown = str(SEED) in _shown(masked).write_csv() and str(SEED) not in before.write_csv()
     assert not seed_is_shown, "A release must not show the seed."
     kept = kept_records(original, masked)
-    for name, column in masked.columns.items():
+    for name, column in masked.columns.items() if truthful else ():
         wrong = kept[~admitted(original[name], column.values(), kept)]
         assert wrong.size == 0, f"Column {name!r} does not admit the original value of record {wrong[0]}."
+    if promises:
+        classes = released_classes(assemble(original, masked), original.schema, Source(original, masked.kept))
+        for verdict in judge(classes, models):
+            kept_promise = f"{verdict.model} of {verdict.asked:g} was promised, {verdict.achieved:.4g} is reached"
+            assert verdict.holds, f"A method must keep what is promised, or refuse: {kept_promise}."
+
+
+def check_masks(method: Method) -> None:
+    """Raises AssertionError where the method shows a table as it is, or nearly so.
+
+    It is tried on a table of every kind of attribute, or else on those kinds that it does not refuse.
+    """
+    from shoal.release import prepare
+
+    for names in _PROBED:
+        table = _probe().select(names)
+        try:
+            original, _ = prepare(table, Policy(quasi_identifiers=names, models=[], method=method))
+            masked = method.mask(original, [], seed=SEED)
+        except ShoalError:
+            continue
+        kept = kept_records(original, masked)
+        before, after = table[kept].select(pl.all().cast(pl.String)), _shown(masked).select(pl.all().cast(pl.String))
+        for name in names:
+            as_it_is = before[name].equals(after[name], null_equal=True)
+            assert not as_it_is, f"Column {name!r} is shown as it is: a method must mask every quasi-identifier."
+        open_ = before.join(after.unique(), on=names, how="semi", nulls_equal=True).height / before.height
+        assert open_ < _OPEN, f"Of the records {open_:.0%} are shown as they are, be it in another order."
+        found = found_again(Pair.of(original, masked.columns, masked.kept))
+        assert found < _OPEN, f"Of the people {found:.0%} are found again: a method must mask."
+        return
+
+
+def _probe() -> pl.DataFrame:
+    """Nobody is like another in any two attributes."""
+    rng = np.random.default_rng(SEED)
+    n = 120
+    return pl.DataFrame(
+        {
+            "age": rng.permutation(n),
+            "income": np.exp(rng.normal(10, 1, n)),
+            "day": [dt.date(1990, 1, 1) + dt.timedelta(int(day)) for day in rng.permutation(n)],
+            "grade": pl.Series([f"{i % 30:02}" for i in range(n)], dtype=pl.Enum([f"{i:02}" for i in range(30)])),
+            "town": [f"town {i // 4}" for i in range(n)],
+            "job": [f"job {i % 40}" for i in range(n)],
+        }
+    )
 
 
 def admitted(coded: Coded, shown: pl.Series, kept: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
