@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -118,3 +120,20 @@ def test_a_recoding_that_leaves_classes_out_for_what_they_hold_says_so() -> None
     assert any("were left out because their classes fail l-diversity of 'ill'" in note for note in release.notes)
     named, _ = shoal.attack(table, release.table, asked, ["minimality"]).outcomes
     assert named.rate > named.baseline
+
+
+@pytest.mark.parametrize(("grouping", "models"), [("hilbert", L2), ("kd", T3)])
+def test_on_adult_too_the_salary_is_not_told_by_merges(grouping: str, models: Sequence[PrivacyModel]) -> None:
+    path = Path(os.environ.get("SHOAL_DATA", ""), "adult", "adult.csv")
+    if not path.exists():
+        pytest.skip("SHOAL_DATA names no folder with adult/adult.csv")
+    table = pl.read_csv(path, separator=";").head(4000)
+    asked = shoal.Policy(
+        quasi_identifiers=table.columns[:-1],
+        confidential=table.columns[-1:],
+        models=list(models),
+        method=shoal.Grouped(grouping),  # type: ignore[arg-type]
+    )
+    outcomes = attack(table, asked)
+    assert outcomes[1].guessed == 4000
+    assert all(outcome.interval[0] <= outcome.baseline for outcome in outcomes)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli import options as opt
+from shoal.cli.method import LISTED, PANEL, method_choice
 
 
 def register(app: typer.Typer) -> None:
@@ -16,6 +17,8 @@ def register(app: typer.Typer) -> None:
 _EXAMPLES = """Examples:
 
 shoal attack d.csv r.csv --quasi age,sex,zip --confidential charge --k 5 --l 2
+
+shoal attack d.csv r.csv --quasi age,sex --confidential charge --k 5 --t 0.2 --method kd --attacks definetti
 
 shoal attack d.csv r.csv --policy shoal.toml --attacks all --json
 
@@ -36,7 +39,12 @@ def attack(
     hierarchies: opt.Hierarchies = None,
     k: opt.K = None,
     l: opt.L = None,  # noqa: E741
+    l_variant: opt.LVariant = None,
     t: opt.T = None,
+    method: Annotated[str | None, typer.Option(help=f"That made the release: {LISTED}.", rich_help_panel=PANEL)] = None,
+    suppress: Annotated[
+        float | None, typer.Option(help="The share of records that could be left out.", rich_help_panel=PANEL)
+    ] = None,
     paired: Annotated[
         bool, typer.Option("--paired", help="Row i of both is the same person: scores whose record was found.")
     ] = False,
@@ -52,8 +60,9 @@ def attack(
     from shoal.cli.console import show, stages
 
     chosen = opt.make_policy(
-        policy, quasi, confidential, kinds=kind, orders=order, hierarchies=hierarchies, k=k, l=l, t=t
-    )
+        policy, quasi, confidential, kinds=kind, orders=order, hierarchies=hierarchies, k=k, l=l, l_variant=l_variant,
+        t=t, method=method_choice(method, k=k), suppression=suppress,
+    )  # fmt: skip
     with stages("attack", 3) as step:
         step("reading")
         before = opt.read(original, delimiter, encoding, decimal, text)
