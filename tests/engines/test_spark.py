@@ -24,7 +24,7 @@ from polars.testing import assert_frame_equal
 from shoal.engines.sealed import Seal
 from shoal.engines.spark import Folder, Spark, refuse_changed, results_of, spark_session, to_polars, to_spark
 from shoal.engines.table import FACTS, Batch, Table
-from shoal.errors import InputError
+from shoal.errors import InputError, PromiseError
 from tests.engines.sessions import ON_SPARK, needs_spark, on_spark
 from tests.engines.test_table import collected, expected_facts, records
 
@@ -358,3 +358,16 @@ def test_workers_of_their_own_do_the_same(tmp_path: Path) -> None:
     workers, *told = python(CLUSTER, SPARK_HOME=str(tmp_path), PYTHONPATH=root).splitlines()
     assert workers == "2"
     assert told == expected_facts([0, 3, 250, 2])
+
+
+def test_notes_in_a_folder_that_spark_wrote_are_seen(spark: Spark, tmp_path: Path) -> None:
+    from pyspark.sql import types
+
+    field = types.StructField("n", types.LongType(), metadata={"by": "Dr No"})
+    frame = spark.session.createDataFrame([(1,), (2,)], types.StructType([field])).coalesce(1)
+    frame.write.parquet(str(tmp_path / "noted"))
+    with pytest.raises(PromiseError, match="notes about its columns"), spark.sentences("It cannot be looked at"):
+        spark.inspect(str(tmp_path / "noted"))
+    spark.table(frame).select(["n"]).map(lambda batch: batch.frame, pl.Schema({"n": pl.Int64()})).write(
+        str(tmp_path / "fine"), "parquet", lambda written, told: {}
+    )

@@ -188,6 +188,11 @@ class Spark(AbstractContextManager["Spark"]):
         with pandas_unmentioned():
             return numbered.mapInArrow(in_task(work, self.seal), schema)
 
+    def inspect(self, folder: str) -> None:
+        """Looks at the bytes of what was written, in tasks: nothing may stand in them that no row shows."""
+        files = self.session.read.format("binaryFile").options(**OUR_FILES).load(folder).select("path", "content")
+        self.mapped(files, inspected, "path string").count()
+
     def table(self, frame: DataFrame) -> SparkTable:
         check_names(frame.columns, "The Spark frame")
         return SparkTable(self, frame, to_polars(frame.schema))
@@ -371,6 +376,17 @@ def to_arrow(frame: pl.DataFrame, schema: pl.Schema) -> Arrow:
     yield from shown.to_arrow(compat_level=pl.CompatLevel.oldest()).to_batches(ARROW_BATCH)
 
 
+def inspected(files: Arrow) -> Arrow:
+    import pyarrow as pa
+
+    from shoal.data.unseen import inspect_parquet_bytes
+
+    for batch in files:
+        for path, content in zip(*batch.columns, strict=True):
+            inspect_parquet_bytes(content.as_buffer(), path.as_py())
+        yield pa.RecordBatch.from_arrays([batch.column(0).cast(pa.large_string())], ["path"])
+
+
 BLOCKS = "part int, position long, records long, packed binary"
 
 
@@ -541,6 +557,8 @@ class SparkTable:
                 with target.beside() as partial:
                     options = {**(CSV if kind == "csv" else {"compression": "zstd"}), **NO_MARK}
                     table.frame.write.format(kind).options(**options).save(partial.path)
+                    if kind == "parquet":
+                        self.spark.inspect(partial.path)
                     for name, content in check(self.spark.written(partial.path, kind, table.schema), told).items():
                         partial.put(name, content)
                     partial.rename(target)
