@@ -204,6 +204,8 @@ def reflected(microdata: Microdata, name: str, numbers: Numbers) -> Numbers:
     least, greatest = float(np.nanmin(at)), float(np.nanmax(at))
     low, high = (min(stated[0], least), max(stated[1], greatest)) if stated else (least, greatest)
     width = high - low
+    if width == 0.0:  # whole numbers that no float tells apart
+        return np.clip(numbers, low, high)
     along = np.mod(numbers - low, 2 * width)
     back = np.clip(low + np.minimum(along, 2 * width - along), low, high)
     return np.where((numbers < low) | (numbers > high), back, numbers)
