@@ -77,7 +77,11 @@ class Pair:
     def sample(self, most: int) -> Pair:
         """At most so many of the released records, drawn at random, beside their originals."""
         n = len(self.masked)
-        drawn = np.arange(n) if n <= most else np.sort(np.random.default_rng(0).choice(n, most, replace=False))
+        drawn = (
+            np.arange(n) if self.kept is None else np.argsort(self.kept, kind="stable")
+        )  # in whatever order they come
+        if n > most:
+            drawn = drawn[np.sort(np.random.default_rng(0).choice(n, most, replace=False))]
         several = {name: replace(column, index=column.index[drawn]) for name, column in self.several.items()}
         return Pair(self.attributes, self.released[drawn], self.masked[drawn], several=several)
 

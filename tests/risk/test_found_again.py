@@ -279,6 +279,15 @@ def test_whoever_was_left_out_is_not_looked_for() -> None:
     assert found_again(pair_of(x, x[2:8], kept=range(2, 8))) == 1.0
 
 
+def test_the_order_in_which_records_are_written_changes_nothing() -> None:
+    pair = masked(incomes(), shoal.RankSwapping(0.3))
+    anew = np.random.default_rng(9).permutation(400)
+    shuffled = replace(pair, masked=pair.masked[anew], kept=anew)
+    for people in (400, 150):
+        one, other = (found_again(replace(each, linked_at_most=people)) for each in (pair, shuffled))
+        assert one == other
+
+
 # ---- as an attack
 
 
