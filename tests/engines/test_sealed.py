@@ -41,7 +41,7 @@ def forged() -> list[bytes]:
     ]
 
 
-@pytest.mark.parametrize("content", forged())
+@pytest.mark.parametrize("content", forged(), ids=range(len(forged())))
 def test_an_error_that_no_task_of_this_run_made_is_not_believed(content: bytes) -> None:
     assert RUN.error_in(f"Malformed row: shoal-error({base64.b64encode(content).decode()})") is None
 
