@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import os
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -15,6 +14,7 @@ from shoal.data.purchases import purchases
 from shoal.errors import InputError, PromiseError
 from shoal.releases.atoms import Pool
 from shoal.releases.ledger import Ledger, entries
+from shoal.transactions.dummies import DUMMIES, Dummies
 from shoal.transactions.histories import Histories, Roles, histories_of
 from shoal.transactions.pooled import Pooled, goods_of, pooled_attack
 from shoal.transactions.release import anonymize_transactions
@@ -124,12 +124,10 @@ def test_other_clusters_of_the_same_customers_are_refused(ledger: Ledger, tmp_pa
     assert not (tmp_path / "b.csv").exists()
 
 
-@pytest.mark.parametrize("dummies", ["visits", "records"])
-def test_a_second_release_with_dates_of_anybody_is_refused(
-    ledger: Ledger, tmp_path: Path, dummies: Literal["visits", "records"]
-) -> None:
+@pytest.mark.parametrize("dummies", DUMMIES)
+def test_a_second_release_with_dates_of_anybody_is_refused(ledger: Ledger, tmp_path: Path, dummies: Dummies) -> None:
     histories = histories_of(generated(), FULL)
-    made = anonymize_transactions(histories, min_size=6, seed=1, show=["date", "price"], dummies=dummies)
+    made = anonymize_transactions(histories, min_size=6, show=ALL_COLUMNS, dummies=dummies, seed=1)
     made.write(tmp_path / "a.csv", ledger=ledger)
     assert [promise["name"] for promise in entries(ledger.path)[0].promises] == ["purchases-in-full"]
     with pytest.raises(PromiseError, match=r"120 of its 120 people.*purchases with more than customer and good"):
