@@ -13,7 +13,7 @@ import pytest
 from shoal.data.purchases import purchases
 from shoal.errors import InputError, PromiseError
 from shoal.transactions import release as module
-from shoal.transactions.dummies import Padded
+from shoal.transactions.dummies import Dummies, Padded
 from shoal.transactions.histories import Histories, Roles, histories_of, read_histories
 from shoal.transactions.pseudonyms import fresh_key, pseudonyms, read_key
 from shoal.transactions.release import alike, anonymize_transactions, refuse_distinct, wholly_alike
@@ -150,11 +150,17 @@ def test_by_default_customer_and_good_are_shown_and_a_pair_is_one_record(tmp_pat
     assert int(release.made_up.sum()) == release.table.height - original.sets.nnz
 
 
-def test_whole_visits_make_the_histories_of_a_cluster_the_same() -> None:
+@pytest.mark.parametrize("dummies", ["scattered", "visits"])
+def test_all_purchases_of_a_cluster_make_its_histories_the_same(dummies: Dummies) -> None:
     roles = Roles("customer", "good", time="date", price="price", quantity="quantity", basket="invoice")
     original = histories_of(purchases(30, seed=5), roles)
     release = anonymize_transactions(
-        original, min_size=3, show=["date", "price", "quantity", "invoice"], delete=0.02, seed=1
+        original,
+        min_size=3,
+        show=["date", "price", "quantity", "invoice"],
+        dummies=dummies,
+        delete=0.02,
+        seed=1,
     )
     shown = histories_of(release.table, release.roles)
     assert wholly_alike(shown, release.roles).tolist() == wholly_alike(shown, Roles("customer", "good")).tolist()
@@ -165,6 +171,19 @@ def test_whole_visits_make_the_histories_of_a_cluster_the_same() -> None:
     baskets = release.table.group_by("invoice").agg(pl.col("customer").n_unique())
     assert baskets["customer"].max() == 1
     assert sorted(baskets["invoice"]) == list(range(1, baskets.height + 1))
+
+
+def test_scattered_days_and_baskets_are_those_of_the_cluster(tmp_path: Path) -> None:
+    original = shop(tmp_path)
+    whole, apart = (
+        anonymize_transactions(original, clusters=1, show=["day"], dummies=each, seed=1, key=b"k" * 16).table
+        for each in ("visits", "scattered")
+    )
+    for column in ("good", "day"):
+        counts = [table.group_by("who", column).len().sort("who", column) for table in (whole, apart)]
+        assert counts[0].equals(counts[1])
+    together = [table.group_by("who", "good", "day").len().sort("who", "good", "day") for table in (whole, apart)]
+    assert not together[0].equals(together[1])
 
 
 def test_whole_visits_cannot_be_altered(tmp_path: Path) -> None:
@@ -179,6 +198,7 @@ def test_of_the_paper_s_dummies_no_rate_is_promised(tmp_path: Path) -> None:
     facts = release.to_dict()
     assert facts["trained"]["customer"]["people"] == 40
     assert facts["records"] == facts["records_with_records"] < facts["records_with_visits"]
+    assert facts["found_if_alike"] == 10 / 40
 
 
 def test_histories_are_compared_by_content_and_not_by_the_numbers_of_baskets() -> None:

@@ -36,7 +36,7 @@ def a_quick_intruder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ROUNDS", 40)
 
 
-def made(original: Histories, show: list[str], dummies: Dummies = "visits", size: int = SIZE) -> TransactionRelease:
+def made(original: Histories, show: list[str], dummies: Dummies = "scattered", size: int = SIZE) -> TransactionRelease:
     return anonymize_transactions(original, min_size=size, show=show, dummies=dummies, seed=1)
 
 
@@ -49,7 +49,7 @@ def assert_blind(found: Trained, clusters: int, customers: int) -> None:
     """AUC at most 0.6, and no more customers found than 1.5 c/n, by the interval's lower end."""
     assert found.auc is not None
     assert found.auc <= 0.6
-    assert found.auc_same_good == pytest.approx(0.5, abs=0.005)
+    assert found.auc_same_good == pytest.approx(0.5, abs=0.02)
     low, _ = found.customer.interval
     assert low <= 1.5 * clusters / customers
     assert found.customer.rate <= 1.5 * clusters / customers
@@ -69,16 +69,23 @@ def test_she_tells_the_paper_s_dummies_and_finds_their_customers(shop: Histories
     assert found.dummies == made(shop, MORE, "records").padded.dummies
 
 
-@pytest.mark.parametrize("show", [[], MORE, ["price", "quantity"]], ids=["default", "all columns", "no visits"])
-def test_she_is_blind_where_a_cluster_is_shown_alike(shop: Histories, show: list[str]) -> None:
-    release = made(shop, show)
+@pytest.mark.parametrize(
+    ("show", "dummies"),
+    [([], "scattered"), (MORE, "scattered"), (["price", "quantity"], "visits")],
+    ids=["default", "scattered", "no visits"],
+)
+def test_she_is_blind_where_a_cluster_is_shown_alike(shop: Histories, show: list[str], dummies: Dummies) -> None:
+    release = made(shop, show, dummies)
     assert_blind(attacked(release), len(release.sizes), len(shop.customers))
 
 
-def test_whole_visits_give_their_other_goods_away_and_the_measure_says_so(shop: Histories) -> None:
+def test_whole_visits_hide_who_and_give_their_other_goods_away(shop: Histories) -> None:
     """What is promised is who is who; what else is bought in a visit is read by who knows a part of it."""
-    whole, apart = attacked(made(shop, MORE)).good, attacked(made(shop, [])).good
-    assert whole.interval[0] > apart.interval[1]
+    release = made(shop, MORE, "visits")
+    found = attacked(release)
+    assert_blind(found, len(release.sizes), len(shop.customers))
+    scattered = attacked(made(shop, MORE)).good
+    assert found.good.interval[0] > max(found.good.baseline, scattered.interval[1])
 
 
 def test_real_records_are_those_of_the_original_by_all_that_is_shown() -> None:
@@ -92,6 +99,16 @@ def test_real_records_are_those_of_the_original_by_all_that_is_shown() -> None:
     )
     found = real_records(histories_of(before, roles), histories_of(after, roles), np.array([0, 1]))
     assert found.tolist() == [True, True, False, False, True, False]
+
+
+def test_where_days_were_dealt_anew_a_purchase_is_known_by_its_good() -> None:
+    roles = Roles("customer", "good", time="day")
+    rows = [("a", "x", "2024-01-01"), ("a", "y", "2024-01-02"), ("b", "y", "2024-01-03")]
+    before = pl.DataFrame(rows, schema=["customer", "good", "day"], orient="row")
+    after = before.with_columns(day=pl.Series(["2024-01-03", "2024-01-02", "2024-01-01"]))
+    after = pl.concat([after, after.with_columns(customer=pl.lit("b"), good=pl.lit("x"))[:1]])
+    found = real_records(histories_of(before, roles), histories_of(after, roles), np.array([0, 1]))
+    assert found.tolist() == [True, True, True, False]
 
 
 def test_the_area_counts_pairs_and_equals_by_half() -> None:

@@ -78,9 +78,10 @@ def anonymize(
     dummies: Annotated[
         str,
         typer.Option(
-            help="With --show: visits, whole ones that nobody tells apart, or records, fewer and as in the paper."
+            help="With --show: scattered (nobody is told apart, and nothing says what was bought together), visits "
+            "(nobody is told apart, visits are whole) or records (the paper's; no rate is promised)."
         ),
-    ] = "visits",
+    ] = "scattered",
     delete: Annotated[
         float, typer.Option(metavar="SHARE", help="Of records that may be deleted where that costs less than dummies.")
     ] = 0.0,

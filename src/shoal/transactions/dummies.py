@@ -7,7 +7,9 @@ place. Dummies of one customer that come from one basket make one basket, and al
 That is how the paper counts them. Who is trained on other customers still tells such dummies from purchases
 (`trained`), by how quantity, price, day and basket go together. What cannot be told is a copy of a whole visit that
 every member of the cluster has: `pool` gives each member all visits of all members. Fewer would hardly do: nearly
-every visit holds a good that no other member bought, and all of them have to be shown with it.
+every visit holds a good that no other member bought, and all of them have to be shown with it. A whole visit still says
+what was bought together, so that one known good of it gives away the others. Scattered, the days and baskets of a
+cluster are dealt anew among its records, real ones and dummies alike.
 
 Where a good has few buyers in a cluster, taking it away from them costs less than giving it to all others: within
 their limits, records of such goods are altered to goods of the cluster that their customer lacks, or deleted.
@@ -29,8 +31,8 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 Codes = npt.NDArray[np.int32]
-Dummies = Literal["visits", "records"]
-DUMMIES: tuple[Dummies, ...] = ("visits", "records")
+Dummies = Literal["scattered", "visits", "records"]
+DUMMIES: tuple[Dummies, ...] = ("scattered", "visits", "records")
 
 
 _TRIES = 5  # to find a visit of the customer's own on which a dummy's good was sold
@@ -109,10 +111,11 @@ def pad(
     )
 
 
-def pool(histories: Histories, label: Labels, *, delete: float = 0.0) -> Padded:
+def pool(histories: Histories, label: Labels, *, delete: float = 0.0, scattered: bool = False) -> Padded:
     """Gives each customer all visits of his cluster: its members are shown with the same records, up to their numbers.
 
-    Before that, up to a share of the records is deleted where a good has few buyers in its cluster.
+    Before that, up to a share of the records is deleted where a good has few buyers in its cluster; scattered, days and
+    baskets are then dealt anew among the records of a cluster.
     """
     n = len(histories)
     held = unions(histories.sets, label)
@@ -127,10 +130,14 @@ def pool(histories: Histories, label: Labels, *, delete: float = 0.0) -> Padded:
     whose = members[np.repeat(starts[cluster], copies) + rank]
     copied = whose != histories.customer[source]
     like = np.concatenate([shown, source[copied]]).astype(np.int32)
+    visit = np.arange(n, dtype=np.int32)
+    if scattered:
+        lot = np.random.default_rng().random(len(shown))  # never by a seed: who guessed it could undo it
+        visit[shown[np.argsort(cluster, kind="stable")]] = shown[np.lexsort((lot, cluster))]
     return Padded(
         customer=np.concatenate([histories.customer[shown], whose[copied]]).astype(np.int32),
         like=like,
-        when=like,
+        when=visit[like],
         price=like,
         amount=like,
         kept=len(shown),

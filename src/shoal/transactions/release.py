@@ -2,8 +2,9 @@
 
 Customers are clustered, every cluster is filled up with dummy records until its members have the same set of goods,
 and customers get new numbers. Unless more is asked for, the release shows customer and good alone, a record a pair: the
-members of a cluster are then shown alike. With more columns each member is shown with all visits of the cluster, which
-is alike again ("visits"), or with the paper's dummies ("records"), which a trained intruder tells from purchases.
+members of a cluster are then shown alike. With more columns each member is shown with all purchases of the cluster,
+which is alike again, in whole "visits" or with days and baskets dealt anew ("scattered"); or with the paper's dummies
+("records"), which a trained intruder tells from purchases.
 
 What is promised is judged on the finished output, and again on the written file before it gets its name: every
 customer shares the set of goods, and but for the paper's dummies the whole history, with at least s_min - 1 others.
@@ -48,19 +49,24 @@ if TYPE_CHECKING:
 Clustering = Literal["balanced", "method-2", "method-1"]
 CLUSTERINGS: tuple[Clustering, ...] = ("balanced", "method-2", "method-1")
 STARTS = 10  # of k-means
+RATES = ("reid", "reid_fair", "jaccard", "found_if_alike")
 ATTACKED, SAMPLED = 20_000, 2_000  # customers all of whom are attacked; of more than that so many, drawn at random
 ALIKE = (
     "All customers of a cluster are shown with the same records: whatever is known of one of them, {least} or more "
     "cannot be told apart. What all of a cluster bought is learnt of each."
 )
-WHOLE_VISITS = (
-    "Visits are whole: who knows some goods of a visit reads its other goods where day or basket are shown. Each "
-    "purchase is shown for every customer of its cluster: divide sums by the size of the cluster."
+SCATTERED = (
+    "Days and baskets are those of the cluster, dealt anew among its records: they do not say what went together."
 )
+WHOLE_VISITS = (
+    "Visits are whole: where day or basket is shown, who knows a good of a visit reads its other goods. See of how "
+    "many customers the trained intruder names one."
+)
+SUMS = "Each purchase is shown for every customer of its cluster: divide sums by the size of the cluster."
 SETS_ALONE = (
     "Only the sets of goods are alike. An intruder who is trained on other customers tells these dummies from "
     "purchases by the columns shown, so that no rate of re-identification is promised: see what she finds. Dummies "
-    "that cannot be told are whole visits (--dummies visits)."
+    "that cannot be told are copies of all purchases of a cluster (--dummies scattered, or visits)."
 )
 
 
@@ -125,7 +131,7 @@ class TransactionRelease:
 
     @property
     def records_of_each(self) -> dict[Dummies, int]:
-        """How many records the release would have by each kind of dummies, with these columns."""
+        """How many records the release would have by whole visits, scattered or not, and by the paper's dummies."""
         whole, sets = self.original, self.original.sets
         if self.pairs_only:
             count = sets.nnz + count_dummies(sets, self.label)
@@ -171,6 +177,7 @@ class TransactionRelease:
             "reid_fair": self.attack.reid_fair,
             "attacked": self.attack.guesses.height,
             "jaccard": self.attack.own_similarity,
+            "found_if_alike": len(self.sizes) / len(self.names),
             "trained": None if self.trained is None else self.trained.to_dict(),
             "notes": list(self.notes),
         }
@@ -184,7 +191,7 @@ class TransactionRelease:
     def _sheets(self) -> list[Sheet]:
         facts = self.to_dict()
         shown = [
-            (name.replace("_", " "), f"{value:,.4f}" if name in ("reid", "reid_fair", "jaccard") else f"{value:,.0f}")
+            (name.replace("_", " "), f"{value:,.4f}" if name in RATES else f"{value:,.0f}")
             for name, value in facts.items()
             if isinstance(value, int | float)
         ]
@@ -241,7 +248,7 @@ class TransactionRelease:
     def judge(self, released: Histories) -> None:
         """Raises unless the histories hold what is promised; without a header their columns are numbered as before."""
         refuse_distinct(released, self.least)
-        if self.pairs_only or self.dummies == "visits":
+        if self.pairs_only or self.dummies != "records":
             fewest = int(wholly_alike(released, self.roles).min())
             if fewest < self.least:
                 raise PromiseError(
@@ -257,7 +264,7 @@ def anonymize_transactions(
     min_size: int | None = None,
     method: Clustering = "balanced",
     show: Collection[str] = (),
-    dummies: Dummies = "visits",
+    dummies: Dummies = "scattered",
     delete: float = 0.0,
     alter: float = 0.0,
     key: bytes | None = None,
@@ -268,7 +275,8 @@ def anonymize_transactions(
     """Masks the histories, and hands out the release only if every customer shares his set of goods with enough others.
 
     Customer and good are shown, and those of the other columns with a role that `show` names. Without any, a pair is
-    one record; with some, `dummies` are whole "visits", or "records" as in the paper.
+    one record; with some, `dummies` are all purchases of the cluster, in whole "visits" or "scattered" over its days
+    and baskets, or "records" as in the paper.
 
     Of `clusters` and `min_size` either may be left out: as many clusters as have room, or the largest size that is
     possible; if both are, the paper's best number of clusters. `delete` and `alter` are the largest shares of records
@@ -293,8 +301,8 @@ def anonymize_transactions(
 
         histories, label, withheld = going_on(histories, after, least, cluster)
     say("adding dummies")
-    if more and dummies == "visits":
-        padded = pool(histories, label, delete=delete)
+    if more and dummies != "records":
+        padded = pool(histories, label, delete=delete, scattered=dummies == "scattered")
     else:
         padded = pad(histories, label, delete=delete, alter=alter, seed=seed)
     names = pseudonyms(histories.customers, key or fresh_key())
@@ -323,8 +331,8 @@ def _check_dummies(dummies: Dummies, alter: float, shows_more: bool) -> None:
     if dummies not in DUMMIES:
         hint = did_you_mean(dummies, DUMMIES)
         raise InputError(f"There are no dummies {dummies!r}: known are {', '.join(DUMMIES)}.{hint}")
-    if shows_more and dummies == "visits" and alter > 0:
-        raise InputError("Whole visits are shown as they are: leave 'alter' out, or make dummies of records.")
+    if shows_more and dummies != "records" and alter > 0:
+        raise InputError("Purchases of a cluster are shown as they are: leave 'alter' out, or make dummies of records.")
 
 
 def _one_of_each_pair(histories: Histories, padded: Padded) -> npt.NDArray[np.int64]:
@@ -402,7 +410,9 @@ def _promises(least: int, shows_more: bool, dummies: Dummies) -> tuple[str, ...]
     if shows_more and dummies == "records":
         return (SETS_ALONE,)
     alike = ALIKE.format(least=least) if least > 1 else "No number of customers who are shown alike is promised."
-    return (alike, WHOLE_VISITS) if shows_more else (alike,)
+    if not shows_more:
+        return (alike,)
+    return (alike, SCATTERED if dummies == "scattered" else WHOLE_VISITS, SUMS)
 
 
 def _notes(histories: Histories, shown: Roles, method: Clustering, label: Labels) -> tuple[str, ...]:

@@ -143,14 +143,27 @@ def trained_attack(
 
 
 def real_records(original: Histories, released: Histories, own: Ints) -> Bools:
-    """Which released records their customer really bought, by all columns that both show; equal ones by number."""
+    """Which released records their customer really bought, by all columns that both show; equal ones by number.
+
+    Where days were dealt anew, a purchase is the record of its good, price and quantity.
+    """
     after = _comparable(released, own[released.customer], released, original)
     before = _comparable(original, original.customer.astype(np.int64), released, original)
     keys = after.columns
-    after = after.with_columns(number=pl.int_range(pl.len()).over(keys))
-    before = before.with_columns(number=pl.int_range(pl.len()).over(keys), real=pl.lit(True))
-    found = after.join(before, on=[*keys, "number"], how="left", maintain_order="left", nulls_equal=True)
-    return found["real"].fill_null(False).to_numpy()
+    real = _also_in(after, before, keys)
+    if "time" in keys:
+        left = before.filter(~_also_in(before, after, keys))
+        keys.remove("time")
+        real[~real] = _also_in(after.filter(~real), left, keys)
+    return real
+
+
+def _also_in(records: pl.DataFrame, others: pl.DataFrame, keys: list[str]) -> Bools:
+    """Which records have an equal one among the others, as many of equal ones as there are."""
+    numbered = records.select(keys).with_columns(number=pl.int_range(pl.len()).over(keys))
+    found = others.select(keys).with_columns(number=pl.int_range(pl.len()).over(keys), found=pl.lit(True))
+    joined = numbered.join(found, on=[*keys, "number"], how="left", maintain_order="left", nulls_equal=True)
+    return joined["found"].fill_null(False).to_numpy().copy()
 
 
 def area(score: Floats, real: Bools, within: Ints | None = None) -> float | None:
@@ -379,6 +392,26 @@ class _Scene:
     def _by_good(self) -> tuple[Ints, Ints]:
         return _sorted_by(self.released.item, len(self.released.items))
 
+    @cached_property
+    def _size(self) -> Floats | None:
+        """record -> how much larger its quantity is than is usual of the good, as a logarithm."""
+        column = self.released.roles.quantity
+        if column is None:
+            return None
+        size = np.log1p(np.abs(self.released.numbers(column)))
+        frame = pl.DataFrame({"good": self.released.item, "size": size})
+        return frame.select(pl.col("size") - pl.col("size").median().over("good")).to_series().to_numpy()
+
+    def _as_large(self, mine: Ints, goods: Ints, left: Ints) -> list[Floats]:
+        """Of each good left how near its quantities come to those of the goods known, each of these by its mean."""
+        if self._size is None:
+            return []
+        item, size = self.released.item[mine], self._size[mine]
+        count = np.maximum(np.bincount(item, minlength=len(self.released.items)), 1)
+        mean = np.bincount(item, size, minlength=len(self.released.items)) / count
+        near: Floats = -np.abs(mean[left] - np.median(mean[goods]))
+        return [near]
+
     def _with_most_in_a_visit(self, goods: Ints) -> int:
         """Of those who are shown with all of the goods, one with a visit that holds the most of them."""
         order, starts = self._by_good
@@ -390,7 +423,7 @@ class _Scene:
         return int(self.rng.choice(candidates[most[candidates] == most[candidates].max()]))
 
     def _likeliest(self, taken: int, goods: Ints, chance: csr_array) -> tuple[int, ...]:
-        """Of the goods left one that was likely bought, in three ways: by its visit, by how it looks, by both.
+        """Of the goods left one that was likely bought: by its visit, by how it looks, by both, by how much is bought.
 
         A known good that lies in one visit only says that the visit is of the one she looks for; one of n visits, by a
         chance of 1/n. Which way is best depends on the dummies, and she can try all of them on customers of her own.
@@ -407,7 +440,7 @@ class _Scene:
         np.maximum.at(his, item, 1 - not_his[visit])
         left = np.setdiff1d(_goods(self.released.sets, taken), goods)
         bought, his = bought[left], his[left]
-        likely = (his + LEAST_CHANCE * bought, bought, his * bought)
+        likely = (his + LEAST_CHANCE * bought, bought, his * bought, *self._as_large(mine, goods, left))
         return tuple(int(self.rng.choice(left[points == points.max()])) for points in likely)
 
 
