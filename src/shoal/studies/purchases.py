@@ -275,7 +275,7 @@ def _correlation(rows: pl.DataFrame, one: str, other: str) -> float:
 def attacked_releases(shop: Shop, seed: int) -> dict[str, TransactionRelease]:
     """Nothing of them is published: the key of their pseudonyms is no secret, so that a run can be repeated."""
     c, s_min = ATTACKED
-    key = str(seed).encode()
+    key = f"{seed:032d}".encode()
     shown = [column for role, column in shop.histories.roles.named.items() if role not in ("customer", "item")]
     release = partial(anonymize_transactions, shop.histories, clusters=c, min_size=s_min, key=key, seed=seed)
     release = partial(release, show=shown, dummies="records")  # as the paper makes them
