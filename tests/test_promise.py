@@ -71,6 +71,11 @@ def judge(table: pl.DataFrame, release: Release) -> list[float]:
 # ---- what every release keeps
 
 
+def as_shown(column: pl.Series) -> pl.Series:
+    """Categories as text: a release lists only those that occur."""
+    return column.cast(pl.String) if isinstance(column.dtype, pl.Enum | pl.Categorical) else column
+
+
 def check_release(case: Case, release: Release) -> None:
     table, schema = release.table, release.schema
     assert judge(table, release) == pytest.approx([verdict.achieved for verdict in release.verdicts])
@@ -84,7 +89,7 @@ def check_release(case: Case, release: Release) -> None:
         if name in schema.quasi_identifiers:
             assert admitted(release.original[name], table[name], kept).all(), name
         else:
-            assert table[name].equals(case.table[name][kept]), name
+            assert as_shown(table[name]).equals(as_shown(case.table[name][kept])), name
     again = shoal.anonymize(case.table, case.policy, seed=SEED)
     assert again.table.equals(table)
     assert str(SEED) in case.table.write_csv() or str(SEED) not in table.write_csv() + str(release.certificate)
