@@ -74,15 +74,11 @@ def test_nor_do_merges_for_closeness() -> None:
         assert outcome.interval[0] <= outcome.baseline
 
 
-def test_classes_that_recoding_leaves_out_give_away_what_they_held() -> None:
-    """Nothing else can be done for one recoding of all: it is measured, and said in the release's notes."""
-    asked = policy(L2, shoal.Coarsened(12), suppression=0.9)
-    release = shoal.anonymize(people(), asked)
-    assert release.suppressed
-    assert any("were left out because their classes fail l-diversity of 'ill'" in note for note in release.notes)
-    named, _ = shoal.attack(people(), release.table, asked, ["minimality"]).outcomes
-    assert named.guessed > 30
-    assert named.rate > named.baseline + 0.1
+@pytest.mark.parametrize("method", [shoal.Coarsened(12), shoal.CutPoints()])
+def test_what_cannot_merge_is_refused_rather_than_left_out(method: object) -> None:
+    """Who is missing would tell what her class held."""
+    with pytest.raises(shoal.PromiseError, match="does not keep l-diversity of 'ill'"):
+        shoal.anonymize(people(), policy(L2, method, suppression=0.9))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -105,21 +101,24 @@ def test_a_release_that_the_method_does_not_make_is_not_attacked() -> None:
     assert "The release does not show 'zip'" in found.left_out["minimality"]
 
 
-def test_a_recoding_that_leaves_classes_out_for_what_they_hold_says_so() -> None:
+def test_a_recoding_goes_up_rather_than_leave_out_who_has_what() -> None:
     bands = tuple((str(age), f"{age // 6 * 6}+", f"{age // 30 * 30}+", "*") for age in range(18, 90))
     asked = shoal.Policy(
         quasi_identifiers=["age"],
         confidential=["ill"],
         models=[shoal.KAnonymity(4), shoal.LDiversity(2)],
-        method=shoal.GlobalRecoding(levels={"age": 0}),
-        suppression=0.9,
+        method=shoal.GlobalRecoding(),
+        suppression=0.3,
         attributes={"age": {"hierarchy": bands}},
     )
     table = people(500)
     release = shoal.anonymize(table, asked)
-    assert any("were left out because their classes fail l-diversity of 'ill'" in note for note in release.notes)
-    named, _ = shoal.attack(table, release.table, asked, ["minimality"]).outcomes
-    assert named.rate > named.baseline
+    alone = shoal.anonymize(table, asked.changed(models=(shoal.KAnonymity(4),)))
+    at = release.to_dict()["levels"]["age"]
+    assert at > alone.to_dict()["levels"]["age"]
+    kept = set(release.masked.kept.tolist()) if release.masked.kept is not None else set(range(500))
+    sizes = table.group_by(table["age"] if at == 0 else table["age"] // (6 if at == 1 else 30)).len()
+    assert 500 - len(kept) == sizes.filter(pl.col("len") < 4)["len"].sum()  # for its size alone
 
 
 @pytest.mark.parametrize(("grouping", "models"), [("hilbert", L2), ("kd", T3)])

@@ -1,14 +1,13 @@
-"""The minimality attack: what the merges and the suppressed tell whoever knows the method (Wong et al., 2007).
+"""The minimality attack: what merges tell whoever knows the method (Wong et al., 2007).
 
 A method merges no more than it must. An intruder who knows everybody's quasi-identifiers groups them by the class size
-alone and sees what became of these classes: that some were merged, or left out, says that a promise was missed, and so
-something of what they held. She works out how much by running the method's own code. Of each released class she knows
+alone and sees what became of these classes: that some were merged says that a promise was missed, and so something of
+what they held. She works out how much by running the method's own code. Of each released class she knows
 the values, not who has which: she deals them out, lets the method merge, and keeps the deals that give the class as it
 was released. A random walk goes through all of these alike, for all classes at a time (Metropolis' algorithm); how
 often a person has a value on its way is what she believes.
 
-Of classes that were left out (global recoding suppresses those that fail) she knows only that they fail: she draws
-their values from the release and keeps the draws that do.
+No method leaves out a class for what it holds, so of who is missing she learns nothing.
 """
 
 from __future__ import annotations
@@ -21,17 +20,15 @@ import numpy.typing as npt
 
 from shoal.data.microdata import Microdata
 from shoal.errors import InputError
-from shoal.masking.absence import would_show_alike
-from shoal.masking.enforce import enforce, even_leaves, failing
-from shoal.masking.grouped import beyond_size, class_size
+from shoal.masking.enforce import enforce, even_leaves
+from shoal.masking.grouped import beyond_size
 from shoal.masking.partition import Partition
 from shoal.risk.attack import Outcome, Scene, attack
 from shoal.risk.guessing import Shares, score
-from shoal.risk.standing import SUPPRESSED, Standing, frequencies, guessable, standing
+from shoal.risk.standing import Standing, frequencies, guessable, standing
 
 STEPS = 300  # of the walk through the deals that a class's values may have
 TRIES = 40  # at a deal to begin with
-DRAWS = 300  # of what a suppressed class may have held
 _DOUBT = 10.0  # steps that class frequencies weigh as much as
 
 Records = npt.NDArray[np.int64]
@@ -39,23 +36,19 @@ Records = npt.NDArray[np.int64]
 
 @attack
 def minimality(scene: Scene) -> list[Outcome]:
-    """Whether it is known what classes held from which of them the method merged or left out."""
+    """Whether it is known what classes held from which of them the method merged."""
     guarded = list(dict.fromkeys(model.attribute for model in beyond_size(scene.promises) if model.attribute))
     if not guarded:
         raise InputError("No promise is about what classes hold (l-diversity, t-closeness): nothing was merged for it.")
     place = standing(scene)
-    suppressed = (place.label == SUPPRESSED).any()
-    if place.base is None and not suppressed:
+    if place.base is None:
         raise InputError(
             "Classes do not follow from the quasi-identifiers alone (strata are made of the confidential values: see "
-            "the attack definetti), or none was merged or left out for what it holds: there is nothing to group again."
+            "the attack definetti), or the method merges none: there is nothing to group again."
         )
     dice = np.random.default_rng(scene.seed)
     believed = {name: frequencies(place.label, guessable(scene.original[name])) for name in guarded}
-    if place.base is not None:
-        _from_merges(scene, place, place.base, believed, dice)
-    if suppressed:
-        _from_suppressed(scene, place, believed, dice)
+    _from_merges(scene, place, place.base, believed, dice)
     found: list[Outcome] = []
     for name in guarded:
         target = guessable(scene.original[name])
@@ -202,34 +195,3 @@ def _same_classes(
     same[where[differs]] = False
     same[where[differs - 1]] = False  # the first place on the line always starts a class
     return same
-
-
-# ---- suppressed classes
-
-
-def _from_suppressed(scene: Scene, place: Standing, believed: dict[str, Shares], dice: np.random.Generator) -> None:
-    """Draws what the classes left out may have held, and keeps what fails."""
-    kept, k = place.kept, class_size(scene.original, scene.promises)
-    out = np.flatnonzero(place.label == SUPPRESSED)
-    models = [model for model in beyond_size(scene.promises) if model.attribute]
-    group = would_show_alike(scene.original, place.cells, out)
-    sizes = np.bincount(group)
-    large = sizes[group] >= k  # smaller ones were left out for their size
-    if not large.any():
-        return
-    out, group = out[large], np.unique(group[large], return_inverse=True)[1]
-    classes = Partition.of_labels(group)
-    released = scene.original.take(kept)
-    targets = {name: guessable(scene.original[name]) for name in believed}
-    seen = {name: np.zeros((classes.classes, target.values)) for name, target in targets.items()}
-    times = np.zeros(classes.classes)
-    for _ in range(DRAWS):
-        drawn = dice.integers(len(kept), size=len(out))
-        fails = failing(_holding(released, drawn), classes, models)
-        times += fails
-        hit = fails[group]
-        for name, target in targets.items():
-            np.add.at(seen[name], (group[hit], target.codes[kept][drawn[hit]]), 1.0)
-    for name in targets:
-        share = seen[name][group] / classes.sizes[group, None]
-        believed[name][out] = (share + _DOUBT * believed[name][out]) / (times[group, None] + _DOUBT)

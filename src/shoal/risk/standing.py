@@ -34,7 +34,6 @@ class Standing:
 
     label: npt.NDArray[np.int64]  # record -> released class, SUPPRESSED where there is none
     base: Partition | None  # the classes before any was merged, where they follow from quasi-identifiers alone
-    cells: Masked
 
     @property
     def kept(self) -> npt.NDArray[np.int64]:
@@ -51,7 +50,7 @@ def standing(scene: Scene) -> Standing:
     for base, masked in _again(scene):
         shown = pl.DataFrame({name: masked.columns[name].values().cast(pl.String) for name in quasi})
         if shown.height == released.height and _sorted(shown).equals(released):
-            return Standing(_labels(shown, masked.kept, len(scene.original)), base, masked)
+            return Standing(_labels(shown, masked.kept, len(scene.original)), base)
     raise InputError(
         "The release is not what the policy's method makes of the original, so that nobody can be placed in it: give "
         "the policy that it was made with. (Methods that draw at random make no classes to be placed in.)"

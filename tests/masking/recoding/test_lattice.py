@@ -190,10 +190,10 @@ def test_other_models_are_searched_to_the_optimum_too(data, model, cost):
     for levels in product(*(range(c.attribute.hierarchy.levels) for c in data.quasi)):
         rows = shown(data, levels)
         bad = {row for row in set(rows) if rows.count(row) < k}
-        while worse := {row for row in set(rows) - bad if not _holds(data, rows, row, bad, model)}:
-            bad |= worse
+        if not all(_holds(data, rows, row, bad, model) for row in set(rows) - bad):
+            continue  # nobody is left out for what her class holds
         now, out = plain_cost(data, levels, bad, cost)
-        if out <= limit:
+        if out <= limit and bad != set(rows):
             best = min(best, now)
     try:
         found = GlobalRecoding(cost).optimum(data, k, [model], limit)

@@ -20,7 +20,6 @@ from shoal.data.masked import MaskedColumn, interval_text, set_text
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Kind
 from shoal.errors import InputError, did_you_mean, require
-from shoal.masking.absence import told_by_absence
 from shoal.masking.enforce import failing
 from shoal.masking.method import Masked
 from shoal.masking.partition import Partition
@@ -182,25 +181,23 @@ def classes_of(columns: Sequence[tuple[npt.NDArray[np.int32], int]]) -> Partitio
 def suppress_failing(
     microdata: Microdata, masked: Masked, models: Sequence[PrivacyModel], suppression: float
 ) -> Masked:
-    """Leaves out the classes that miss a model where the limit covers all of them, and otherwise nothing.
+    """Leaves out the classes that miss a model about who they are where the limit covers all of them, else nothing.
 
-    A part would cost records and still leave a release that is refused.
+    A part would cost records and still leave a release that is refused. None is left out for what it holds
+    (l-diversity, t-closeness): whoever recodes everybody alike sees which classes are missing, and would know.
     """
     limit = int(suppression * len(microdata) + 1e-9)  # 0.29 x 100 is less than 29 for a computer
     if limit == 0 or not models or not masked.columns:
         return masked
     partition = classes_of([(column.index, len(column.text)) for column in masked.columns.values()])
-    bad = failing(microdata, partition, models)
+    bad = failing(microdata, partition, [model for model in models if model.attribute is None])
     lost = int(partition.sizes[bad].sum())
     may, notes = may_suppress(lost, limit, len(microdata))
     if not may:
         return replace(masked, notes=(*masked.notes, *notes))
     kept = np.sort(partition.order[np.repeat(~bad, partition.sizes)])
     columns = {name: replace(column, index=column.index[kept]) for name, column in masked.columns.items()}
-    held = [model for model in models if model.attribute]
-    large = partition.sizes >= max(getattr(model, "smallest_class", 1) for model in models)
-    told = told_by_absence(int(partition.sizes[failing(microdata, partition, held) & large].sum()), held)
-    return Masked(columns, kept, (*masked.notes, *notes, *told))
+    return Masked(columns, kept, (*masked.notes, *notes))
 
 
 def may_suppress(lost: int, limit: int, records: int) -> tuple[bool, tuple[str, ...]]:

@@ -22,7 +22,6 @@ from shoal.data.masked import WILDCARD, MaskedColumn, node_text
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Attribute, Schema
 from shoal.errors import InputError, did_you_mean, require
-from shoal.masking.absence import told_by_absence
 from shoal.masking.enforce import enforce, failing
 from shoal.masking.grouped import beyond_size, class_size, publish
 from shoal.masking.grouping.cheapest_first import cheapest_first
@@ -109,8 +108,7 @@ class GlobalRecoding:
             out = among(lattice.lifted(lattice.in_order(found.levels)), found.out)
             kept = np.flatnonzero(~out[lattice.row])
         quasi = [coded.attribute for coded in microdata.quasi]
-        notes = (*in_words(quasi, found), *_told(lattice, found, k, others))
-        return Masked(at_levels(microdata, found.levels, kept), kept, notes, facts(quasi, found))
+        return Masked(at_levels(microdata, found.levels, kept), kept, in_words(quasi, found), facts(quasi, found))
 
     def optimum(self, microdata: Microdata, k: int, others: Sequence[PrivacyModel], limit: int) -> Optimum:
         return self._optimum(microdata, lattice_of(microdata), k, others, limit)
@@ -156,7 +154,7 @@ class GlobalRecoding:
         failing: Failing | None,
         seconds: float | None,
     ) -> Optimum:
-        """The cheapest node when the classes that fail the other models are suppressed too."""
+        """The cheapest node at which what is not suppressed keeps the other models."""
         deadline = float("inf") if seconds is None else time.monotonic() + seconds
         best: Optimum | None = None
         bound = nodes.bound
@@ -169,7 +167,7 @@ class GlobalRecoding:
             levels = lattice.at(int(number))
             keys, label, sizes = lattice.classes(levels)
             bad = sizes < k if failing is None else failing(lattice.by_attribute(levels), label, sizes < k)
-            if (out := int(sizes[bad].sum())) > limit:
+            if (out := int(sizes[bad].sum())) > limit or bad.all():
                 continue
             exact = failing is None and self.levels is None
             now = float(cost) if exact else cost_at(lattice, levels, (keys, sizes), bad, self.cost, self.mean)
@@ -177,17 +175,12 @@ class GlobalRecoding:
                 by_attribute = lattice.by_attribute(levels)
                 best = Optimum(by_attribute, now, out, keys[bad], lattice.nodes, nodes.checked, False, now)
         if best is None:
-            raise InputError("No recoding keeps all the models asked for within the suppression limit: allow more.")
+            raise InputError(
+                "No recoding keeps all the models asked for within the suppression limit: allow more (--suppress), or "
+                "coarser levels. Nobody is left out for what her class holds, since who is missing would tell it."
+            )
         proven = bound >= best.cost and self.levels is None
         return replace(best, proven_optimal=proven, bound=best.cost if proven else bound)
-
-
-def _told(lattice: Lattice, found: Optimum, k: int, models: Sequence[PrivacyModel]) -> tuple[str, ...]:
-    """What is to be said of classes that are large enough and were left out for what they hold."""
-    keys, _, sizes = lattice.classes(lattice.in_order(found.levels))
-    held = [model for model in models if model.attribute]
-    left_out = int(sizes[among(keys, found.out) & (sizes >= k)].sum()) if held else 0
-    return told_by_absence(left_out, held)
 
 
 def none_found(k: int, limit: int) -> InputError:
@@ -235,21 +228,22 @@ def _with_failing(
     class_of_row: npt.NDArray[np.int64],
     bad: npt.NDArray[np.bool_],
 ) -> npt.NDArray[np.bool_]:
-    """The classes to suppress so that the others keep the models, judged on the records that remain."""
+    """The classes to suppress for their size or for how few people fit them; all, where the others miss a model.
+
+    No class is suppressed for what it holds: whoever recodes everybody's quasi-identifiers alike sees which classes are
+    missing, and would know what they held.
+    """
     label = class_of_row[lattice.row]
     sizes = np.bincount(label)
     counted = [model for model in models if isinstance(model, KMap)]
     if counted:
         bad = bad | _too_few_people(microdata, levels, label, counted)
     models = [model for model in models if model not in counted]
-    while models and not bad.all() and sizes[bad].sum() <= limit:
+    if models and not bad.all() and sizes[bad].sum() <= limit:
         kept = np.flatnonzero(~bad[label])
-        classes, local = np.unique(label[kept], return_inverse=True)
-        worse = failing(microdata.take(kept), Partition.of_labels(local), models)
-        if not worse.any():
-            break
-        bad = bad.copy()
-        bad[classes[worse]] = True
+        local = np.unique(label[kept], return_inverse=True)[1]
+        if failing(microdata.take(kept), Partition.of_labels(local), models).any():
+            return np.ones_like(bad)
     return bad
 
 
