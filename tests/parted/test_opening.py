@@ -32,7 +32,7 @@ def test_a_lazy_frame_gives_a_lazy_frame() -> None:
     holds(release.frame)
 
 
-def test_a_duckdb_relation_gives_one_on_the_same_connection() -> None:
+def test_a_duckdb_relation_gives_a_duckdb_relation() -> None:
     with duckdb.connect() as connection:
         connection.register("discharges", TABLE.to_arrow())
         release = shoal.anonymize(connection.table("discharges"), POLICY, engine="disk")

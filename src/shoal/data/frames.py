@@ -1,7 +1,8 @@
 """Any frame in, the same kind out: pandas, Polars, PyArrow, DuckDB relations, and what else narwhals knows.
 
-Only columns come back. An index, notes on the table or its columns (`attrs`, schema metadata), names of levels and
-categories that no record has stay with what came in: nobody has judged them.
+Only columns come back. An index, notes on the table or its columns (`attrs`, schema metadata), names of levels,
+categories that no record has, and the query that a lazy frame or relation stands for stay with what came in: nobody
+has judged them. So a relation comes back on a connection of its own.
 
 Inside, everything is a Polars frame. What a frame must hold wherever it comes from is checked here too: each
 column has a name of its own, NaN counts as missing, and no number is infinite.
@@ -140,20 +141,18 @@ def _from_narwhals(frame: object) -> tuple[pl.DataFrame, Restore]:
     except TypeError:
         raise unknown from None
     if nw.dependencies.is_duckdb_relation(frame):
-        return as_enums(known.collect("polars").to_native(), orders_in_duckdb(frame)), _to_duckdb(frame)
+        return as_enums(known.collect("polars").to_native(), orders_in_duckdb(frame)), _to_duckdb
     if isinstance(known, nw.LazyFrame):
         raise unknown
     backend = known.implementation
     return known.to_polars(), lambda result: nw.from_arrow(result, backend=backend).to_native()
 
 
-def _to_duckdb(relation: Any) -> Restore:
-    def restore(result: pl.DataFrame) -> object:
-        # The query finds it by its name, unless the database has a table of that name: so it is one that nobody gives.
-        released_by_shoal_3f8a61 = result.to_arrow()  # noqa: F841
-        return relation.query("shoal", "SELECT * FROM released_by_shoal_3f8a61")  # on the connection of what came in
+def _to_duckdb(result: pl.DataFrame) -> object:
+    """On a connection of its own: whatever is made on that of the source keeps the source's query, literals and all."""
+    import duckdb
 
-    return restore
+    return duckdb.connect().from_arrow(result.to_arrow())
 
 
 def check_names(names: Sequence[str], label: str) -> None:

@@ -58,8 +58,8 @@ class Disk(AbstractContextManager["Disk"]):
         return DiskTable(self, schema, partial(_read, source))
 
     def relation(self, relation: Any) -> DiskTable:
-        """Of DuckDB; what comes of it is one, too, on the same connection."""
-        self.shown_as = partial(_relation_of, relation)
+        """Of DuckDB; what comes of it is one, too, on a connection of its own."""
+        self.shown_as = _relation_of
         orders = orders_in_duckdb(relation)
         schema = as_enums(pl.DataFrame(relation.limit(0).to_arrow_table()), orders).schema
         check_names(schema.names(), "The relation")
@@ -82,9 +82,11 @@ def _read_relation(relation: Any, orders: Orders) -> Iterator[pl.DataFrame]:
         yield as_enums(pl.DataFrame(batch), orders)
 
 
-def _relation_of(relation: Any, files: list[Path]) -> Any:
-    listed = ", ".join("'" + str(path).replace("'", "''") + "'" for path in files)
-    return relation.query("shoal", f"SELECT * FROM read_parquet([{listed}])")
+def _relation_of(files: list[Path]) -> Any:
+    """On a connection of its own: whatever is made on that of the source keeps the source's query, literals and all."""
+    import duckdb
+
+    return duckdb.connect().read_parquet([str(path) for path in files])
 
 
 @dataclass(frozen=True)
