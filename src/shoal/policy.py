@@ -6,7 +6,7 @@ import dataclasses
 import os
 import reprlib
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
@@ -158,6 +158,12 @@ class Policy(BaseModel):
             policy._folder = path.parent
         return policy
 
+    def refuse_elsewhere(self, path: Path, own: Collection[str]) -> None:
+        """Files that the policy of this path names must lie in its folder, but those that the user named as well."""
+        for table, key in _named_files(self.model_dump()):
+            if table[key] not in own:
+                _inside(Path(table[key]), path.parent, path, ", or name it yourself (--hierarchies, --population)")
+
     def to_toml(self, folder: str | Path | None = None) -> str:
         """What differs from the defaults, as the text of a policy file.
 
@@ -295,7 +301,7 @@ def _named_files(choices: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], s
             yield table, key
 
 
-def _inside(file: Path, within: str | Path | None, policy: Path) -> Path:
+def _inside(file: Path, within: str | Path | None, policy: Path, or_else: str = "") -> Path:
     """The file, links followed, if it lies in that folder; any file where there is none."""
     if within is None:
         return file
@@ -303,7 +309,7 @@ def _inside(file: Path, within: str | Path | None, policy: Path) -> Path:
     if not found.is_relative_to(os.path.realpath(within)):
         raise InputError(
             f"The policy {str(policy)!r} names the file {str(file)!r}, which does not lie in {str(within)!r}: "
-            "put it there."
+            f"put it there{or_else}."
         )
     return found
 

@@ -61,6 +61,34 @@ def test_options_win_and_leave_the_rest(policy: Path) -> None:
     assert chosen.model_dump(include=kept) == before.model_dump(include=kept)
 
 
+def test_a_policy_names_files_of_its_own_folder_or_the_user_does(tmp_path: Path) -> None:
+    (home := tmp_path / "policies").mkdir()
+    (beside := tmp_path / "beside").mkdir()
+    for folder in (home, beside):
+        (folder / "job.csv").write_text("nurse;care\ncook;kitchen\n")
+        (folder / "people.csv").write_text("job\nnurse\n")
+    (home / "link.csv").symlink_to(beside / "job.csv")
+
+    def written(hierarchy: str, population: str) -> Path:
+        model = f'{{name = "k-map", k = 2, population = "{population}"}}'
+        attributes = f'[attributes]\njob.hierarchy = "{hierarchy}"\n'
+        (home / "p.toml").write_text(f'quasi_identifiers = ["job"]\nmodels = [{model}]\n{attributes}')
+        return home / "p.toml"
+
+    assert make_policy(written("job.csv", "people.csv")).attributes["job"].hierarchy == str(home / "job.csv")
+    for elsewhere in ("/etc/passwd", "../beside/job.csv", "link.csv"):
+        with pytest.raises(InputError, match=r"does not lie in .*: put it there, or name it yourself"):
+            make_policy(written(elsewhere, "people.csv"))
+        with pytest.raises(InputError, match=r"does not lie in .*: put it there, or name it yourself"):
+            make_policy(written("job.csv", elsewhere))
+    population = str(beside / "people.csv")
+    own = make_policy(
+        written("/etc/passwd", "/etc/passwd"), hierarchies=beside, k_map={"k": 2, "population": population}
+    )
+    assert own.attributes["job"].hierarchy == str(beside / "job.csv")
+    assert own.models[0].population == population
+
+
 def test_without_a_file_5_anonymity_stays_promised() -> None:
     assert make_policy(None, ["a"]).models == (KAnonymity(5),)
     assert make_policy(None, ["a"], t=0.1).models == (KAnonymity(5), TCloseness(0.1))

@@ -196,8 +196,9 @@ def make_policy(
     from shoal.policy import Policy
     from shoal.privacy import KAnonymity
 
-    # Code is named on the command line, never by a file that may come from somebody else.
-    base = Policy.read(base, own_code=False) if isinstance(base, Path) else base or Policy()
+    # Code is named on the command line, never by a file that may come from somebody else; and so is a file outside its
+    # folder, of which a message may quote what it holds.
+    path, base = (base, Policy.read(base, own_code=False)) if isinstance(base, Path) else (None, base or Policy())
     choices: dict[str, Any] = {"quasi_identifiers": base.quasi_identifiers}
     roles = {
         "quasi_identifiers": quasi,
@@ -213,12 +214,16 @@ def make_policy(
         replaced.add(KAnonymity)  # they stand in its place
     choices["models"] = [model for model in base.models if type(model) not in replaced] + models
     attributes: dict[str, Any] = dict(base.attributes)
-    stated = _kinds(kinds)
-    for described in (stated, _orders(orders, stated), _hierarchies(hierarchies, choices["quasi_identifiers"])):
+    stated, listed = _kinds(kinds), _hierarchies(hierarchies, choices["quasi_identifiers"])
+    for described in (stated, _orders(orders, stated), listed):
         for name, choice in described.items():
             known = attributes.get(name, {})
             attributes[name] = (known if isinstance(known, dict) else known.model_dump()) | choice
-    return base.changed(**choices | {"attributes": attributes})
+    policy = base.changed(**choices | {"attributes": attributes})
+    if path is not None:
+        own = {choice["hierarchy"] for choice in listed.values()} | {str((k_map or {}).get("population"))}
+        policy.refuse_elsewhere(path, own)
+    return policy
 
 
 def with_cells_fixed(policy: Policy) -> Policy:
