@@ -14,7 +14,10 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.data.masked import plain_cells
 from shoal.data.microdata import Microdata
+from shoal.data.schema import Kind
+from shoal.errors import InputError
 from shoal.masking.method import Masked, Method
 from shoal.masking.recoding.coarsening import Coarsened, unmasked
 from shoal.privacy import PrivacyModel
@@ -212,3 +215,31 @@ def test_without_hypothesis_it_says_what_to_install(monkeypatch: pytest.MonkeyPa
         check_method(shoal.Grouped())
     with pytest.raises(shoal.InputError, match="pip install hypothesis"):
         tables()
+
+
+@dataclass(frozen=True)
+class Rotating:
+    """Gives every value way to the one half of all ranks further on: a code that anybody reads who has the method."""
+
+    name: ClassVar[str] = "rotating"
+
+    def mask(
+        self,
+        microdata: Microdata,
+        models: Sequence[PrivacyModel],
+        *,
+        suppression: float = 0.0,
+        seed: int | None = None,
+    ) -> Masked:
+        columns = {}
+        for coded in microdata.quasi:
+            if coded.attribute.kind not in (Kind.NUMERIC, Kind.DATE):
+                raise InputError("This method is for numbers and dates: give it such.")
+            turned = np.roll(np.arange(len(coded.values)), len(coded.values) // 2)[coded.codes]
+            columns[coded.name] = plain_cells(coded.values.gather(turned), coded.attribute, coded.positions[turned])
+        return Masked(columns)
+
+
+def test_a_method_that_anybody_can_run_backwards_fails() -> None:
+    with pytest.raises(AssertionError, match="It draws nothing: who runs it again"):
+        check_masks(Rotating())

@@ -29,7 +29,7 @@ from shoal.data.ordered import refuse_without_order
 from shoal.data.schema import Attribute, Kind, Role, Scalar, Schema
 from shoal.errors import InputError, did_you_mean
 from shoal.masking.grouped import Grouped
-from shoal.masking.method import Method
+from shoal.masking.method import Method, held_to
 from shoal.masking.microaggregation import Microaggregated
 from shoal.masking.perturbing.multiplicative import MultipliedNoise
 from shoal.masking.perturbing.noise import AddedNoise
@@ -188,7 +188,10 @@ class Policy(BaseModel):
         """The models, each about one confidential attribute: one that names none is about all of them."""
         found: list[PrivacyModel] = []
         for model in self.models:
-            if isinstance(model, KAnonymity | KMap | MeasuredRisk) or model.attribute is not None:
+            if isinstance(model, MeasuredRisk):
+                found.append(held_to(model, self.method))
+                continue
+            if isinstance(model, KAnonymity | KMap) or model.attribute is not None:
                 found.append(model)
                 continue
             if not schema.confidential:

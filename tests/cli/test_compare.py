@@ -14,7 +14,7 @@ from shoal.compare.trials import Trials
 from tests.cli.conftest import Shoal
 
 ROWS = 120
-ASKED = ("--methods", "noise,swap,hilbert", "--at-risk", "0.6", "--runs", "2")
+ASKED = ("--methods", "noise,swap,hilbert", "--at-risk", "0.7", "--runs", "2")
 KEYS = {
     "method", "parameter", "parameter_name", "risk", "risk_se", "utility", "utility_se", "correct_links",
     "correct_links_rank", "attained", "attainable", "meets", "reach",
@@ -51,11 +51,11 @@ def test_methods_are_brought_to_the_risk_and_ranked(shoal: Shoal, incomes: Path)
     found = run.json["methods"]
     assert {row["method"] for row in found} == {"noise", "swap", "hilbert"}
     assert all(row.keys() == KEYS for row in found)
-    assert all(row["risk"] == pytest.approx(0.6, abs=0.01) for row in found if row["attained"])
+    assert all(row["risk"] == pytest.approx(0.7, abs=0.01) for row in found if row["attained"])
     assert sum(row["attained"] for row in found) >= 2
     utilities = [row["utility"] for row in found if row["meets"]]
     assert utilities == sorted(utilities)
-    assert run.json["asked"] == {"risk": 0.6}
+    assert run.json["asked"] == {"risk": 0.7}
 
 
 def test_asking_again_prints_the_same_from_the_cache(

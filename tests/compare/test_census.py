@@ -14,13 +14,14 @@ from shoal.compare.result import Comparison
 from shoal.masking.microaggregation import Microaggregated
 from shoal.masking.perturbing.multiplicative import MultipliedNoise
 from shoal.masking.perturbing.noise import AddedNoise
+from shoal.masking.perturbing.swapping import RankSwapping
 
 FOLDER = os.environ.get("SHOAL_DATA")
 pytestmark = pytest.mark.skipif(FOLDER is None, reason="SHOAL_DATA names no folder of real data")
 PAPER = [  # noise that may leave the domain
     Contender.of("noise", AddedNoise, within="anywhere"),
     Contender.of("mnoise", MultipliedNoise, within="anywhere"),
-    "swap",
+    Contender.of("swap", RankSwapping, rounds=1),
     Contender.of("mdav", Microaggregated, random=False, scale="range"),
 ]
 

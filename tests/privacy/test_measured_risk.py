@@ -59,7 +59,8 @@ def test_the_certificate_does_not_state_what_only_the_original_shows(tmp_path: P
     release = shoal.anonymize(table(), policy(SWAPPED, MeasuredRisk(0.9)), seed=1)
     release.write(tmp_path / "r.csv", certificate=tmp_path / "c.json", keep_order=True)
     stated = json.loads((tmp_path / "c.json").read_text())["models"]
-    assert stated == [{"name": "measured-risk", "level": 0.9, "measure": "found_again", "asked": 0.9, "holds": True}]
+    about = {"name": "measured-risk", "level": 0.9, "measure": "found_again", "replayed": False}
+    assert stated == [about | {"asked": 0.9, "holds": True}]
 
 
 def test_a_check_needs_the_original_beside_the_release() -> None:
@@ -117,3 +118,19 @@ def test_a_measure_of_ones_own_can_be_promised() -> None:
     finally:
         del MEASURES["any_of_mine"]
     assert release.verdicts[0].achieved == 0.5
+
+
+@pytest.mark.parametrize("level", [0.5, 1.0])
+def test_no_risk_of_multiplied_noise_is_promised(level: float) -> None:
+    """Its changes grow with the value: an attack that knows it finds several times as many people."""
+    with pytest.raises(shoal.InputError, match="No measured risk of 'multiplicative-noise' can be promised"):
+        shoal.anonymize(table(), policy(shoal.MultipliedNoise(4.0), MeasuredRisk(level)), seed=1)
+
+
+@pytest.mark.parametrize("method", [shoal.Microaggregated(5), shoal.Microaggregated(40, subsets=(("a",), ("b", "c")))])
+def test_who_runs_a_method_without_chance_again_is_counted(method: shoal.Microaggregated) -> None:
+    release = shoal.anonymize(table(), policy(method, MeasuredRisk(1.0)))
+    alone = release.table.select(QUASI).n_unique() / 400
+    assert release.verdicts[0].achieved == pytest.approx(alone)
+    with pytest.raises(shoal.PromiseError):
+        shoal.anonymize(table(), policy(method, MeasuredRisk(alone * 0.99)))

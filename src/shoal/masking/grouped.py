@@ -66,6 +66,7 @@ class Grouped:
     remainder: Literal["central", "last"] = "central"  # of `stratified`: `last` is Algorithm S4 as printed
 
     name: ClassVar[str] = "grouped"
+    seedless: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         known = get_args(Grouping)

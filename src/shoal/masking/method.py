@@ -14,6 +14,7 @@ from shoal.data.microdata import Microdata
 from shoal.data.schema import Schema
 from shoal.errors import InputError
 from shoal.privacy.k_map import KMap
+from shoal.privacy.measured_risk import MeasuredRisk
 from shoal.privacy.model import PrivacyModel
 
 
@@ -84,3 +85,17 @@ def _with_cells(model: PrivacyModel, method: Method, fixed: bool, smallest_class
             f"bands), count people (--population FILE), or promise k-anonymity (--k {model.k})."
         )
     return replace(model, cells_fixed=fixed)
+
+
+def held_to(model: MeasuredRisk, method: Method) -> MeasuredRisk:
+    """The promise of a measured risk as the method can be held to it.
+
+    A method may say that it can be `undone`: then no figure of the attacks that are built in means anything, and it is
+    refused. One that draws nothing (`seedless`) is run again by whoever knows everybody's quasi-identifiers.
+    """
+    if why := getattr(method, "undone", ""):
+        raise InputError(
+            f"No measured risk of {method.name!r} can be promised: {why}. Compare with it, and release by another "
+            "method, as noise, swap (in two rounds) or shuffle."
+        )
+    return replace(model, replayed=bool(getattr(method, "seedless", False)))

@@ -47,6 +47,7 @@ class Microaggregated:
     clamp: bool = False
 
     name: ClassVar[str] = "microaggregation"
+    seedless: ClassVar[bool] = True
     parameter: ClassVar[Parameter] = Parameter("k", 2, inf, whole=True)
 
     def __post_init__(self) -> None:

@@ -66,6 +66,15 @@ def by_changed_ranks(pair: Pair) -> Space:
     return _informed(pair, (before - centre) * unit, (after - centre) * unit)
 
 
+def by_changed_scores(pair: Pair) -> Space:
+    """The same of normal scores, the places that ranks would have if values were normal: as shuffling moves them."""
+    from scipy.special import ndtri
+
+    before, after = both_ranks(pair) if pair.in_order.any() else _nothing(pair)
+    n = len(pair.original)
+    return _informed(pair, ndtri((before - 0.5) / n), ndtri((after - 0.5) / n))
+
+
 def by_equality(pair: Pair) -> Space:
     """Exact values that survived, of every attribute, and gaps: near is whoever agrees where few do."""
     from shoal.kernels.linking import Space
@@ -82,6 +91,7 @@ BY: dict[str, Callable[[Pair], Space]] = {
     "ranks": by_ranks,
     "what masking changed": by_changes,
     "what masking changed of ranks": by_changed_ranks,
+    "what masking changed of normal scores": by_changed_scores,
     "values and gaps that survived": by_equality,
 }
 

@@ -50,7 +50,7 @@ MICRO, NOISE, SWAP, MULTIPLIED = "microaggregation", "correlated noise", "rank s
 METHODS = {  # as the paper has them: on attributes scaled to [0, 1]
     MICRO: Contender.of(MICRO, Microaggregated, random=False, scale="range"),
     NOISE: Contender.of(NOISE, AddedNoise, within="anywhere"),
-    SWAP: Contender.of(SWAP, RankSwapping),
+    SWAP: Contender.of(SWAP, RankSwapping, rounds=1),
     MULTIPLIED: Contender.of(MULTIPLIED, MultipliedNoise, within="anywhere"),
 }
 SYMBOL = {MICRO: "k", NOISE: "γ", SWAP: "p", MULTIPLIED: "s"}

@@ -24,8 +24,8 @@ CENSUS = Path(os.environ.get("SHOAL_DATA", ""), "casc", "census.csv")
     ("method", "risk", "loss"),
     [
         (AddedNoise(1.0, within="anywhere"), 0.4505, 0.3801),
-        (RankSwapping(0.2), 0.4572, 0.2833),
-        (RankSwapping(0.2, "ascending"), 0.4613, 0.2966),
+        (RankSwapping(0.2, rounds=1), 0.4572, 0.2833),
+        (RankSwapping(0.2, "ascending", rounds=1), 0.4613, 0.2966),
         (MultipliedNoise(0.5, within="anywhere"), 0.4566, 0.2982),
         (MultipliedNoise(0.5, noise="uniform", within="anywhere"), 0.4600, 0.3128),
         (MultipliedNoise(0.5, noise="normal", within="anywhere"), 0.4721, 0.4259),

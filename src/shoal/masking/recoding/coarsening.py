@@ -40,6 +40,7 @@ class Coarsened:
     mode: Mode = "labels"
 
     name: ClassVar[str] = "coarsen"
+    seedless: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         asked = self.resolution.values() if isinstance(self.resolution, Mapping) else [self.resolution]

@@ -81,6 +81,7 @@ class CutPoints:
     seconds: float | None = 30.0
 
     name: ClassVar[str] = "cut-points"
+    seedless: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)

@@ -81,6 +81,7 @@ class GlobalRecoding:
     levels: Mapping[str, int] | None = None  # no search: these levels, others at 0
 
     name: ClassVar[str] = "recode"
+    seedless: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         require("recode", "cost", self.cost, f"one of {', '.join(get_args(Cost))}", holds=self.cost in get_args(Cost))

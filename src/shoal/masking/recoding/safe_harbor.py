@@ -89,6 +89,7 @@ class SafeHarbor:
     ladder: Sequence[Step] | None = None
 
     name: ClassVar[str] = "safe-harbor"
+    seedless: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.ladder is not None:  # a policy file gives tables
