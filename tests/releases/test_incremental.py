@@ -20,7 +20,7 @@ from shoal.data.sample import discharges
 from shoal.errors import InputError, PromiseError
 from shoal.masking.grouped import Grouped
 from shoal.policy import Policy
-from shoal.privacy import KAnonymity, LDiversity
+from shoal.privacy import KAnonymity, LDiversity, TCloseness
 from shoal.release import Release, draft
 from shoal.releases.atoms import Pool
 from shoal.releases.audit import audit
@@ -167,6 +167,21 @@ def test_a_smaller_k_than_was_promised_before_is_refused(ledger: Ledger) -> None
     release(table(people), ledger, POLICY.model_copy(update={"models": (KAnonymity(8),)}))
     with pytest.raises(PromiseError, match=r"promised k = 8, this one only 3: ask for at least 8"):
         release(table(people), ledger)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(LDiversity(2), None), (LDiversity(3), LDiversity(2)), (TCloseness(0.5), TCloseness(0.6))]
+)
+def test_what_was_promised_of_an_attribute_is_promised_again(ledger: Ledger, first: Any, second: Any) -> None:
+    people = {i: person(i) for i in range(30)}
+
+    def promising(*models: Any) -> Policy:
+        return POLICY.model_copy(update={"models": (KAnonymity(3), *(model for model in models if model))})
+
+    release(table(people), ledger, promising(first))
+    with pytest.raises(PromiseError, match=f"promised {first.name} of .* at {first.asked:g}: promise at least that"):
+        release(table(people), ledger, promising(second))
+    release(table(people), ledger, promising(first))
 
 
 def test_a_class_that_somebody_left_is_withheld_where_it_is_small(ledger: Ledger) -> None:

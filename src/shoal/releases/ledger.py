@@ -33,6 +33,7 @@ import polars as pl
 
 from shoal.data.scratch import Unfinished, make_private
 from shoal.errors import InputError, PromiseError, require
+from shoal.privacy.t_closeness import TCloseness
 from shoal.releases.budget import Budget, budget_of, refuse_spent
 from shoal.releases.published import Published, plain_text, subjects_of
 from shoal.releases.refusal import Exposure, exposure, refuse_exposed, refuse_unpooled
@@ -113,6 +114,21 @@ class Promised:
     @property
     def by_classes(self) -> bool:
         return _by_classes(self.k, self.promises)
+
+
+def _refuse_laxer(earlier: Sequence[dict[str, Any]], promises: Sequence[dict[str, Any]], release: Published) -> None:
+    """What was promised of an attribute is promised again wherever it is shown again, and no less strictly."""
+    for before in earlier:
+        attribute = before.get("attribute")
+        if attribute is None or attribute not in release.values.columns:
+            continue
+        same = [now["asked"] for now in promises if (now["name"], now.get("attribute")) == (before["name"], attribute)]
+        less = before["name"] == TCloseness.name
+        if not any(asked <= before["asked"] if less else asked >= before["asked"] for asked in same):
+            raise PromiseError(
+                f"An earlier release of this ledger promised {before['name']} of {attribute!r} at {before['asked']:g}: "
+                "promise at least that again, or leave the column out. Nothing was released."
+            )
 
 
 def _by_classes(k: int, promises: Sequence[dict[str, Any]]) -> bool:
@@ -209,6 +225,7 @@ class Ledger:
                 f"Earlier releases of this ledger promised k = {promised}, this one only {what.k}: "
                 f"ask for at least {promised}. Nothing was released."
             )
+        _refuse_laxer([promise for entry in earlier for promise in entry.promises], what.promises, release)
         refuse_exposed([entry.published for entry in earlier], release, what.k)
         refuse_spent([(entry.published, entry.epsilon) for entry in earlier], (release, what.epsilon), limit)
 
