@@ -16,7 +16,8 @@ from shoal.data.files import read_table
 from shoal.data.frames import to_polars
 from shoal.data.schema import Kind
 from shoal.errors import InputError
-from shoal.parted.opening import scan
+from shoal.parted.opening import open_table
+from tests.engines.test_table import collected
 
 ORDER = ["Preschool", "Primary", "Bachelors", "Masters", "Doctorate"]
 VALUES = ["Masters", "Preschool", "Primary", "Bachelors", "Preschool", "Masters"]
@@ -67,8 +68,9 @@ def test_a_file_keeps_the_order_of_pandas_categories(tmp_path: Path, suffix: str
     path = tmp_path / f"d{suffix}"
     of_pandas().to_parquet(path, row_group_size=2) if suffix == ".parquet" else of_pandas().to_feather(path)
     assert read_table(path).schema == {"education": ORDERED}
-    assert scan(path).collect_schema() == {"education": ORDERED}
-    assert scan(path).collect()["education"].to_list() == VALUES
+    table = open_table(path, "disk")
+    assert table.schema == {"education": ORDERED}
+    assert collected(table)["education"].to_list() == VALUES
 
 
 @pytest.mark.parametrize("made", [of_duckdb, lambda: of_polars().lazy(), of_pandas, of_arrow])

@@ -13,8 +13,9 @@ import pytest
 import shoal
 from shoal.data.sample import discharges
 from shoal.parted import opening
-from shoal.parted.opening import engine_of, open_table, scan
+from shoal.parted.opening import engine_of, open_table
 from shoal.parted.release import PartedRelease
+from tests.engines.test_table import collected
 
 POLICY = shoal.Policy(quasi_identifiers=["age_yrs", "sex"], confidential=["charge"])
 TABLE = discharges(400, seed=1)
@@ -67,17 +68,17 @@ def test_engines_are_known_by_name() -> None:
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     with pytest.raises(shoal.InputError, match="holds no Parquet, CSV or Arrow files"):
-        scan(tmp_path)
+        open_table(tmp_path, "disk")
     with pytest.raises(shoal.InputError, match="is no Parquet, CSV or Arrow file"):
-        scan(tmp_path / "x.xlsx")
+        open_table(tmp_path / "x.xlsx", "disk")
     with pytest.raises(shoal.InputError, match="There is no file"):
-        scan(tmp_path / "x.parquet")
+        open_table(tmp_path / "x.parquet", "disk")
     (tmp_path / "x.parquet").write_text("no")
     with pytest.raises(shoal.InputError, match="cannot be read as parquet"):
-        scan(tmp_path / "x.parquet")
+        open_table(tmp_path / "x.parquet", "disk")
     (tmp_path / "y.csv").write_text("a\n1\n")
     with pytest.raises(shoal.InputError, match="files of several kinds"):
-        scan(tmp_path)
+        open_table(tmp_path, "disk")
     with pytest.raises(shoal.InputError, match="Spark reads its own frames"):
         open_table(TABLE, "spark")
 
@@ -132,26 +133,101 @@ def test_files_of_a_table_that_differ_are_refused_by_name(tmp_path: Path, second
     TWO.write_parquet(tmp_path / "a.parquet")
     second.write_parquet(tmp_path / "b.parquet")
     with pytest.raises(shoal.InputError, match=re.escape(words)):
-        scan(tmp_path)
+        open_table(tmp_path, "disk")
     with pytest.raises(shoal.InputError, match=re.escape(words)):  # before Spark is begun
         open_table(tmp_path, "spark")
 
 
-@pytest.mark.parametrize("kind", ["parquet", "arrow", "csv"])
+@pytest.mark.parametrize("kind", ["parquet", "arrow"])
 def test_a_damaged_file_of_a_table_is_named(tmp_path: Path, kind: str) -> None:
     for name in "ab":
         path = tmp_path / f"{name}.{kind}"
-        {"parquet": TWO.write_parquet, "arrow": TWO.write_ipc, "csv": TWO.write_csv}[kind](path)
-    path.write_bytes(path.read_bytes()[:7] if kind != "csv" else b"")
+        {"parquet": TWO.write_parquet, "arrow": TWO.write_ipc}[kind](path)
+    path.write_bytes(path.read_bytes()[:7])
     with pytest.raises(shoal.InputError, match=rf"b\.{kind}' cannot be read as .*Fetch it or write it anew"):
-        scan(tmp_path)
-
-
-def test_a_line_of_too_many_fields_is_told(tmp_path: Path) -> None:
-    TWO.write_csv(tmp_path / "a.csv")
-    (tmp_path / "b.csv").write_text("age,charge\n1,2\n3,4,5,6\n")
-    with pytest.raises(shoal.InputError, match="cannot be read to its end: found more fields"):
         open_table(tmp_path, "disk")
+
+
+# ---- text
+
+
+NOT_WHOLE = [
+    ("age,charge\n,7\n\n\n1,2\n", r"Line 3 of .*b\.csv is blank\. Take it out"),
+    ("age,charge\n1\n1,2\n", r"Line 2 of .*b\.csv has 1 fields instead of 2"),
+    ("age,charge\n1,2\n3,4,5,6\n", r"Line 3 of .*b\.csv has 4 fields instead of 2"),
+    ('age,charge\n1,"2\n', r"Line 2 of .*b\.csv has broken quoting"),
+    ("age,charge\n1,é2\n".encode("latin-1"), r"b\.csv is not UTF-8"),
+    ("age\tcharge\n1\t2\n", r"b\.csv has its fields parted by '\\t'"),
+    ("age,sum\n1,2\n", r"'b\.csv' lacks the column 'charge', compared with 'a\.csv'"),
+    ("", r"b\.csv is empty"),
+]
+
+
+@pytest.mark.parametrize("engine", ["disk", "spark"])  # before Spark is begun
+@pytest.mark.parametrize(("content", "words"), NOT_WHOLE)
+def test_text_that_is_not_whole_records_is_refused(
+    tmp_path: Path, engine: str, content: str | bytes, words: str
+) -> None:
+    TWO.write_csv(tmp_path / "a.csv")
+    second = tmp_path / "b.csv"
+    second.write_bytes(content.encode() if isinstance(content, str) else content)
+    with pytest.raises(shoal.InputError, match=words):
+        open_table(tmp_path, engine)
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("age\n1\n\n1\n", "has blank lines, which Spark would leave out: write the missing values"),
+        (
+            "age,charge\n1,2\r\n1,2\n",
+            "end in a carriage return and a line feed, others in a line feed.*all lines alike",
+        ),
+    ],
+)
+def test_text_that_spark_would_misread_is_refused_before_it_is_begun(tmp_path: Path, content: str, words: str) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(content.encode())
+    for name in (path, str(path), path.as_uri(), tmp_path.as_uri() + "/a.csv"):
+        with pytest.raises(shoal.InputError, match=words):
+            open_table(name, "spark")
+    open_table(path, "disk")
+
+
+def test_blank_and_short_lines_are_nobody_to_hide_among(tmp_path: Path) -> None:
+    for lines in (",,Alice\n\n\n5,1,x\n5,1,x\n5,1,x\n", "5,1,x\n5,1,x\n5,1,x\n,,Alice\n\n,\n", ",,Alice\n\n\n"):
+        (tmp_path / "t.csv").write_text("a,b,c\n" + lines)
+        policy = shoal.Policy(quasi_identifiers=["a", "b"], confidential=["c"], models=[shoal.KAnonymity(3)])
+        try:
+            verdicts = shoal.check(tmp_path / "t.csv", policy, engine="disk")
+        except shoal.InputError:
+            continue
+        assert [verdict.holds for verdict in verdicts] == [False]
+
+
+def test_text_is_read_whatever_its_columns_are_called(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('x^2,"a""b","a, b"\n1,"x\ny",3\n\n\n')
+    table = collected(open_table(tmp_path / "t.csv", "disk"))
+    assert table.to_dicts() == [{"x^2": 1, 'a"b': "x\ny", "a, b": 3}]
+    frame = pl.DataFrame({"x^2": [1, 2] * 50, 'a"b': [1, None] * 50})
+    policy = shoal.Policy(quasi_identifiers=["x^2"], confidential=['a"b'])
+    release = shoal.anonymize(frame, policy, engine="disk")
+    release.write(tmp_path / "r", "csv")
+    assert [verdict.holds for verdict in shoal.check(tmp_path / "r", policy)] == [True]
+
+
+def test_text_without_records_is_told(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n\n")
+    with pytest.raises(shoal.InputError, match="holds no records, only column names"):
+        open_table(tmp_path / "t.csv", "disk")
+
+
+def test_text_that_changes_while_it_is_read_is_told(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n1,2\n")
+    table = open_table(tmp_path / "t.csv", "disk")
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n1,2\n\n")
+    with pytest.raises(shoal.InputError, match="held 2 records, and now 3 were read: let nothing write to them"):
+        collected(table)
 
 
 @pytest.mark.parametrize("publish", ["mean", "median"])

@@ -40,6 +40,7 @@ UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 HEAD = 100  # records that show the delimiter
 SAMPLE = 10_000  # records that show which columns to parse as numbers
 BLOCK = 1 << 18  # bytes looked at together: few enough to stay in the cache
+LIKE_ZLIB = (b"x^", b"x\x01")  # a column x^2: Polars would take the file for a compressed one
 
 
 @dataclass(frozen=True)
@@ -159,7 +160,7 @@ def utf8_source(path: Path, encoding: str | None) -> Path | bytes:
         raise InputError(f"{path} is empty: give a line of column names and one for each record.")
     encoding = encoding or ("utf-16" if head.startswith(UTF16_MARKS) else "utf-8")
     old_mac = b"\r" in head and b"\n" not in head
-    like_zlib = head.startswith(b"x^")  # a column x^2: Polars would take the file for a compressed one
+    like_zlib = head.startswith(LIKE_ZLIB)
     if content is None:
         if is_utf8(encoding) and not old_mac and not like_zlib:
             return path

@@ -22,6 +22,8 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.anew import made_anew
+from shoal.data.csv_files import scan_written
+from shoal.data.csv_records import WholeFile, scan_text
 from shoal.data.frames import check_names
 from shoal.data.ordered import Orders, as_enums, orders_in_duckdb
 from shoal.data.scratch import Scratch, Unfinished
@@ -57,6 +59,13 @@ class Disk(AbstractContextManager["Disk"]):
         check_names(schema.names(), "The table")
         return DiskTable(self, schema, partial(_read, source))
 
+    def text(self, files: Sequence[WholeFile], head: int) -> tuple[DiskTable, pl.DataFrame]:
+        """Delimited files with the same columns, all as text; and the first records."""
+        source = scan_text(files, self.folder)
+        schema = source.collect_schema()
+        first = pl.concat([pl.DataFrame(schema=schema), *_read(source.head(head))])
+        return DiskTable(self, schema, partial(_read_all, source, sum(file.records for file in files))), first
+
     def relation(self, relation: Any) -> DiskTable:
         """Of DuckDB; what comes of it is one, too, on a connection of its own."""
         self.shown_as = _relation_of
@@ -75,6 +84,19 @@ def _read(source: pl.LazyFrame) -> Iterator[pl.DataFrame]:
     ) as error:  # a damaged file, a line with too many fields, a frame's own query
         why = str(error).splitlines()[0].rstrip(".")
         raise InputError(f"The table cannot be read to its end: {why}. Correct it, or write it anew.") from None
+
+
+def _read_all(source: pl.LazyFrame, records: int) -> Iterator[pl.DataFrame]:
+    """Refuses another number of records than the bytes of the files hold."""
+    left = records
+    for frame in _read(source):
+        left -= frame.height
+        yield frame
+    if left:
+        raise InputError(
+            f"The table's files held {records:,} records, and now {records - left:,} were read: "
+            "let nothing write to them meanwhile."
+        )
 
 
 def _read_relation(relation: Any, orders: Orders) -> Iterator[pl.DataFrame]:
@@ -217,7 +239,7 @@ def _of_files(disk: Disk, files: tuple[Path, ...], schema: pl.Schema, kind: str)
         return pl.read_parquet(path, glob=False).cast(schema)
 
     def read_csv(path: Path) -> pl.DataFrame:
-        return pl.read_csv(path, schema=schema, has_header=False, skip_rows=1)  # Polars leaves doubled quotes in names
+        return scan_written(path, schema).collect()
 
     read = read_parquet if kind == "parquet" else read_csv
     return DiskTable(disk, schema, lambda: side_by_side(read, files), files)

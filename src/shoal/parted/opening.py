@@ -7,9 +7,11 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
+from urllib.parse import unquote, urlsplit
 
 import polars as pl
 
+from shoal.data.csv_records import WholeFile, whole_file
 from shoal.data.ordered import with_orders
 from shoal.errors import InputError, did_you_mean
 from shoal.risk.disclosure import named_in
@@ -75,12 +77,12 @@ def _on_disk(frame: Any, text: Sequence[str], as_written: Sequence[str]) -> Tabl
     disk = Disk()
     atexit.register(disk.close)  # what is released lies in its scratch folder: it goes with the process
     if isinstance(frame, str | Path):
-        lazy = scan(frame)
-        table = disk.table(lazy)
-        if kind_of(Path(frame)) != "csv":
-            return table
-        head = pl.concat([pl.DataFrame(schema=table.schema), *disk.table(lazy.head(HEAD)).read()])
-        return with_types(table, head, text, as_written)
+        files, kind = table_files(Path(frame))
+        if kind == "csv":
+            table, head = disk.text(_whole_files(files), HEAD)
+            return with_types(table, head, text, as_written)
+        _same_columns(files, [_schema_of(path, kind) for path in files])
+        return disk.table(_scanned(files, kind))
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
         return disk.table(frame.lazy())
     if type(frame).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
@@ -98,14 +100,36 @@ def _on_spark(frame: Any, master: str | None, text: Sequence[str], as_written: S
     if not isinstance(frame, str | Path):
         raise InputError("Spark reads its own frames, and folders, files or tables by name: give one of these.")
     kind = kind_of(Path(frame)) or ("table" if _names_a_table(str(frame)) else "parquet")
-    if Path(frame).is_dir():  # Spark would fill up what a file lacks, and leave out what it has beyond the first
-        _same_columns(files_of(Path(frame)), kind)
+    if (here := _on_this_machine(str(frame))) and kind in ("csv", "parquet"):
+        _check_for_spark(*table_files(here))
     return Spark(master=master).read(str(frame), kind, text, as_written)
 
 
-def scan(path: str | Path) -> pl.LazyFrame:
-    """A file, or all files of a folder, read when asked for; delimited ones as text."""
-    path = Path(path)
+def _on_this_machine(name: str) -> Path | None:
+    path = Path(unquote(urlsplit(name).path) if name.startswith("file:") else name)
+    return path if path.exists() else None
+
+
+def _check_for_spark(files: Sequence[Path], kind: str) -> None:
+    """Refuses what Spark would misread: it fills up what a file lacks, and leaves out what it has beyond the first."""
+    if kind != "csv":
+        _same_columns(files, [_schema_of(path, kind) for path in files])
+        return
+    for file in _whole_files(files):
+        if file.blank_records:
+            raise InputError(
+                f"{file.path} has blank lines, which Spark would leave out: "
+                "write the missing values of the only column as a word, or the table as Parquet."
+            )
+        if file.mixed_ends:
+            raise InputError(
+                f"Some lines of {file.path} end in a carriage return and a line feed, others in a line feed, "
+                "which Spark would take for part of the last field: end all lines alike."
+            )
+
+
+def table_files(path: Path) -> tuple[list[Path], str]:
+    """A file, or all files of a folder, and of which kind they are."""
     kind = kind_of(path)
     if kind is None:
         what = (
@@ -116,17 +140,24 @@ def scan(path: str | Path) -> pl.LazyFrame:
         raise InputError(f"{str(path)!r} {what}: the engines 'disk' and 'spark' read these.")
     if not path.exists():
         raise InputError(f"There is no file {str(path)!r}: check the name.")
-    files = files_of(path) if path.is_dir() else [path]
-    _same_columns(files, kind)
-    return _scanned(files, kind)
+    return files_of(path) if path.is_dir() else [path], kind
 
 
-def _same_columns(files: Sequence[Path], kind: str) -> None:
-    """Refuses a table of several files where one of them is damaged, or has other columns than the first."""
-    first, *others = files
-    expected = _schema_of(first, kind)
-    for path in others:
-        found = _schema_of(path, kind)
+def _whole_files(paths: Sequence[Path]) -> list[WholeFile]:
+    """Refuses text that is not all whole records of the same columns, and of which none is there."""
+    from shoal.engines.disk import side_by_side
+
+    files = list(side_by_side(whole_file, paths))
+    _same_columns(paths, [pl.Schema(dict.fromkeys(file.names, pl.String())) for file in files])
+    if not any(file.records for file in files):
+        raise InputError(f"{paths[0]} holds no records, only column names: give a table with records.")
+    return files
+
+
+def _same_columns(files: Sequence[Path], schemas: Sequence[pl.Schema]) -> None:
+    """Refuses a table of several files where one has other columns than the first."""
+    first, expected = files[0], schemas[0]
+    for path, found in zip(files[1:], schemas[1:], strict=True):
         if found == expected:
             continue
         where = f"The files of a table differ: {path.name!r}"
@@ -143,6 +174,7 @@ def _same_columns(files: Sequence[Path], kind: str) -> None:
 
 
 def _schema_of(path: Path, kind: str) -> pl.Schema:
+    """Refuses a damaged file."""
     try:
         return _scanned([path], kind).collect_schema()
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
@@ -151,8 +183,6 @@ def _schema_of(path: Path, kind: str) -> pl.Schema:
 
 
 def _scanned(files: list[Path], kind: str) -> pl.LazyFrame:
-    if kind == "csv":
-        return pl.scan_csv(files, infer_schema=False)
     lazy = pl.scan_parquet(files) if kind == "parquet" else pl.scan_ipc(files)
     return with_orders(lazy, files, kind)
 
