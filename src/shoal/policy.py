@@ -49,12 +49,9 @@ if TYPE_CHECKING:
     from pydantic_core import CoreSchema, ErrorDetails
 
 MODELS: dict[str, type[Any]] = {model.name: model for model in (KAnonymity, KMap, LDiversity, TCloseness, MeasuredRisk)}
+PERTURBING = (AddedNoise, MultipliedNoise, RankSwapping, Pram, Shuffling, Resampling, Microaggregated)
 METHODS: dict[str, type[Any]] = {
-    method.name: method
-    for method in (
-        *(Grouped, GlobalRecoding, CutPoints, Coarsened, SafeHarbor),
-        *(AddedNoise, MultipliedNoise, RankSwapping, Pram, Shuffling, Resampling, Microaggregated),
-    )
+    method.name: method for method in (Grouped, GlobalRecoding, CutPoints, Coarsened, SafeHarbor, *PERTURBING)
 }
 
 
@@ -202,6 +199,14 @@ class Policy(BaseModel):
                 hint = did_you_mean(str(model.attribute), schema.confidential)
                 raise InputError(f"{model.name} is asked of {model.attribute!r}, which is not confidential.{hint}")
         return tuple(found)
+
+    def refuse_suppression(self) -> None:
+        """Methods that perturb release every record: the share that may be left out would be ignored."""
+        if self.suppression > 0 and isinstance(self.method, PERTURBING):
+            raise InputError(
+                f"The method {self.method.name!r} leaves out no record, but a share of {self.suppression:g} may be: "
+                "leave out --suppress (suppression = 0), or choose another method."
+            )
 
     def private_means(self) -> dict[str, PrivateMean]:
         """Those of `show`: epsilon is shared equally, the domains are the policy's own."""

@@ -377,6 +377,7 @@ def draft(
     sweep()
     table, restore = to_polars(frame)
     say("checking the table")
+    policy.refuse_suppression()
     original, notes = prepare(table, policy)
     unnamed = [name for name in table.columns if name not in original.schema.names]
     identifiers = [*original.schema.with_role(Role.IDENTIFIER), *likely_identifiers(table, unnamed)]

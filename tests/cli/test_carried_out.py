@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 import shoal as library
 from shoal.cli.engines import IN_PARTS
 from shoal.errors import InputError
+from shoal.parted.methods import refuse_method
+from shoal.policy import PERTURBING
 from tests.cli.conftest import COMMANDS, Shoal
 
 WITH_ENGINE = {
@@ -96,3 +99,90 @@ def test_from_python_an_argument_that_an_engine_does_not_carry_out_is_refused(tm
     policy = library.Policy(quasi_identifiers=["age"], confidential=["c"])
     with pytest.raises(InputError, match="'disk' judges a release by itself"):
         library.check(tmp_path / "d.csv", policy, paired=True, engine="disk")
+
+
+# ---- commands and ways without an engine
+
+
+def least(words: str, file: str) -> list[str]:
+    """The command with what it cannot do without."""
+    parameters = COMMANDS[words].params
+    arguments = [file for parameter in parameters if parameter.param_type_name == "argument"]
+    options = [
+        word
+        for parameter in parameters
+        if parameter.param_type_name == "option" and parameter.required
+        for word in given(parameter)
+    ]
+    return [*words.split(), *arguments, *options]
+
+
+ALSO = {
+    "hierarchy build": ("--auto",),
+    "releases audit": ("d.parquet",),
+    "transactions check": ("--min-size", "3"),
+    "transactions anonymize": ("-o", "x.csv"),
+}
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (words, parameter.name)
+        for words, command in COMMANDS.items()
+        for parameter in command.params
+        if parameter.name in ("delimiter", "encoding", "decimal", "no_header")
+    ],
+)
+def test_options_of_text_are_refused_where_no_text_is_read(shoal: Shoal, words: str, name: str) -> None:
+    parameter = next(each for each in COMMANDS[words].params if each.name == name)
+    run = shoal(*least(words, "d.parquet"), *ALSO.get(words, ()), *given(parameter))
+    assert run.code == 2
+    assert run.sentence.startswith(f"{max(parameter.opts, key=len)} is of text files"), run.err
+
+
+RECODING = {"k", "m", "taxonomy", "key", "customer", "item", "baskets", "output", "as_json"}
+READING = {"no_header", "delimiter", "encoding", "decimal"}
+
+
+def test_goods_are_recoded_with_options_that_have_a_part_in_it(shoal: Shoal) -> None:
+    for parameter in COMMANDS["transactions anonymize"].params:
+        if parameter.param_type_name == "option" and parameter.name not in ("output", "help", "k", "m"):
+            option = max(parameter.opts, key=len)
+            more = ["--ledger", "l"] if parameter.name in ("ledger_key", "incremental") else []
+            run = shoal(*least("transactions anonymize", "d.csv")[:3], "-o", "x.csv", "--k", "2", "--m", "1",
+                        *given(parameter), *more)  # fmt: skip
+            refused = "has no part in recoding goods" in run.sentence or "A ledger judges clusters" in run.sentence
+            assert refused == (parameter.name not in RECODING | READING), (option, run.err)
+            assert run.code == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("transactions check d.csv --baskets --k 2 --m 1 --customer c", "--customer is about tables"),
+        ("transactions anonymize d.csv -o x.csv --baskets --min-size 2 --time t", "--time is about tables"),
+        ("transactions check d.csv --customer c --item g --k 2 --m 1 --time t", "--time is about whole histories"),
+        ("transactions utility d.csv d.csv --customer c --item g --by age", "give --customers as well"),
+        ("transactions attack d.csv d.csv --customer c --item g --time t", "--time names a column that nothing"),
+        ("transactions attack d.csv d.csv --customer c --item g --basket b", "--basket names a column that nothing"),
+        ("transactions attack d.csv d.csv --customer c --item g --quantity b", "--quantity names a column that"),
+        ("transactions risk d.csv --customer c --item g --price p", "--price names a column that nothing looks at"),
+        ("releases audit --ledger l.db --quasi age", "--quasi is about released files"),
+        ("releases audit --ledger l.db --text age", "--text is about released files"),
+        ("hierarchy check age.csv --text age", "--text is about a table: give --data"),
+    ],
+)
+def test_options_that_nothing_looks_at_are_refused(shoal: Shoal, words: str, said: str) -> None:
+    run = shoal(*words.split())
+    assert (run.code, said in run.sentence) == (2, True), run.err
+
+
+@pytest.mark.parametrize("method", PERTURBING, ids=lambda method: method.name)
+def test_what_leaves_no_record_out_refuses_a_share_to_leave_out(method: Any) -> None:
+    table = pl.DataFrame({"age": range(20)})
+    asked = library.Policy(quasi_identifiers=["age"], method={"name": method.name}, suppression=0.1)
+    with pytest.raises(InputError, match="leaves out no record, but a share"):
+        library.anonymize(table, asked)
+    with pytest.raises(InputError, match="leaves out no record, but a share"):
+        refuse_method(asked, "disk")

@@ -76,7 +76,7 @@ def test_the_risk_of_a_table(shoal: Shoal, original: Path) -> None:
         (("--customer", "1", "--item", "7", "--no-header"), "the item is a column's number from 1 to 4. Got '7'"),
         (("--customer", "id", "--item", "good"), "There is no column 'id' to be the customer"),
         ((*COLUMNS, "--time", "4"), "'column_4' holds '2' in line 1"),
-        ((*COLUMNS, "--price", "2"), "'column_2'"),
+        ((*COLUMNS, "--time", "3", "--price", "2"), "'column_2'"),
         (("--customer", "1"), "--item"),
     ],
 )

@@ -171,7 +171,7 @@ def test_baskets_are_recoded_and_checked(shoal: Shoal, tmp_path: Path) -> None:
     ("options", "words"),
     [
         (("--k", "2"), "needs both --k"),
-        (("--k", "2", "--m", "2", "--clusters", "3"), "are about dummies"),
+        (("--k", "2", "--m", "2", "--clusters", "3"), "--clusters has no part in recoding goods"),
         (("--taxonomy", "t.csv"), "There is no file 't.csv'"),
     ],
 )

@@ -26,6 +26,7 @@ shoal attack d.csv r.csv --quasi age,income --paired --attacks linkage"""
 
 
 def attack(
+    context: typer.Context,
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The table before masking.")],
     released: Annotated[str, typer.Argument(metavar="RELEASE", help="The table as released.")],
     attacks: Annotated[
@@ -59,6 +60,7 @@ def attack(
     from shoal.assess import attack as run
     from shoal.cli.console import show, stages
 
+    opt.refuse_of_text(context, [original, released])
     chosen = opt.make_policy(
         policy, quasi, confidential, kinds=kind, orders=order, hierarchies=hierarchies, k=k, l=l, l_variant=l_variant,
         t=t, method=method_choice(method, k=k), suppression=suppress,

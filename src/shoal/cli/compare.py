@@ -26,6 +26,7 @@ shoal compare d.csv --attributes age,income,tax --risk found_again --at-risk 0.0
 
 
 def compare(
+    context: typer.Context,
     source: Annotated[str, typer.Argument(metavar="FILE", help="The original table.")],
     attributes: Annotated[
         list[str] | None,
@@ -105,6 +106,7 @@ def compare(
         raise InputError("--cache keeps what --no-cache forgets: give one of them.")
     if best != (output is not None) or (best and at_risk is None):
         raise InputError("--best writes a release held to a risk: give it together with --at-risk and -o FILE.")
+    opt.refuse_of_text(context, [source])
     opt.check_paths([source, policy], output, [plot])
     if plot is not None:
         check_plot(plot)

@@ -68,7 +68,6 @@ _METHOD = (
     *("gamma", "s", "p", "whole", "clamp"),
 )
 _ALWAYS = ("engine", "as_json")
-_OF_TEXT_FILES = ("delimiter", "encoding", "decimal")
 
 # Command -> the parameters that the engines `disk` and `spark` carry out. What is not named here they refuse.
 IN_PARTS: Mapping[str, frozenset[str]] = {
@@ -87,15 +86,9 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
 
 def refuse_options(context: typer.Context, engine: str, files: Sequence[str | Path | None]) -> None:
     """Refuses by name what was given and would be ignored: by the engine, or by files that are not text."""
-    from shoal.data.files import is_delimited
     from shoal.errors import InputError
 
-    for parameter in context.command.params:
-        name = parameter.name or ""
-        source = context.get_parameter_source(name)
-        if source is None or source.name == "DEFAULT":
-            continue
-        option = max(parameter.opts, key=len)
+    for name, option in opt.given(context).items():
         if name == "master":
             if engine != "spark":
                 raise InputError(f"{option} says where Spark runs, but the engine is {engine!r}: use --engine spark.")
@@ -104,8 +97,7 @@ def refuse_options(context: typer.Context, engine: str, files: Sequence[str | Pa
                 f"{option} needs the whole table in memory, which the engine {engine!r} never has: leave it out, or "
                 "use --engine memory."
             )
-        elif name in _OF_TEXT_FILES and not any(is_delimited(path) for path in files if path is not None):
-            raise InputError(f"{option} is of text files, and none is read here: leave it out.")
+    opt.refuse_of_text(context, files)
 
 
 def anonymize_parts(

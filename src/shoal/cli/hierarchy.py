@@ -56,6 +56,7 @@ shoal hierarchy build d.csv zip -o hierarchies/zip.csv --mask
 shoal hierarchy build d.csv income -o hierarchies/income.csv --cuts 20000,50000,90000 --cuts 50000"""
 )
 def build(
+    context: typer.Context,
     source: Annotated[str, typer.Argument(metavar="DATA", help="A table that holds the values.")],
     column: Annotated[str, typer.Argument(metavar="COLUMN", help="Whose hierarchy to build.")],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="Where the hierarchy goes.")],
@@ -120,6 +121,7 @@ def build(
     chosen = {name: spec for name, (given, spec) in ways.items() if given is not None}
     if len(chosen) != 1:
         raise InputError(f"Got {' and '.join(chosen) or 'no way'} to build by: choose one of {', '.join(ways)}.")
+    opt.refuse_of_text(context, [source])
     if same_file(source, output):
         raise InputError(f"The output {str(output)!r} is the input: choose another name, the input is never changed.")
     with stages("hierarchy", 4) as step:
@@ -142,6 +144,7 @@ shoal hierarchy check hierarchies/age.csv
 shoal hierarchy check hierarchies/age.csv --data d.csv --column age"""
 )
 def check(
+    context: typer.Context,
     file: File,
     data: Annotated[str | None, typer.Option(metavar="FILE", help="A table whose values must all be listed.")] = None,
     column: Annotated[
@@ -158,6 +161,9 @@ def check(
     from shoal.cli.console import show as put
     from shoal.data.hierarchy import read_hierarchy
 
+    opt.refuse_of_text(context, [data])
+    if data is None:
+        opt.refuse_all_but(context, ("file", "column", "as_json"), "is about a table: give --data as well.")
     with stages("check", 4) as step:
         step("reading the hierarchy")
         hierarchy = read_hierarchy(file, column or file.stem)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from shoal.policy import Policy
 
+_OF_TEXT_FILES = ("delimiter", "encoding", "decimal", "no_header")
 _ROLES, _MODELS, _FILES = "Roles", "Promise and method", "Files"
 
 
@@ -151,6 +152,32 @@ def read(
         roles = (policy.identifiers, policy.quasi_identifiers, policy.confidential, policy.insensitive)
         needed = {name for names in roles for name in names}
     return read_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=split(text), needed=needed)
+
+
+def given(context: typer.Context) -> dict[str, str]:
+    """Parameter -> how the command line writes it, for those that the user gave."""
+    written = {parameter.name or "": max(parameter.opts, key=len) for parameter in context.command.params}
+    sources = {name: context.get_parameter_source(name) for name in written}
+    return {name: written[name] for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
+
+
+def refuse_all_but(context: typer.Context, carried_out: Collection[str], why: str) -> None:
+    """Refuses by name what was given and would be ignored."""
+    from shoal.errors import InputError
+
+    for name, option in given(context).items():
+        if name not in carried_out:
+            raise InputError(f"{option} {why}")
+
+
+def refuse_of_text(context: typer.Context, files: Sequence[str | Path | None]) -> None:
+    """Refuses options about text where none of the files read is text."""
+    from shoal.data.files import is_delimited
+    from shoal.errors import InputError
+
+    asked = [option for name, option in given(context).items() if name in _OF_TEXT_FILES]
+    if asked and not any(is_delimited(path) for path in files if path is not None):
+        raise InputError(f"{asked[0]} is of text files, and none is read here: leave it out.")
 
 
 def check_paths(read: Sequence[str | Path | None], table: str | None, beside: Sequence[Path | None] = ()) -> None:

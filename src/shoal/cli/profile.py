@@ -22,6 +22,7 @@ shoal profile d.csv --write-policy shoal.toml"""
 
 
 def profile(
+    context: typer.Context,
     source: Annotated[str, typer.Argument(metavar="FILE", help="The table to look at.")],
     write_policy: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a starting policy, to be looked through.")
@@ -37,6 +38,7 @@ def profile(
     from shoal.data.files import atomic_write
     from shoal.profile import profile as examine
 
+    opt.refuse_of_text(context, [source])
     opt.check_paths([source], None, [write_policy])
     with stages("profile", 3) as step:
         step("reading")

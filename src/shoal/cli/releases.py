@@ -118,6 +118,12 @@ def audit(
     opt_engines.refuse_options(context, used, files or [])
     if (ledger is None) == (not files):
         raise InputError("Say what to audit: released files, or --ledger FILE.")
+    if ledger is not None:
+        opt.refuse_all_but(
+            context,
+            ("ledger", "k", "engine", "as_json"),
+            "is about released files, and a ledger holds what was judged of its own: leave it out, or --ledger.",
+        )
     if len(files or []) == 1:
         raise InputError("One release alone is judged by shoal check: name at least two files.")
     if used != "memory":
@@ -222,6 +228,7 @@ shoal releases add keyed.csv --ledger ledger.db --ledger-key key --subject id --
 shoal releases add old.parquet --ledger ledger.db --ledger-key key --subject id --quasi age,sex --json"""
 )
 def add(
+    context: typer.Context,
     source: Annotated[
         str, typer.Argument(metavar="FILE", help="A release made elsewhere, with the subjects' column beside it.")
     ],
@@ -242,6 +249,7 @@ def add(
     from shoal.releases.ledger import Promised
     from shoal.releases.published import from_classes, need_columns
 
+    opt.refuse_of_text(context, [source])
     names = opt.split(quasi)
     _need_quasi(names)
     book = opt_ledger.open_ledger(ledger, subject, ledger_key)

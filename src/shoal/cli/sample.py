@@ -102,6 +102,7 @@ shoal regenerate masked.csv -o plain.csv --counts counts.json --rescale --seed 1
 
 
 def regenerate(
+    context: typer.Context,
     source: Annotated[str, typer.Argument(metavar="MASKED", help="A table with masked values.")],
     output: Annotated[str, typer.Option("-o", "--output", metavar="OUT", help="Where the table goes.")],
     counts: Annotated[
@@ -120,6 +121,7 @@ def regenerate(
     from shoal.masking.regenerate import read_counts
     from shoal.masking.regenerate import regenerate as fill
 
+    opt.refuse_of_text(context, [source])
     opt.check_paths([source, counts], output)
     with stages("regenerate", 4) as step:
         step("reading")

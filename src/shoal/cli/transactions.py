@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated
 
@@ -45,6 +46,7 @@ shoal transactions attack t.csv released.csv --customer id --item good --known 3
 shoal transactions attack t.csv r.csv --customer id --item good --quantity quantity --truth m.csv --trained"""
 )
 def attack(
+    context: typer.Context,
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The transactions as they were.")],
     masked: Annotated[str, typer.Argument(metavar="MASKED", help="The transactions as released.")],
     customer: Customer,
@@ -94,7 +96,16 @@ def attack(
     from shoal.transactions.histories import read_histories
     from shoal.transactions.trained import KNOWN, trained_attack
 
+    opt.refuse_of_text(context, [original, masked])
     opt.check_paths([original, masked, truth], output)
+    _refuse_unused_columns(
+        {
+            "--time": (time, trained or first or last, "--trained, --from or --to"),
+            "--price": (price, trained, "--trained"),
+            "--basket": (basket, trained, "--trained"),
+            "--quantity": (quantity, trained or similarity == "weighted", "--trained or --similarity weighted"),
+        }
+    )
     window = (
         None if first is None and last is None else (first.date() if first else None, last.date() if last else None)
     )
@@ -128,6 +139,15 @@ def attack(
         show(learnt, as_json)
 
 
+def _refuse_unused_columns(columns: Mapping[str, tuple[str | None, object, str]]) -> None:
+    """Option -> the column it names, whether something looks at it, and what would: one that is not looked at."""
+    from shoal.errors import InputError
+
+    for option, (column, used, by) in columns.items():
+        if column is not None and not used:
+            raise InputError(f"{option} names a column that nothing looks at: give {by} as well, or leave it out.")
+
+
 @transactions.command(
     epilog="""Examples:
 
@@ -136,6 +156,7 @@ shoal transactions risk t.csv --customer 1 --item 5 --time 3 --price 6 --no-head
 shoal transactions risk t.parquet --customer CustomerID --item StockCode --time InvoiceDate --json"""
 )
 def risk(
+    context: typer.Context,
     source: Annotated[str, typer.Argument(metavar="FILE", help="A table of transactions.")],
     customer: Customer,
     item: Item,
@@ -157,6 +178,8 @@ def risk(
     from shoal.transactions.histories import check_customer_table, read_histories
     from shoal.transactions.unicity import RULE, unicity
 
+    opt.refuse_of_text(context, [source, customers])
+    _refuse_unused_columns({"--price": (price, time, "--time")})
     with stages("risk", 4) as step:
         step("reading")
         histories = read_histories(

@@ -18,6 +18,7 @@ shoal transactions audit t.csv r.csv r.csv --customer id --item good --time date
 shoal transactions audit t.csv r.csv r.csv --customer id --item good --map m.csv --map m.csv --known 3 --json"""
 )
 def audit(
+    context: typer.Context,
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The transactions that FIRST was made of.")],
     first: Annotated[str, typer.Argument(metavar="FIRST", help="A release.")],
     second: Annotated[str, typer.Argument(metavar="SECOND", help="A later release of the same customers.")],
@@ -47,6 +48,7 @@ def audit(
     from shoal.transactions.histories import read_histories
     from shoal.transactions.pooled import pooled_attack
 
+    opt.refuse_of_text(context, [original, first, second])
     if len(maps) != 2:
         raise InputError(f"Give --map twice, for the first release and for the second; it was given {len(maps)} times.")
     with stages("audit", 3) as step:

@@ -30,6 +30,9 @@ Baskets = Annotated[
     ),
 ]
 _KM = "k^m-anonymity of baskets"
+_READING = ("source", "customer", "item", "baskets", "no_header", "delimiter", "encoding", "decimal", "as_json")
+_RECODING = (*_READING, "output", "k", "m", "taxonomy", "key")  # what k^m-anonymity of a release carries out
+_COUNTING = (*_READING, "k", "m")  # and what judging it does
 K = Annotated[int | None, typer.Option("--k", help="Baskets that hold any m goods known.", rich_help_panel=_KM)]
 M = Annotated[int | None, typer.Option("--m", help="Goods that an intruder may know.", rich_help_panel=_KM)]
 MinSize = Annotated[int | None, typer.Option(help="Customers, at least, who share a set of goods.")]
@@ -47,6 +50,7 @@ shoal transactions anonymize t.csv -o r.csv --customer id --item good --time dat
 shoal transactions anonymize baskets.csv -o r.csv --baskets --k 5 --m 2 --taxonomy goods.csv"""
 )
 def anonymize(
+    context: typer.Context,
     source: Annotated[str, typer.Argument(metavar="IN", help="A table of transactions.")],
     output: Annotated[str, typer.Option("-o", "--output", metavar="OUT", help="Where the release goes.")],
     customer: AnyCustomer = None,
@@ -133,10 +137,9 @@ def anonymize(
         raise InputError("--ledger-key and --incremental are about a ledger: give --ledger as well.")
     if known is None and taxonomy is not None:
         raise InputError("A taxonomy recodes goods for k^m-anonymity: give --k and --m as well.")
-    if known is not None and (clusters, min_size, secret_map, log, shown) != (None, None, None, None, None):
-        raise InputError(
-            "--clusters, --min-size, --show, --map and --log are about dummies: leave them out, or --k and --m."
-        )
+    if known is not None:
+        opt.refuse_all_but(context, _RECODING, "has no part in recoding goods (--k, --m): leave it out.")
+    _refuse_unread(context, source, baskets)
     with stages("anonymize", 6) as step:
         step("reading")
         histories = _read(
@@ -178,6 +181,16 @@ def anonymize(
     for note in facts["notes"]:
         say(note)
     show(facts if as_json else release, as_json)
+
+
+def _refuse_unread(context: typer.Context, source: str, baskets: bool) -> None:
+    """Refuses what is about columns or text where the file has none."""
+    if not baskets:
+        opt.refuse_of_text(context, [source])
+        return
+    of_tables = ("customer", "item", "time", "price", "quantity", "basket", "shown", "encoding", "decimal")
+    others = [parameter.name or "" for parameter in context.command.params if parameter.name not in of_tables]
+    opt.refuse_all_but(context, others, "is about tables, and a line of baskets has goods alone: leave it out.")
 
 
 def _check_ledger(
@@ -235,6 +248,7 @@ shoal transactions check r.csv --customer id --item good --time date --min-size 
 shoal transactions check r.csv --customer id --item good --k 5 --m 2 && publish r.csv"""
 )
 def check(
+    context: typer.Context,
     source: Annotated[str, typer.Argument(metavar="FILE", help="Transactions as released.")],
     customer: AnyCustomer = None,
     item: AnyItem = None,
@@ -264,6 +278,9 @@ def check(
         raise InputError("Say what was promised: --min-size, or --k and --m.")
     if min_size is not None:
         require("the check", "min_size", min_size, "2 or more", holds=min_size >= 2)
+    else:
+        opt.refuse_all_but(context, _COUNTING, "is about whole histories: leave it out, or give --min-size as well.")
+    _refuse_unread(context, source, baskets)
     with stages("check", 4) as step:
         step("reading")
         histories = _read(source, baskets, customer, item, header=not no_header, delimiter=delimiter, encoding=encoding)
@@ -321,6 +338,7 @@ shoal transactions utility t.csv r.csv --customer 1 --item 5 --time 3 --price 6 
 shoal transactions utility t.csv r.csv --customer id --item good --time date --json"""
 )
 def utility(
+    context: typer.Context,
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The transactions as they were.")],
     masked: Annotated[str, typer.Argument(metavar="MASKED", help="The transactions as released.")],
     customer: Customer,
@@ -352,10 +370,14 @@ def utility(
     from functools import partial
 
     from shoal.cli.console import show, stages
+    from shoal.errors import InputError
     from shoal.transactions.attack import read_truth
     from shoal.transactions.histories import read_histories
     from shoal.transactions.utility import read_people, transaction_utility
 
+    opt.refuse_of_text(context, [original, masked])
+    if by and customers is None:
+        raise InputError("--by names columns of the customer table: give --customers as well.")
     with stages("utility", 3) as step:
         step("reading")
         read = partial(

@@ -31,6 +31,7 @@ from shoal.policy import Policy
 def refuse_method(policy: Policy, engine: str) -> None:
     """What the policy asks for and no part of a table can do, before anything is read."""
     method = policy.method
+    policy.refuse_suppression()
     refuse_measures(policy.models, engine)
     if isinstance(method, GlobalRecoding):
         refuse_recoding(method, policy.models, engine)
