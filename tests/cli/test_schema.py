@@ -112,6 +112,7 @@ RUNS = {  # more than one run where the output may look different
     ],
     "transactions check": [
         f"tr.csv {GOODS} --min-size 2",
+        f"tr.csv {GOODS} --min-size 2 --goods-only",
         f"tr.csv {FACTS} --min-size 2",
         f"tr.csv {GOODS} --k 30 --m 2",
     ],

@@ -83,11 +83,8 @@ def test_a_check_of_named_columns_judges_whole_histories(shoal: Shoal, purchases
     assert checked.code == 0
     assert checked.json["share_a_history"] >= 5
     assert checked.json["not_judged"] == []
-    by_sets = shoal("transactions", "check", tmp_path / "r.csv", *COLUMNS, *sized)
-    assert by_sets.code == 0
-    assert "Nothing was judged of what 'column_4', 'column_6' tell" in by_sets.err
     assert shoal(*made, *sized, "--dummies", "records", "--seed", "1", "--json").code == 0
-    assert shoal("transactions", "check", tmp_path / "r.csv", *COLUMNS, *sized).code == 0
+    assert shoal("transactions", "check", tmp_path / "r.csv", *COLUMNS, *sized, "--goods-only").code == 0
     whole = shoal("transactions", "check", tmp_path / "r.csv", *columns, *sized)
     assert whole.code == 1
     assert "histories are not" in whole.err
@@ -147,6 +144,25 @@ def test_the_input_is_never_written_over(shoal: Shoal, purchases: Path) -> None:
     assert refused.code == 2
     assert "would replace" in refused.sentence
     assert purchases.read_bytes() == before
+
+
+@pytest.mark.parametrize("promise", [("--min-size", "2"), ("--k", "2", "--m", "1")])
+def test_a_file_that_shows_what_nobody_judged_does_not_pass(
+    shoal: Shoal, tmp_path: Path, promise: tuple[str, ...]
+) -> None:
+    file = tmp_path / "r.csv"
+    file.write_text("who,good,day,empty\n1,a,2024-01-01,\n2,a,2024-01-02,\n")
+    words = ("transactions", "check", file, "--customer", "who", "--item", "good", *promise)
+    by_goods = shoal(*words, "--json")
+    assert by_goods.code == 1
+    assert (by_goods.json["holds"], by_goods.json["not_judged"]) == (False, ["day"])
+    assert "Nothing was judged of what 'day' tell: name the columns" in by_goods.err
+    stated = shoal(*words, "--goods-only", "--json")
+    assert stated.code == 0
+    assert (stated.json["holds"], stated.json["not_judged"]) == (True, ["day"])
+    assert shoal(*words, "--goods-only", "--time", "day").sentence.startswith("--goods-only judges the sets of goods")
+    file.write_text("who,good\n1,a\n2,a\n")
+    assert shoal(*words).code == 0
 
 
 def test_baskets_are_recoded_and_checked(shoal: Shoal, tmp_path: Path) -> None:

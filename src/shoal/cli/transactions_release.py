@@ -32,7 +32,7 @@ Baskets = Annotated[
 _KM = "k^m-anonymity of baskets"
 _READING = ("source", "customer", "item", "baskets", "no_header", "delimiter", "encoding", "decimal", "as_json")
 _RECODING = (*_READING, "output", "k", "m", "taxonomy", "key")  # what k^m-anonymity of a release carries out
-_COUNTING = (*_READING, "k", "m")  # and what judging it does
+_COUNTING = (*_READING, "k", "m", "goods_only")  # and what judging it does
 K = Annotated[int | None, typer.Option("--k", help="Baskets that hold any m goods known.", rich_help_panel=_KM)]
 M = Annotated[int | None, typer.Option("--m", help="Goods that an intruder may know.", rich_help_panel=_KM)]
 MinSize = Annotated[int | None, typer.Option(help="Customers, at least, who share a set of goods.")]
@@ -245,6 +245,8 @@ shoal transactions check r.csv --customer 1 --item 5 --no-header --min-size 8
 
 shoal transactions check r.csv --customer id --item good --time date --min-size 5
 
+shoal transactions check r.csv --customer id --item good --min-size 5 --goods-only
+
 shoal transactions check r.csv --customer id --item good --k 5 --m 2 && publish r.csv"""
 )
 def check(
@@ -259,6 +261,9 @@ def check(
     min_size: MinSize = None,
     k: K = None,
     m: M = None,
+    goods_only: Annotated[
+        bool, typer.Option("--goods-only", help="Judge the sets of goods alone, whatever else the file shows.")
+    ] = False,
     baskets: Baskets = False,
     no_header: NoHeader = False,
     delimiter: opt.Delimiter = None,
@@ -267,13 +272,16 @@ def check(
 ) -> None:
     """Judge released histories: exit code 0 if nobody stands alone, 1 if somebody does.
 
-    Sets of goods are compared; with more columns named, whole histories as these columns show them.
+    Sets of goods are compared; with more columns named, whole histories as these columns show them. A file that shows
+    other columns does not pass, as nobody has judged what they tell, unless --goods-only says that they do not matter.
     """
     from shoal.cli.console import out, say, show, stages
     from shoal.errors import InputError, require
     from shoal.transactions.k_m import rare_set
 
     known = _known_goods(k, m)
+    if goods_only and any(column is not None for column in (time, price, quantity, basket)):
+        raise InputError("--goods-only judges the sets of goods alone: leave it out, or the other columns.")
     if known is None and min_size is None:
         raise InputError("Say what was promised: --min-size, or --k and --m.")
     if min_size is not None:
@@ -284,11 +292,18 @@ def check(
     with stages("check", 4) as step:
         step("reading")
         histories = _read(source, baskets, customer, item, header=not no_header, delimiter=delimiter, encoding=encoding)
-        facts: dict[str, Any] = {"customers": len(histories.customers), "records": len(histories), "holds": True}
+        roles = _with_columns(histories.roles, no_header, time=time, price=price, quantity=quantity, basket=basket)
+        others = _other_columns(histories, roles)
+        facts: dict[str, Any] = {
+            "customers": len(histories.customers),
+            "records": len(histories),
+            "not_judged": others,
+            "holds": goods_only or not others,
+        }
         if min_size is not None:
             step("comparing customers")
-            roles = _with_columns(histories.roles, no_header, time=time, price=price, quantity=quantity, basket=basket)
-            facts |= _judged_alike(histories, roles, min_size)
+            alike = _judged_alike(histories, roles, min_size)
+            facts |= alike | {"holds": facts["holds"] and alike["holds"]}
         if known is not None:
             step("counting goods known")
             rare = rare_set(histories, *known)
@@ -301,7 +316,7 @@ def check(
     else:
         for name, fact in facts.items():
             out.print(f"{name.replace('_', ' ')}: {fact}", highlight=False, markup=False)
-    for note in _left_open(facts, min_size):
+    for note in _left_open(facts, min_size, goods_only):
         say(note)
     raise typer.Exit(0 if facts["holds"] else 1)
 
@@ -317,15 +332,20 @@ def _judged_alike(histories: Histories, roles: Roles, min_size: int) -> dict[str
     from shoal.transactions.release import alike, wholly_alike
 
     sets, whole = int(alike(histories).min()), int(wholly_alike(histories, roles).min())
-    table, named = histories.table, roles.named.values()
     fewest = sets if set(roles.named) == {"customer", "item"} else whole
-    others = [name for name in table.columns if name not in named and table[name].null_count() < table.height]
-    return {"share_a_set": sets, "share_a_history": whole, "not_judged": others, "holds": fewest >= min_size}
+    return {"share_a_set": sets, "share_a_history": whole, "holds": fewest >= min_size}
 
 
-def _left_open(facts: dict[str, Any], min_size: int | None) -> Iterator[str]:
-    if others := ", ".join(map(repr, facts.get("not_judged", []))):
-        yield f"Nothing was judged of what {others} tell: name the columns to judge whole histories."
+def _other_columns(histories: Histories, roles: Roles) -> list[str]:
+    """Those that show something and were not named."""
+    table, named = histories.table, roles.named.values()
+    return [name for name in table.columns if name not in named and table[name].null_count() < table.height]
+
+
+def _left_open(facts: dict[str, Any], min_size: int | None, goods_only: bool) -> Iterator[str]:
+    if others := ", ".join(map(repr, facts["not_judged"])):
+        ways = "name the columns to judge whole histories (--time and the like), or say that they do not matter"
+        yield f"Nothing was judged of what {others} tell" + ("." if goods_only else f": {ways} (--goods-only).")
     if min_size is not None and facts["share_a_history"] < min_size <= facts["share_a_set"]:
         yield "Sets of goods are alike, histories are not: what differs may tell real records from dummies."
 
