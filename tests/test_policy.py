@@ -25,6 +25,7 @@ from shoal.privacy import KAnonymity, LDiversity, TCloseness
 
 names = st.text(st.characters(codec="utf-8", exclude_characters="\r"), min_size=1, max_size=8)
 lists = st.lists(names, max_size=3).map(tuple)
+columns = st.lists(names, max_size=3, unique=True).map(tuple)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 values = st.one_of(
     st.integers(-(2**63), 2**63 - 1), finite, names, st.dates(), st.datetimes(min_value=dt.datetime(1, 1, 1))
@@ -49,10 +50,10 @@ methods = st.one_of(
 )
 policies = st.builds(
     Policy,
-    identifiers=lists,
-    quasi_identifiers=lists,
-    confidential=lists,
-    insensitive=lists,
+    identifiers=columns,
+    quasi_identifiers=columns,
+    confidential=columns,
+    insensitive=columns,
     rest=st.sampled_from(["drop", "insensitive"]),
     models=st.lists(models, max_size=3),
     method=methods,

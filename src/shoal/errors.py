@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -30,5 +31,9 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 def require(owner: str, parameter: str, value: object, kind: str, *, holds: bool) -> None:
     """One form of sentence for every parameter: "The 'k' parameter of k-anonymity must be ... Got 1 instead." """
-    if not holds:
-        raise InputError(f"The {parameter!r} parameter of {owner} must be {kind}. Got {value!r} instead.")
+    beyond = isinstance(value, int) and abs(value) >= 2**63  # more than can be counted to
+    if beyond or not holds:
+        raise InputError(
+            f"The {parameter!r} parameter of {owner} must be {kind}{' of at most 63 bits' if beyond else ''}. "
+            f"Got {reprlib.repr(value) if beyond else repr(value)} instead."
+        )

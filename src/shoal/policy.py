@@ -99,6 +99,8 @@ class Policy(BaseModel):
             super().__init__(**choices)
         except ValidationError as error:
             raise InputError(_sentence(error.errors()[0])) from None
+        for role in ("identifiers", "quasi_identifiers", "confidential", "insensitive"):
+            _refuse_named_twice(getattr(self, role), role.removesuffix("s"))
 
     @field_validator("models", mode="before")
     @classmethod
@@ -143,7 +145,7 @@ class Policy(BaseModel):
             choices = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except OSError as error:
             raise InputError(f"The policy {str(path)!r} cannot be read: {error.strerror}.") from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # of numbers with thousands of digits, too
             raise InputError(f"The policy {str(path)!r} is not valid TOML: {error}.") from None
         if not own_code:
             refuse_own_code(choices.get("models"), f"The policy {str(path)!r}")
@@ -249,8 +251,6 @@ class Policy(BaseModel):
                         continue
                     hint = did_you_mean(name, columns) or f" It has {', '.join(map(repr, columns[:20]))}."
                     raise InputError(f"The table has no column {name!r}, named as {role.replace('_', '-')}.{hint}")
-                if role in roles.get(name, frozenset()):
-                    raise InputError(f"Column {name!r} is named twice as {role.replace('_', '-')}: name it once.")
                 roles[name] = roles.get(name, frozenset()) | {role}
         allowed = ({Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL},)
         for name, found in roles.items():
@@ -286,6 +286,12 @@ class Policy(BaseModel):
         if kind in (Kind.ORDINAL, Kind.NOMINAL) and domain is not None:
             _refuse_twice(column.name, domain)
         return Attribute(column.name, roles, kind, domain, hierarchy, choice.weight)
+
+
+def _refuse_named_twice(names: Sequence[str], role: str) -> None:
+    for name in names:
+        if names.count(name) > 1:
+            raise InputError(f"Column {name!r} is named twice as {role.replace('_', '-')}: name it once.")
 
 
 def refuse_own_code(models: Any, what: str) -> None:
@@ -372,7 +378,7 @@ def _build(choice: Any, known: dict[str, type[Any]], what: str) -> Any:
         return choice
     parameters = dict(choice)
     name = parameters.pop("name", None)
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         hint = did_you_mean(str(name), known) or f" Known are {', '.join(known)}."
         raise InputError(f"The policy asks for an unknown {what} {name!r}.{hint}")
     fields = {field.name: field.default for field in dataclasses.fields(known[name])}

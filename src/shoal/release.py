@@ -482,10 +482,14 @@ def check(
 
     if (chosen := engine_of(frame, engine)) != "memory":
         from shoal.parted.check import check as check_parts
+        from shoal.parted.inspection import inspect_released
 
         if original is not None or paired:
             raise InputError(f"The engine {chosen!r} judges a release by itself: leave the original out.")
-        return check_parts(open_table(frame, chosen, as_written=policy.quasi_identifiers), policy).verdicts
+        found = check_parts(open_table(frame, chosen, as_written=policy.quasi_identifiers), policy)
+        if isinstance(frame, str | Path):
+            inspect_released(frame)
+        return found.verdicts
     table, _ = to_polars(frame, as_it_stands=policy.quasi_identifiers)
     return check_table(table, None, policy, original=original, paired=paired).verdicts
 

@@ -11,9 +11,14 @@ from typing import Any
 
 import pandas
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
+from pyarrow import feather
 
 from shoal.data.files import write_table
+from shoal.data.people import COUNTED
+from shoal.errors import InputError
+from shoal.parted.inspection import checksums, inspect_released
 from shoal.report.certificate import digest
 from tests.cli.conftest import ROLES, Run, Shoal
 from tests.engines.sessions import ON_SPARK, needs_spark
@@ -93,7 +98,14 @@ def test_a_certificate_is_enough(shoal: Shoal, certified: tuple[Path, Path]) -> 
         ("k-anonymity", 4, True),
         ("t-closeness", 0.2, True),
     ]
-    assert shoal("check", release, "--certificate", certificate, "--k", "100").code == 1  # options win
+
+
+@pytest.mark.parametrize(
+    "option", ["--quasi=sex", "--k=100", "--l=2", "--t=0.5", "--policy=p.toml", "--kind=sex=nominal"]
+)
+def test_a_certificate_says_itself_what_was_promised(shoal: Shoal, certified: tuple[Path, Path], option: str) -> None:
+    run = shoal("check", certified[0], "--certificate", certified[1], option)
+    assert (run.code, f"Give {option.partition('=')[0]} or --certificate" in run.sentence) == (2, True)
 
 
 @pytest.mark.parametrize("change", ["one value", "a record less", "broken"])
@@ -208,7 +220,69 @@ def test_a_k_map_counted_in_a_population_is_checked_in_the_readers_own(shoal: Sh
                 "--certificate", certificate)  # fmt: skip
     assert (run.code, "d.csv" in certificate.read_text()) == (0, False)
     assert "needs to know the population" in shoal("check", release, "--certificate", certificate).sentence
-    assert shoal("check", release, "--certificate", certificate, *asked).code == 0
+    assert shoal("check", release, "--certificate", certificate, "--population", source).code == 0
+
+
+def test_a_population_is_for_a_k_map(shoal: Shoal, certified: tuple[Path, Path]) -> None:
+    run = shoal("check", certified[0], "--certificate", certified[1], "--population", certified[0])
+    assert (run.code, "promises no k-map in a population" in run.sentence) == (2, True)
+
+
+STATED = ["models", "columns", "quasi_identifiers", "made_by", "counts", "record_order", "records", "attributes"]
+
+
+@pytest.mark.parametrize("value", [None, 5, 1.5, "3", 10**400, {}, ["x", "x"], True], ids=lambda value: repr(value)[:9])
+@pytest.mark.parametrize("what", [*STATED, "models.0.achieved", "models.0.k", "models.0.asked", "a_word_more"])
+def test_a_certificate_of_another_shape_is_refused_in_one_sentence(
+    shoal: Shoal, tmp_path: Path, what: str, value: Any
+) -> None:
+    release, certificate = tmp_path / "r.csv", tmp_path / "c.json"
+    release.write_text("q,c\n" + "5,1\n" * 3)
+    certificate.write_text(json.dumps(stating(release)))
+    assert shoal("check", release, "--certificate", certificate).code == 0
+    if what == "models.0.achieved" and value is None:
+        return  # a figure found beside the original is not stated
+    run = forged(shoal, (release, certificate), {what: value})
+    assert run.code in (1, 2)
+    assert run.sentence
+
+
+def stating(path: Path) -> dict[str, Any]:
+    """The certificate of three records of one class."""
+    return {
+        "made_by": "shoal 0.1.0", "sha256": digest(path), "records": 3, "counts": COUNTED, "columns": ["q", "c"],
+        "quasi_identifiers": ["q"], "confidential": ["c"], "insensitive": [], "attributes": {"c": {"kind": "numeric"}},
+        "classes": 1, "smallest_class": 3, "record_order": "shuffled",
+        "models": [{"name": "k-anonymity", "k": 3, "asked": 3, "achieved": 3, "holds": True}],
+    }  # fmt: skip
+
+
+def test_a_certificate_states_each_model_for_each_column(shoal: Shoal, tmp_path: Path) -> None:
+    release, certificate = tmp_path / "r.csv", tmp_path / "c.json"
+    release.write_text("q,c,d\n" + "5,1,1\n5,2,2\n" * 2)
+    both = {"columns": ["q", "c", "d"], "records": 4, "smallest_class": 4, "confidential": ["c", "d"],
+            "attributes": {"c": {"kind": "numeric"}, "d": {"kind": "numeric"}},
+            "models": [{"name": "l-diversity", "l": 2, "asked": 2, "achieved": 2, "holds": True}]}  # fmt: skip
+    certificate.write_text(json.dumps({**stating(release), **both}))
+    run = shoal("check", release, "--certificate", certificate)
+    assert (run.code, "is not a certificate that Shoal wrote" in run.sentence) == (2, True)
+
+
+def test_a_column_named_twice_is_told(shoal: Shoal, people: Path) -> None:
+    policy = people.with_name("shoal.toml")
+    policy.write_text('quasi_identifiers = ["age", "age"]\n')
+    for asked in (("--quasi", "age,age"), ("--policy", policy)):
+        for engine in ("memory", "disk"):
+            run = shoal("check", people, *asked, "--engine", engine)
+            assert (run.code, "'age' is named twice as quasi-identifier" in run.sentence) == (2, True)
+
+
+def test_a_number_beyond_all_counting_is_told(shoal: Shoal, people: Path) -> None:
+    policy = people.with_name("shoal.toml")
+    for digits in (400, 5000):
+        policy.write_text(f'quasi_identifiers = ["age"]\nmodels = [{{name = "k-anonymity", k = 1{"0" * digits}}}]\n')
+        assert shoal("check", people, "--policy", policy).sentence
+    assert "at most 63 bits" in shoal("check", people, "--quasi", "age", "--k", "1" + "0" * 400).sentence
 
 
 def test_a_policy_file_cannot_run_code_from_the_command_line(shoal: Shoal, people: Path, planted: Path) -> None:
@@ -251,11 +325,6 @@ def test_models_are_certified_with_all_they_mean(shoal: Shoal, tmp_path: Path) -
     assert content["attributes"] == {"word": {"kind": "ordinal", "domain": ["low", "mid", "high"]}}
     again = shoal("check", release, "--certificate", certificate, "--json")
     assert (again.code, again.json["models"]) == (0, run.json["models"])
-
-
-def test_a_policy_or_a_certificate(shoal: Shoal, people: Path) -> None:
-    run = shoal("check", people, "--certificate", people, "--policy", people)
-    assert (run.code, "--policy or --certificate" in run.sentence) == (2, True)
 
 
 def test_the_command_asks_how_cells_came_about_and_a_certificate_says_it(
@@ -355,11 +424,8 @@ def test_a_quasi_identifier_is_text_by_certificate_and_policy_too(shoal: Shoal, 
     path.write_text("q,c\n5,1\n5.0,1\n")
     policy.write_text('quasi_identifiers = ["q"]\nconfidential = ["c"]\nmodels = [{name = "k-anonymity", k = 2}]\n')
     assert shoal("check", path, "--policy", policy).code == 1
-    certificate = {
-        "made_by": "shoal", "sha256": digest(path), "records": 2, "columns": ["q", "c"], "quasi_identifiers": ["q"],
-        "confidential": ["c"], "insensitive": [], "attributes": {"c": {"kind": "numeric"}}, "classes": 1,
-        "smallest_class": 2, "models": [{"name": "k-anonymity", "k": 2, "asked": 2, "achieved": 2, "holds": True}],
-    }  # fmt: skip
+    certificate = stating(path) | {"records": 2, "smallest_class": 2}
+    certificate["models"] = [{"name": "k-anonymity", "k": 2, "asked": 2, "achieved": 2, "holds": True}]
     (tmp_path / "c.json").write_text(json.dumps(certificate))
     run = shoal("check", path, "--certificate", tmp_path / "c.json")
     assert (run.code, "states classes as 1, but the file shows 2" in run.sentence) == (1, True)
@@ -393,3 +459,157 @@ def test_cells_of_several_kinds_in_a_column_of_excel_are_refused(shoal: Shoal, t
             sheet.write_row(row, 0, cells, book.add_format({"num_format": "@"}) if row else None)
     run = shoal("check", tmp_path / "r.xlsx", "--quasi", "q", "--confidential", "c", "--k", "2")
     assert (run.code, "mixes kinds of cells" in run.sentence) == (2, True)
+
+
+# ---- what stands there besides the rows
+
+TABLE = pl.DataFrame({"q": ["a", "b"] * 3, "c": [1, 2] * 3})
+ASKED = ("--quasi", "q", "--confidential", "c", "--k", "3")
+
+
+def a_further_sheet(book: Any, sheet: Any) -> None:
+    book.add_worksheet("names").write(0, 0, "Ann")
+
+
+def an_author(book: Any, sheet: Any) -> None:
+    book.set_properties({"author": "Ann"})
+
+
+def an_error(book: Any, sheet: Any) -> None:
+    sheet.write_formula(1, 1, "=1/0", None, "#DIV/0!")
+
+
+BESIDE_CELLS = {
+    "a further sheet": a_further_sheet,
+    "comments": lambda book, sheet: sheet.write_comment(1, 1, "Ann"),
+    "formulas": lambda book, sheet: sheet.write_formula(1, 1, '=IF(1,1,"Ann")', None, 1),
+    "an error": an_error,
+    "Ann": an_author,
+    "'hyperlink'": lambda book, sheet: sheet.write_url(1, 0, "https://a.example/ann", string="a"),
+    "a header or footer": lambda book, sheet: sheet.set_header("Ann"),
+    "'definedNames'": lambda book, sheet: book.define_name("Ann", "=1"),
+    "'dataValidations'": lambda book, sheet: sheet.data_validation(1, 0, 1, 0, {"validate": "list", "source": ["Ann"]}),
+    "cells of several formats": lambda book, sheet: sheet.write(1, 1, 1, book.add_format({"bold": True})),
+    "rows of several looks": lambda book, sheet: sheet.set_row(1, 44),
+}
+
+
+@pytest.mark.parametrize("what", BESIDE_CELLS)
+def test_what_a_workbook_holds_besides_its_rows_is_found(shoal: Shoal, tmp_path: Path, what: str) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    for change in (lambda book, sheet: None, BESIDE_CELLS[what]):
+        with xlsxwriter.Workbook(tmp_path / "r.xlsx") as book:
+            sheet = book.add_worksheet()
+            for row, cells in enumerate([("q", "c"), *TABLE.rows()]):
+                sheet.write_row(row, 0, cells)
+            change(book, sheet)
+        run = shoal("check", tmp_path / "r.xlsx", *ASKED)
+        if change is not BESIDE_CELLS[what]:
+            assert run.code == 0
+    assert run.code == 1
+    assert what in run.sentence or "'xl/worksheets/_rels/sheet1.xml.rels'" in run.sentence or "links" in run.sentence
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "arrow", "xlsx", "dta", "sav", "xpt", "csv.gz"])
+def test_what_shoal_writes_passes(shoal: Shoal, tmp_path: Path, suffix: str) -> None:
+    write_table(TABLE, tmp_path / f"r.{suffix}")
+    assert shoal("check", tmp_path / f"r.{suffix}", *ASKED).code == 0
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_what_a_file_of_columns_holds_besides_its_rows_is_found(shoal: Shoal, tmp_path: Path, engine: str) -> None:
+    path = tmp_path / "r.parquet"
+    TABLE.write_parquet(path, metadata={"by": "Ann"})
+    run = shoal("check", path, *ASKED, "--engine", engine)
+    assert (run.code, "r.parquet holds a note 'by', which no row shows" in run.sentence) == (1, True)
+    TABLE.with_columns(pl.col("q").cast(pl.Enum(["a", "b", "Ann"]))).write_parquet(path)
+    run = shoal("check", path, *ASKED, "--engine", engine)
+    assert (run.code, "holds categories of 'q'" in run.sentence) == (1, True)
+    TABLE.to_pandas().to_parquet(path)
+    run = shoal("check", path, *ASKED, "--engine", engine)
+    assert (run.code, "'pandas'" in run.sentence) == (1, True)
+    pq.write_table(TABLE.to_arrow(compat_level=pl.CompatLevel.oldest()), path)
+    assert shoal("check", path, *ASKED, "--engine", engine).code == 0
+    feather.write_feather(TABLE.to_arrow(compat_level=pl.CompatLevel.oldest()), path.with_suffix(".arrow"))
+    assert shoal("check", path.with_suffix(".arrow"), *ASKED, "--engine", engine).code == 0
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        {"file_label": "Ann"},
+        {"column_labels": ["Ann", "c"]},
+        {"variable_value_labels": {"c": {1: "Ann"}}},
+        {"note": "Ann"},
+    ],
+    ids=lambda notes: next(iter(notes)),
+)
+def test_what_a_statistical_file_holds_besides_its_rows_is_found(shoal: Shoal, tmp_path: Path, notes: Any) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    pyreadstat.write_sav(TABLE, tmp_path / "r.sav", **notes)
+    run = shoal("check", tmp_path / "r.sav", *ASKED)
+    assert (run.code, "holds labels or notes" in run.sentence) == (1, True)
+
+
+def test_of_files_that_cannot_be_looked_into_nothing_is_said(tmp_path: Path) -> None:
+    for name in ("r.ods", "r.xls"):
+        (tmp_path / name).write_bytes(b"")
+        with pytest.raises(InputError, match="it cannot be said what stands there besides the rows"):
+            inspect_released(tmp_path / name)
+
+
+# ---- a folder is published whole
+
+
+@pytest.fixture
+def folder(shoal: Shoal, tmp_path: Path) -> Path:
+    (tmp_path / "d").mkdir()
+    pl.concat([TABLE] * 5).write_csv(tmp_path / "d" / "d.csv")
+    run = shoal("anonymize", tmp_path / "d", "-o", tmp_path / "r", *ASKED, "--certificate", tmp_path / "c.json")
+    assert run.code == 0
+    return tmp_path / "r"
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["_names.csv", ".x", "names.txt", "part-9.csv.bak", ".names.crc", "sex=F/part-0.csv", "sex=F/.x", "_SUCCESS"],
+)
+@pytest.mark.parametrize("by", ["options", "certificate"])
+def test_a_folder_that_holds_another_file_does_not_hold(shoal: Shoal, folder: Path, name: str, by: str) -> None:
+    asked = ASKED if by == "options" else ("--certificate", folder.parent / "c.json")
+    assert shoal("check", folder, *asked).code == 0
+    (folder / name).parent.mkdir(exist_ok=True)
+    (folder / name).write_text("q,c\na,1\n" if name.endswith("0.csv") else "Ann")
+    run = shoal("check", folder, *asked)
+    assert run.code == 1
+    told = repr(name.partition("/")[0])
+    assert told in run.sentence or (by == "certificate" and "digest differs" in run.sentence)
+
+
+def test_checksums_of_a_folder_are_those_of_its_files(shoal: Shoal, folder: Path) -> None:
+    part = next(folder.glob("part-*"))
+    crc = folder / f".{part.name}.crc"
+    crc.write_bytes(checksums(part))
+    assert shoal("check", folder, *ASKED).code == 0
+    crc.write_bytes(checksums(part) + b"Ann")
+    run = shoal("check", folder, *ASKED)
+    assert (run.code, repr(crc.name) in run.sentence) == (1, True)
+
+
+def test_the_certificate_in_a_folder_is_one(shoal: Shoal, folder: Path) -> None:
+    own = folder / "_certificate.json"
+    content = json.loads(own.read_text())
+    own.write_text(json.dumps({**content, "names": ["Ann"]}))
+    run = shoal("check", folder, *ASKED)
+    assert (run.code, "is not a certificate that Shoal wrote" in run.sentence) == (2, True)
+
+
+@pytest.mark.parametrize("engine", [pytest.param("spark", marks=ON_SPARK)])
+def test_a_folder_of_spark_is_looked_at_too(shoal: Shoal, folder: Path, tmp_path: Path, engine: str) -> None:
+    needs_spark()
+    run = shoal("anonymize", tmp_path / "d", "-o", tmp_path / "s", *ASKED, "--engine", engine)
+    assert run.code == 0
+    assert shoal("check", tmp_path / "s", *ASKED, "--engine", engine).code == 0
+    (tmp_path / "s" / "_names.csv").write_text("Ann")
+    run = shoal("check", tmp_path / "s", *ASKED, "--engine", engine)
+    assert (run.code, "'_names.csv'" in run.sentence) == (1, True)

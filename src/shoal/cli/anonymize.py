@@ -289,6 +289,7 @@ def check(
     from shoal.cli.console import stages
     from shoal.data.written import read_released
     from shoal.errors import InputError
+    from shoal.parted.inspection import inspect_released
     from shoal.parted.opening import engine_of
     from shoal.release import check_table
     from shoal.report.certificate import read_certificate
@@ -297,16 +298,16 @@ def check(
     opt_engines.refuse_options(context, used, [source, original])
     if paired and original is None:
         raise InputError("--paired is about the original: give --original as well.")
-    if policy is not None and certificate is not None:
-        raise InputError("Give --policy or --certificate: a certificate says itself what was promised.")
+    if certificate is not None:
+        opt_engines.refuse_beside_certificate(context)
     stated = read_certificate(certificate, source, population) if certificate is not None else None
     if paired and stated is not None and stated.content.get("record_order") == "shuffled":
         raise InputError(
             f"{str(certificate)!r} says that the release was shuffled, so that no row is known to be the original's: "
             "leave out --paired, or release with --keep-order."
         )
-    chosen = opt.make_policy(
-        stated.policy if stated else policy, quasi, confidential, identifiers, None, kind, None, k, t, l, l_variant,
+    chosen = stated.policy if stated else opt.make_policy(
+        policy, quasi, confidential, identifiers, None, kind, None, k, t, l, l_variant,
         {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,
         order,
     )  # fmt: skip
@@ -314,6 +315,7 @@ def check(
         chosen = opt.with_cells_fixed(chosen)
     if used != "memory":
         found = opt_engines.check_parts(source, chosen, used, master=master, stated=stated)
+        inspect_released(source)
         opt_engines.tell_judged(found, chosen, by_policy=policy is not None, as_json=as_json)
     with stages("check", 3) as step:
         step("reading")
@@ -326,5 +328,6 @@ def check(
         found = check_table(table, written, chosen, original=beside, paired=paired)
         if stated is not None:
             stated.verify(table, found.verdicts, written)
+        inspect_released(source)
         step("done")
     opt_engines.tell_judged(found, chosen, by_policy=policy is not None, as_json=as_json)

@@ -100,6 +100,21 @@ def refuse_options(context: typer.Context, engine: str, files: Sequence[str | Pa
     opt.refuse_of_text(context, files)
 
 
+_STATED = (*_ROLES, "identifiers", *_PROMISES, "k_map", "fraction", "test", "alpha", "cells_fixed")
+
+
+def refuse_beside_certificate(context: typer.Context) -> None:
+    """A certificate states roles and models itself; the reader's own is the population alone."""
+    from shoal.errors import InputError
+
+    for parameter in context.command.params:
+        source = context.get_parameter_source(parameter.name or "")
+        if parameter.name in _STATED and source is not None and source.name != "DEFAULT":
+            raise InputError(
+                f"Give {max(parameter.opts, key=len)} or --certificate: a certificate says itself what was promised."
+            )
+
+
 def anonymize_parts(
     source: str,
     chosen: Policy,

@@ -25,6 +25,7 @@ from shoal.data.csv_files import read_delimited, write_delimited
 from shoal.data.frames import check_names, finite
 from shoal.data.ordered import with_orders
 from shoal.data.scratch import Unfinished, make_private
+from shoal.data.workbook import inspect_excel
 from shoal.errors import InputError, did_you_mean
 
 STATISTICAL = {
@@ -306,8 +307,8 @@ FORMATS = (
     Format((".csv.gz", ".tsv.gz", ".txt.gz"), read_delimited, write_delimited, unseen.inspect_gzip),
     Format((".parquet", ".pq"), read_parquet, pl.DataFrame.write_parquet, unseen.inspect_parquet),
     Format((".arrow", ".feather", ".ipc"), read_arrow, write_arrow, unseen.inspect_arrow),
-    Format((".xlsx",), read_excel, write_excel, unseen.inspect_excel),
-    Format((".xls", ".ods"), read_excel, None, unseen.nothing),
+    Format((".xlsx",), read_excel, write_excel, inspect_excel),
+    Format((".xls", ".ods"), read_excel, None, unseen.inspect_unknown),
     Format((".dta", ".sav", ".xpt"), read_statistical, write_statistical, inspect_statistical),
-    Format((".sas7bdat",), read_statistical, None, unseen.nothing),
+    Format((".sas7bdat",), read_statistical, None, inspect_statistical),
 )

@@ -1,17 +1,19 @@
-"""The independent look at a written file's bytes: nothing may stand in them that no row shows.
+"""The independent look at a file's bytes: nothing may stand in them that no row shows.
 
 The rows are judged elsewhere. Here it is what readers skip: buffers, dictionaries, statistics, notes about the file
 and its columns. A file is opened by another package than the one that wrote it (PyArrow for what Polars and Spark
-write, plain XML for a workbook), and refused if any of these holds more than the rows need. Nothing is repaired: what
-is written is made anew beforehand (`shoal.data.anew`).
+write, plain XML for a workbook: `shoal.data.workbook`), and refused if any of these holds more than the rows need.
+Nothing is repaired: what is written is made anew beforehand (`shoal.data.anew`). A file that somebody else wrote is
+looked at in the same way (`shoal check`).
 """
 
 from __future__ import annotations
 
 import base64
+import binascii
 import json
 import re
-import zipfile
+import zlib
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -23,19 +25,31 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shoal.errors import PromiseError
+from shoal.errors import InputError, PromiseError
 
 ENUM = b"_PL_ENUM_VALUES2"  # where Polars keeps the categories of an Enum: with the column
 SCHEMA = b"ARROW:schema"
 SPARK = b"org.apache.spark.sql.parquet.row.metadata"
 SPARKS_OWN = {b"org.apache.spark.version", b"org.apache.spark.timeZone"}
+OF_SPARK = re.compile(r"[\w.+/:-]{1,40}")  # a version, a time zone
+MADE_BY = re.compile(
+    r"(Polars|DuckDB|fastparquet|impala|parquet-(cpp|cpp-arrow|cpp-velox|mr|rs|go))( \(python\)|-python)?"
+    r"( version [\w.+-]{1,40})?( \(build \w{0,40}\))?"
+)
 ALIGNED = 64  # bytes between which Arrow's buffers begin
+SHOWN = 60  # characters
 
 
 def refuse(what: str, path: object) -> PromiseError:
     return PromiseError(
-        f"The written file {Path(str(path)).name} holds {what}, which no row shows: it is not released."
+        f"The file {Path(str(path)).name} holds {what}, which no row shows: do not publish it. "
+        "Write the table anew, without notes (shoal does so)."
     )
+
+
+def cut_short(text: str) -> str:
+    """What stands there, as much of it as a sentence bears."""
+    return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
 
 
 # ---- Arrow
@@ -71,7 +85,8 @@ def _check_dictionary(field: pa.Field, arrays: list[pa.Array], path: Path) -> No
     for array in arrays:
         if len(used) < len(array.dictionary):
             raise refuse(f"categories of {field.name!r}", path)
-    _check_listed(field, arrays[0].dictionary.to_pylist() if arrays else [], path)
+    shown = arrays[0].dictionary.to_pylist() if arrays else []
+    _check_listed(field, [str(category) for category in shown], path)
 
 
 def _check_listed(field: pa.Field, shown: list[str], path: object) -> None:
@@ -89,8 +104,9 @@ def _slack(array: pa.Array) -> str:
         return "cells of other records"
     if present is not None and _bits(present)[len(array) :].any():
         return "marks of other records"
-    if pa.types.is_large_string(array.type):
-        return _slack_of_text(len(array), values, letters[0], missing)
+    if pa.types.is_large_string(array.type) or pa.types.is_string(array.type):
+        width = np.int64 if pa.types.is_large_string(array.type) else np.int32
+        return _slack_of_text(len(array), np.frombuffer(values or b"", width), letters[0], missing)
     if pa.types.is_dictionary(array.type):
         return _slack(array.indices)
     if pa.types.is_boolean(array.type):
@@ -102,11 +118,14 @@ def _slack(array: pa.Array) -> str:
     return _slack_of_cells(len(array), values, array.type.bit_width // 8, missing)
 
 
-def _slack_of_text(n: int, offsets: pa.Buffer, letters: pa.Buffer | None, missing: npt.NDArray[np.bool_]) -> str:
+def _slack_of_text(
+    n: int, begins: npt.NDArray[np.signedinteger[Any]], letters: pa.Buffer | None, missing: npt.NDArray[np.bool_]
+) -> str:
+    text = np.frombuffer(letters or b"", np.uint8)
     if not n:
-        return "texts" if letters is not None and letters.size else ""
-    begins = np.frombuffer(offsets, np.int64)
-    if len(begins) != n + 1 or begins[0] != 0 or begins[-1] != (0 if letters is None else letters.size):
+        return "texts" if text.any() else ""
+    begins, beyond = begins[: n + 1], begins[n + 1 :]
+    if begins[0] != 0 or beyond.any() or text[begins[-1] :].any():
         return "texts"
     return "texts of missing cells" if np.diff(begins)[missing].any() else ""
 
@@ -119,9 +138,10 @@ def _slack_of_cells(n: int, values: pa.Buffer, width: int, missing: npt.NDArray[
     if not n:
         return ""
     cells = np.frombuffer(values, np.uint8)
-    if len(cells) != n * width:
+    if cells[n * width :].any():
         return "values"
-    return "values of missing cells" if missing.any() and cells.reshape(n, width)[missing].any() else ""
+    own = cells[: n * width].reshape(n, width)
+    return "values of missing cells" if missing.any() and own[missing].any() else ""
 
 
 def _bits(buffer: pa.Buffer | None) -> npt.NDArray[np.uint8]:
@@ -131,7 +151,8 @@ def _bits(buffer: pa.Buffer | None) -> npt.NDArray[np.uint8]:
 def _apart_by_zeros(whole: pa.Buffer, held: list[pa.Buffer]) -> bool:
     """Between one buffer and the next there is padding, or the head of the next batch."""
     bytes_of = np.frombuffer(whole, np.uint8)
-    ends = sorted((buffer.address - whole.address, buffer.size) for buffer in held)
+    places = ((buffer.address - whole.address, buffer.size) for buffer in held)
+    ends = sorted((begin, size) for begin, size in places if 0 <= begin < whole.size)  # others were compressed
     for (begin, size), (after, _) in pairwise(ends):
         if 0 < after - begin - size < ALIGNED and bytes_of[begin + size : after].any():
             return False
@@ -148,26 +169,68 @@ def inspect_parquet(path: Path) -> None:
 
 def inspect_parquet_bytes(content: pa.Buffer, name: str) -> None:
     file = pq.ParquetFile(pa.BufferReader(content))
-    fields = _check_notes(file.metadata.metadata or {}, name)
+    if not MADE_BY.fullmatch(file.metadata.created_by or "Polars"):
+        raise refuse(f"a note of who made it, {cut_short(file.metadata.created_by)}", name)
+    columns = file.schema_arrow.names
+    if len(columns) != file.metadata.num_columns:
+        raise InputError(
+            f"{name} holds columns of several values a record (lists, structures), of which it cannot be said what "
+            "they show: turn them into columns of numbers, dates or text."
+        )
+    fields = _check_notes(file.metadata.metadata or {}, columns, name)
     described = [fields.get(field.name, field) for field in file.schema_arrow]
     _check_columns(file, described, content, name)
 
 
-def _check_notes(notes: Mapping[bytes, bytes], name: str) -> dict[str, pa.Field]:
+def _check_notes(notes: Mapping[bytes, bytes], columns: list[str], name: str) -> dict[str, pa.Field]:
     """What a writer says of types, and nothing else; gives the columns as they are described there."""
     fields: dict[str, pa.Field] = {}
     for key, note in notes.items():
         if key == SCHEMA:
-            schema = pa.ipc.read_schema(pa.py_buffer(base64.b64decode(note)))
+            schema = _described_by_arrow(note)
+            if schema is None or schema.names != columns:
+                raise refuse("a description of other columns", name)
             if schema.metadata:
-                raise refuse("notes about the table", name)
+                raise refuse(f"notes about the table, {_listed(schema.metadata)}", name)
             fields = {field.name: field for field in schema}
         elif key == SPARK:
-            if any(field["metadata"] for field in json.loads(note)["fields"]):
+            if not _described_by_spark(note, columns):
                 raise refuse("notes about its columns", name)
-        elif key not in SPARKS_OWN:
-            raise refuse(f"a note {key.decode(errors='replace')!r}", name)
+        elif key not in SPARKS_OWN or not OF_SPARK.fullmatch(note.decode(errors="replace")):
+            raise refuse(f"a note {cut_short(key.decode(errors='replace'))}", name)
     return fields
+
+
+def _listed(notes: Mapping[bytes, bytes]) -> str:
+    return ", ".join(cut_short(key.decode(errors="replace")) for key in notes)
+
+
+def _described_by_arrow(note: bytes) -> pa.Schema | None:
+    try:
+        return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(note, validate=True)))
+    except (pa.ArrowException, binascii.Error, OSError):
+        return None
+
+
+def _described_by_spark(note: bytes, columns: list[str]) -> bool:
+    """Names and types, and no word more."""
+    try:
+        table = json.loads(note)
+    except (ValueError, RecursionError):
+        return False
+    if not isinstance(table, dict) or set(table) != {"type", "fields"} or table["type"] != "struct":
+        return False
+    if not isinstance(table["fields"], list) or not all(isinstance(field, dict) for field in table["fields"]):
+        return False
+    said = {"name", "type", "nullable", "metadata"}
+    plain = all(
+        set(field) == said
+        and field["metadata"] == {}
+        and isinstance(field["nullable"], bool)
+        and re.fullmatch(r"[a-z_]+(\(\d+(,\d+)?\))?", str(field["type"]))
+        for field in table["fields"]
+    )
+    return plain and [field["name"] for field in table["fields"]] == columns
 
 
 def _check_columns(file: pq.ParquetFile, fields: list[pa.Field], content: pa.Buffer, name: str) -> None:
@@ -176,11 +239,13 @@ def _check_columns(file: pq.ParquetFile, fields: list[pa.Field], content: pa.Buf
         rows = file.read_row_group(group)
         for i, field in enumerate(fields):
             about = file.metadata.row_group(group).column(i)
-            listed = pa.types.is_dictionary(field.type)
-            shown = pl.Series(rows.column(i).cast(pa.large_string()) if listed else rows.column(i)).drop_nulls()
+            coded = pa.types.is_dictionary(rows.column(i).type)
+            shown = pl.Series(rows.column(i).cast(pa.large_string()) if coded else rows.column(i)).drop_nulls()
+            listed = _categories(field)
             if listed:
                 categories[field.name].update(shown.unique())
-            elif about.has_dictionary_page and _entries(content, about.dictionary_page_offset) > shown.n_unique():
+            room = len(listed) or shown.n_unique()
+            if about.has_dictionary_page and _entries(content, about.dictionary_page_offset) > room:
                 raise refuse(f"values of the column {field.name!r}", name)
             if about.statistics is not None and about.statistics.has_min_max:
                 _check_ends(about, shown, field, name)
@@ -192,11 +257,13 @@ def _check_columns(file: pq.ParquetFile, fields: list[pa.Field], content: pa.Buf
 
 
 def _categories(field: pa.Field) -> list[str]:
-    """Read from Polars' note: each category after its length."""
+    """Read from Polars' note: each category after its length. A note that is none lists nothing, and is refused."""
     note, found = (field.metadata or {}).get(ENUM, b""), []
     while note:
         length, _, rest = note.partition(b";")
-        found.append(rest[: int(length)].decode())
+        if not length.isdigit() or len(length) > 9 or len(rest) < int(length):
+            return []
+        found.append(rest[: int(length)].decode(errors="replace"))
         note = rest[int(length) :]
     return found
 
@@ -228,9 +295,11 @@ def _entries(content: pa.Buffer, offset: int) -> int:
 def _check_ends(about: Any, shown: pl.Series, field: pa.Field, name: str) -> None:
     """The least and the greatest value that stand beside a column are its own, long texts cut short."""
     low, high = about.statistics.min_raw, about.statistics.max_raw
-    if shown.dtype == pl.String:
+    if shown.is_empty():
+        fits = False
+    elif shown.dtype == pl.String:
         least, greatest = (str(end).encode() for end in (shown.min(), shown.max()))
-        fits = least.startswith(low) and (high == greatest or greatest.startswith(high[:-1]))
+        fits = least.startswith(low) and (high == greatest or (bool(high) and greatest.startswith(high[:-1])))
     else:
         fits = all(_same(raw, end, about.physical_type) for raw, end in zip((low, high), _ends(shown), strict=True))
     if not fits:
@@ -250,49 +319,60 @@ def _same(raw: Any, shown: Any, physical: str) -> bool:
     return bool(raw == shown) if bits is None else (int(raw) - int(shown)) % 2**bits == 0
 
 
-# ---- workbooks, statistical packages, compressed text
-
-
-MEMBERS = re.compile(
-    r"\[Content_Types\]\.xml|_rels/\.rels|docProps/(app|core)\.xml|xl/(workbook|styles|sharedStrings|theme/theme1"
-    r"|worksheets/sheet1|tables/table1)\.xml|xl/(worksheets/)?_rels/(workbook|sheet1)\.xml\.rels"
-)
-
-
-def inspect_excel(path: Path) -> None:
-    """A workbook: its parts, who made it, and the list of its texts."""
-    with zipfile.ZipFile(path) as book:
-        if extra := [name for name in book.namelist() if not MEMBERS.fullmatch(name)]:
-            raise refuse(f"a part {extra[0]!r}", path)
-        if re.search(rb"<(dc:creator|cp:lastModifiedBy|dc:title|dc:subject|dc:description)>[^<]", _part(book, "core")):
-            raise refuse("the name of somebody, or a title", path)
-        texts = len(re.findall(rb"<si>", book.read("xl/sharedStrings.xml"))) if _has_texts(book) else 0
-        used = set(re.findall(rb't="s"><v>(\d+)</v>', book.read("xl/worksheets/sheet1.xml")))
-    if len(used) != texts:
-        raise refuse("texts", path)
-
-
-def _part(book: zipfile.ZipFile, name: str) -> bytes:
-    return book.read(f"docProps/{name}.xml")
-
-
-def _has_texts(book: zipfile.ZipFile) -> bool:
-    return "xl/sharedStrings.xml" in book.namelist()
+# ---- statistical packages, compressed text
 
 
 def inspect_statistical(about: Any, path: Path) -> None:
     """What pyreadstat says of a Stata, SPSS or SAS file: no labels and no notes."""
-    labels = [label for label in about.column_labels if label]
-    if about.file_label or about.notes or labels or about.variable_value_labels:
-        raise refuse("labels or notes", path)
+    if about.file_label:
+        raise refuse(f"labels or notes, {cut_short(about.file_label)}", path)
+    if about.notes:
+        raise refuse(f"labels or notes, {cut_short(str(about.notes[0]))}", path)
+    for name, label in about.column_names_to_labels.items():
+        if label:
+            raise refuse(f"labels or notes: of the column {name!r}, {cut_short(label)}", path)
+    for name in about.variable_value_labels:
+        raise refuse(f"labels or notes: of values of the column {name!r}", path)
+    if getattr(about, "mr_sets", None):
+        raise refuse("labels or notes: of sets of columns", path)
+    if path.suffix.lower() == ".dta":
+        _inspect_stata(path)
+
+
+def _inspect_stata(path: Path) -> None:
+    """Stata's characteristics, which pyreadstat skips; formats before Stata 13 have no marks to find them by."""
+    content = path.read_bytes()
+    head = content.partition(b"<data>")[0]
+    if not head.startswith(b"<stata_dta>"):
+        raise InputError(
+            f"{path} is of a format before Stata 13, of which it cannot be said what stands there besides the rows: "
+            "save it in a newer one."
+        )
+    if b"<characteristics></characteristics>" not in head:
+        raise refuse("labels or notes: characteristics of Stata", path)
+    if b"<strls></strls>" not in content and b"GSO" in content:
+        raise refuse("long texts kept apart from the rows (strL)", path)
 
 
 def inspect_gzip(path: Path) -> None:
-    """The head of a compressed file can name a file and its time."""
+    """The head of a compressed file can name a file and its time, and others can follow it."""
     with path.open("rb") as file:
         head = file.read(10)
-    if head[3] or any(head[4:8]):
-        raise refuse("the name or the time of another file", path)
+        if head[3] or any(head[4:8]):
+            raise refuse("the name or the time of another file", path)
+        file.seek(0)
+        unpack = zlib.decompressobj(wbits=31)
+        while (block := file.read(1 << 20)) and not unpack.eof:
+            unpack.decompress(block)
+        if unpack.unused_data or block:
+            raise refuse("something behind the compressed text", path)
+
+
+def inspect_unknown(path: Path) -> None:
+    raise InputError(
+        f"Of files such as {path.name} it cannot be said what stands there besides the rows: "
+        "check the table as .csv, .parquet or .xlsx."
+    )
 
 
 def nothing(path: Path) -> None:

@@ -28,15 +28,13 @@ from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken
 from shoal.privacy.model import Verdict
 from shoal.release import released_sheets
-from shoal.report.certificate import certify, digest_of_list
+from shoal.report.certificate import CERTIFICATE, certify, digest_of_list
 from shoal.sheet import Sheet, for_notebook, for_terminal
 
 if TYPE_CHECKING:
     from rich.console import Group
 
 Progress = Callable[[str], None]
-
-CERTIFICATE = "_certificate.json"
 
 
 @dataclass(frozen=True)

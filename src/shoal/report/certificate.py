@@ -11,11 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from math import isclose
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 import shoal
 from shoal.data.microdata import declared_order
@@ -25,6 +26,8 @@ from shoal.errors import InputError, PromiseError
 from shoal.policy import Policy, refuse_own_code
 from shoal.privacy.check import released_classes
 from shoal.privacy.model import PrivacyModel, Verdict
+
+CERTIFICATE = "_certificate.json"  # the one that lies in the folder it is of
 
 _JUDGED = ("asked", "achieved", "holds")
 
@@ -109,6 +112,59 @@ def digest_of_list(files: Mapping[str, str]) -> str:
     return hashlib.sha256(lines.encode()).hexdigest()
 
 
+def _counted(number: Any) -> Any:
+    if isinstance(number, int) and abs(number) > 2**63:
+        raise ValueError("no number of a certificate has more digits")
+    return number
+
+
+Count = Annotated[int, Field(ge=0, le=2**63)]
+Number = Annotated[float, BeforeValidator(_counted)]
+Names = Annotated[tuple[str, ...], Field(strict=False)]
+
+
+class _Content(BaseModel):
+    """All that a certificate states, and of which type; one that states anything else is none of ours."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    made_by: Annotated[str, Field(pattern=r"^shoal \d[\w.+-]{0,40}$")]
+    records: Count
+    counts: str
+    columns: Names
+    quasi_identifiers: Names
+    confidential: Names
+    insensitive: Names
+    attributes: dict[str, _Described]
+    classes: Count
+    smallest_class: Count
+    models: Annotated[tuple[_Model, ...], Field(strict=False)]
+    record_order: Literal["shuffled", "as in the source"]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _Described(BaseModel):
+    """The kind of an attribute, and its order; a file or a rule, for instance, a certificate does not name."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    kind: Literal["numeric", "ordinal", "nominal", "date"]
+    domain: Names | None = None
+
+
+class _Model(BaseModel):
+    """What was asked and found; what else a model takes is one word, one number or a truth each, and no file."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+    __pydantic_extra__: dict[str, str | bool | Number]
+
+    name: str
+    asked: Number
+    achieved: Number | None = None
+    holds: bool
+    population: None = None
+
+
 @dataclass(frozen=True)
 class Certificate:
     """A certificate read back."""
@@ -128,9 +184,11 @@ class Certificate:
     def verify_shown(self, found: Shown, verdicts: Sequence[Verdict]) -> None:
         schema = self.policy.schema(found.columns, released=True)
         shown = certify(found, schema, self.policy.promises(schema), verdicts)
-        for name in ("records", "columns", "classes", "smallest_class"):
-            if self.content.get(name) != shown[name]:
-                raise self._false(name, self.content.get(name), shown[name])
+        for name in ("records", "columns", "classes", "smallest_class", "attributes"):
+            if self.content[name] != shown[name]:
+                raise self._false(name, self.content[name], shown[name])
+        if len(self.content["models"]) != len(verdicts):  # each is stated for each column that it is about
+            raise _no_certificate(self.path)
         for stated, verdict in zip(self.content["models"], verdicts, strict=True):
             for name in ("asked", "holds"):
                 if stated.get(name) != getattr(verdict, name):
@@ -148,9 +206,28 @@ class Certificate:
 def read_certificate(path: str | Path, source: str | Path, population: str | Path | None = None) -> Certificate:
     """The certificate of that very file; of any other file nothing in it is looked at but the digest.
 
-    It is data from elsewhere: it names built-in models and measures, and no file. `population` is the reader's own, for
-    a k-map that was counted in one.
+    A k-map that was counted in a population is counted in the reader's own.
     """
+    content = stated_of(path, source)
+    if population is not None and not any(_needs_population(model) for model in content["models"]):
+        raise InputError(f"The certificate {str(path)!r} promises no k-map in a population: leave out --population.")
+    try:
+        refuse_own_code(content["models"], f"The certificate {str(path)!r}")
+        policy = Policy(
+            quasi_identifiers=content["quasi_identifiers"],
+            confidential=content["confidential"],
+            insensitive=content["insensitive"],
+            attributes=content["attributes"],
+            models=[_promised(model, population) for model in content["models"]],
+        )
+    except (ValueError, LookupError, TypeError, AttributeError):
+        raise _no_certificate(path) from None
+    _refuse_unprotected(policy, content["columns"], path)
+    return Certificate(Path(path), content, policy)
+
+
+def stated_of(path: str | Path, source: str | Path) -> dict[str, Any]:
+    """What a certificate states, if it is of that very file or folder and states what certificates do, as they do."""
     content = _content(path)
     try:
         found = digest(source)
@@ -159,18 +236,12 @@ def read_certificate(path: str | Path, source: str | Path, population: str | Pat
     if found != content["sha256"]:
         raise PromiseError(f"{str(source)!r} is not the file that {str(path)!r} certifies: its digest differs.")
     try:
-        refuse_own_code(content["models"], f"The certificate {str(path)!r}")
-        policy = Policy(
-            quasi_identifiers=content["quasi_identifiers"],
-            confidential=content["confidential"],
-            insensitive=content.get("insensitive", ()),
-            attributes={name: _kind_and_domain(of) for name, of in content["attributes"].items()},
-            models=[_promised(model, population) for model in content["models"]],
-        )
-    except (ValueError, LookupError, TypeError, AttributeError):
+        stated = _Content.model_validate(content)
+    except (ValidationError, RecursionError):
         raise _no_certificate(path) from None
-    _refuse_unprotected(policy, content["columns"], path)
-    return Certificate(Path(path), content, policy)
+    if stated.counts != COUNTED or set(stated.attributes) != set(stated.confidential):
+        raise _no_certificate(path)
+    return content
 
 
 def _refuse_unprotected(policy: Policy, columns: Sequence[str], path: str | Path) -> None:
@@ -201,19 +272,13 @@ def _no_certificate(path: str | Path) -> InputError:
     return InputError(f"{str(path)!r} is not a certificate that Shoal wrote: give what --certificate made.")
 
 
-def _kind_and_domain(described: dict[str, Any]) -> dict[str, Any]:
-    """What a certificate says of an attribute; one that says more, a file for instance, is none of ours."""
-    if not set(described) <= {"kind", "domain"}:
-        raise ValueError(f"not of a certificate: {set(described)}")
-    return described
+def _needs_population(model: Mapping[str, Any]) -> bool:
+    return model["name"] == "k-map" and "fraction" not in model
 
 
 def _promised(model: dict[str, Any], population: str | Path | None) -> dict[str, Any]:
     """The model as a policy names it, counted in the reader's own population where one is needed."""
-    float(model["asked"]), float(model.get("achieved", 0))  # stated, or it is no certificate
-    if "population" in model:
-        raise ValueError("a certificate names no file")
     promised = {name: value for name, value in model.items() if name not in _JUDGED}
-    if promised["name"] == "k-map" and "fraction" not in promised and population is not None:
+    if _needs_population(model) and population is not None:
         promised["population"] = str(population)
     return promised
