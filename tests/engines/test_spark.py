@@ -139,6 +139,42 @@ def test_files_that_cannot_be_read_are_named(spark: Spark, tmp_path: Path) -> No
         collected(spark.read(str(tmp_path / "a.csv"), "csv"))
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"a,b\n1\n3,4\n", r"t\.csv"),
+        (b'a,b\n1,"x"y\n3,4\n', r"t\.csv"),
+        (b"a,b\n1,\xe9\n1,\xe8\n", r"Column 'b' of .*t\.csv' holds .*bytes that are not UTF-8"),
+        (b"a\n1\n\n1\n", r"t\.csv' has one column, and Spark leaves out its missing values.*give it as Parquet"),
+    ],
+)
+def test_text_that_spark_would_fill_up_or_leave_out_is_refused(
+    spark: Spark, tmp_path: Path, content: bytes, words: str
+) -> None:
+    (tmp_path / "t.csv").write_bytes(content)
+    with pytest.raises(InputError, match=words):
+        collected(spark.read(str(tmp_path / "t.csv"), "csv"))
+
+
+def test_files_whose_columns_differ_are_refused_by_spark(spark: Spark, tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "2.csv").write_text("b,a\n1,2\n")
+    with pytest.raises(InputError, match=r"\.csv"):
+        collected(spark.read(str(tmp_path), "csv"))
+
+
+def test_nothing_but_an_empty_field_is_read_as_missing(spark: Spark, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text('a,b\n1,\n2,""\n3,\x00\n\n4,5\n\n')
+    table = spark.read(str(tmp_path / "t.csv"), "csv", as_written=["a", "b"])
+    assert collected(table)["b"].to_list() == [None, "", "\x00", "5"]
+
+
+def test_missing_values_of_one_column_are_not_lost_when_written(spark: Spark, tmp_path: Path) -> None:
+    table = on_spark(spark, pl.DataFrame({"a": ["x", None]}))
+    with pytest.raises(InputError, match=r"leaves out the missing values of a table of one column.*as Parquet"):
+        table.write(str(tmp_path / "r"), "csv", lambda _table, _told: {})
+
+
 # ---- forged messages and results
 
 

@@ -69,7 +69,18 @@ CSV = {
 }
 NO_MARK = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}  # ours comes last
 OUR_FILES = {"pathGlobFilter": "part-*"}  # not what stands beside
-READ_CSV = {**CSV, "emptyValue": "", "nullValue": "\x00", "multiLine": "true", "mode": "FAILFAST"}
+READ_CSV = {
+    **CSV,
+    "emptyValue": "",
+    "nullValue": f"\x00{token_hex(8)}",  # what an empty field is read as, and no other
+    "multiLine": "true",
+    "mode": "FAILFAST",  # a line of fewer or more fields
+    "unescapedQuoteHandling": "RAISE_ERROR",
+    "enforceSchema": "false",  # the names in each file are looked at
+}
+
+
+REPLACED = "\ufffd"
 
 
 def spark_session(master: str | None = None, conf: Mapping[str, str] | None = None) -> SparkSession:
@@ -178,7 +189,7 @@ class Spark(AbstractContextManager["Spark"]):
         except (PySparkException, Py4JError) as error:
             if told := self.seal.error_in(str(error)):
                 raise told from None
-            if _of_files(error) or re.search(r"\[(MALFORMED|FAILED_READ|CANNOT_READ)", str(error)):
+            if _of_files(error) or re.search(r"\[(MALFORMED|FAILED_READ|CANNOT_READ)|TextParsingException", str(error)):
                 raise InputError(f"{what}: {_short(error)}") from None
             raise RuntimeError(f"{what}: {_short(error)}") from error
 
@@ -197,15 +208,26 @@ class Spark(AbstractContextManager["Spark"]):
         check_names(frame.columns, "The Spark frame")
         return SparkTable(self, frame, to_polars(frame.schema))
 
-    def read(self, path: str, kind: str, text: Collection[str] = (), as_written: Collection[str] = ()) -> Table:
+    def read(
+        self,
+        path: str,
+        kind: str,
+        text: Collection[str] = (),
+        as_written: Collection[str] = (),
+        *,
+        whole: bool = False,
+    ) -> Table:
         """Parquet or CSV, a file or a folder of files; or a `table` that the session's catalogue knows.
 
         Columns of CSV that are named in `text` or `as_written` are text; of the latter an empty text is not missing.
+        Text that has been seen to be `whole` records is read as it is; else what may have been lost is refused.
         """
         reader = self.session.read
         with self.sentences(f"{path!r} cannot be read"):
             if kind == "csv":
                 words = self.table(reader.options(**READ_CSV).csv(path))
+                if not whole:
+                    words = legible(words, path)
                 return with_types(words, pl.DataFrame(words.frame.limit(HEAD).toArrow()), text, as_written)
             return self.table(reader.table(path) if kind == "table" else reader.parquet(path))
 
@@ -214,6 +236,26 @@ class Spark(AbstractContextManager["Spark"]):
         options = {**(READ_CSV if kind == "csv" else {}), **OUR_FILES}
         reader = self.session.read.format(kind).options(**options)
         return SparkTable(self, reader.schema(to_spark(schema)).load(folder), schema, folder=folder)
+
+
+def legible(words: SparkTable, path: str) -> SparkTable:
+    """Refuses text in which records or bytes are lost: blank lines, and what stands for bytes that are not UTF-8."""
+    if len(words.schema) == 1:
+        raise InputError(
+            f"{path!r} has one column, and Spark leaves out its missing values, which are blank lines: "
+            "give it as Parquet, or with another column."
+        )
+
+    def look_at(batch: Batch) -> pl.DataFrame:
+        for column in batch.frame:
+            if column.str.contains(REPLACED, literal=True).any():
+                raise InputError(
+                    f"Column {column.name!r} of {path!r} holds {REPLACED!r}, which Spark reads for bytes that are not "
+                    "UTF-8: different values would be the same. Write it as UTF-8, or as Parquet."
+                )
+        return batch.frame
+
+    return words.map(look_at, words.schema)
 
 
 class Held:
@@ -549,6 +591,10 @@ class SparkTable:
         return SparkTable(self.spark, frame.select(*map(column, schema)), schema, persisted), told
 
     def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> SparkTable:
+        if kind == "csv" and len(set(self.schema) - {FACTS}) == 1:
+            raise InputError(
+                "Spark leaves out the missing values of a table of one column when it writes CSV: write it as Parquet."
+            )
         target = Folder(self.spark.session, folder)
         with self.spark.sentences(f"The release cannot be written to {folder!r}"):
             target.refuse_used()

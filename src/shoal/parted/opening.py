@@ -100,9 +100,10 @@ def _on_spark(frame: Any, master: str | None, text: Sequence[str], as_written: S
     if not isinstance(frame, str | Path):
         raise InputError("Spark reads its own frames, and folders, files or tables by name: give one of these.")
     kind = kind_of(Path(frame)) or ("table" if _names_a_table(str(frame)) else "parquet")
-    if (here := _on_this_machine(str(frame))) and kind in ("csv", "parquet"):
+    here = _on_this_machine(str(frame)) if kind in ("csv", "parquet") else None
+    if here is not None:
         _check_for_spark(*table_files(here))
-    return Spark(master=master).read(str(frame), kind, text, as_written)
+    return Spark(master=master).read(str(frame), kind, text, as_written, whole=here is not None)
 
 
 def _on_this_machine(name: str) -> Path | None:
