@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import sqlite3
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -613,3 +615,69 @@ def test_a_folder_of_spark_is_looked_at_too(shoal: Shoal, folder: Path, tmp_path
     (tmp_path / "s" / "_names.csv").write_text("Ann")
     run = shoal("check", tmp_path / "s", *ASKED, "--engine", engine)
     assert (run.code, "'_names.csv'" in run.sentence) == (1, True)
+
+
+# ---- spellings
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+@pytest.mark.parametrize("pair", [("hiv", "hiv "), ("5", "5.0"), ("5", "05"), ("0", "-0"), ("hiv", " hiv")])
+def test_spellings_of_one_value_do_not_make_a_class_diverse(
+    shoal: Shoal, tmp_path: Path, engine: str, pair: tuple[str, str]
+) -> None:
+    (tmp_path / "r.csv").write_text("q,c\n" + "".join(f"a,{text}\n" for text in pair) + "b,flu\nb,cold\n" * 2)
+    options = ("--quasi", "q", "--confidential", "c", "--l", "2", "--json", "--engine", engine)
+    run = shoal("check", tmp_path / "r.csv", *options)
+    assert (run.code, run.json["models"][-1]["achieved"]) == (1, 1)
+
+
+@pytest.mark.parametrize("column", ["q", "c"])
+@pytest.mark.parametrize("cells", [(5, "5"), (5, 5.0), (5.0, "5.0"), ("5", b"5")])
+def test_cells_of_several_kinds_in_a_column_of_sqlite_are_refused(
+    shoal: Shoal, tmp_path: Path, column: str, cells: tuple[Any, Any]
+) -> None:
+    pytest.importorskip("adbc_driver_sqlite")
+    with closing(sqlite3.connect(tmp_path / "r.db")) as database:
+        database.execute("CREATE TABLE r (q, c)")
+        for cell in (*cells, None):
+            database.execute("INSERT INTO r VALUES (?, ?)", (cell, 1) if column == "q" else (1, cell))
+        database.commit()
+    run = shoal("check", f"sqlite:///{tmp_path / 'r.db'}#r", "--quasi", "q", "--confidential", "c", "--k", "2")
+    assert (run.code, f"Column {column!r}" in run.sentence and "kinds of cells" in run.sentence) == (2, True)
+
+
+@pytest.mark.parametrize("column", [0, 1])
+@pytest.mark.parametrize("cells", [(5, "5"), (True, 1), (True, "TRUE")])
+def test_no_column_of_excel_mixes_kinds_of_cells(shoal: Shoal, tmp_path: Path, column: int, cells: Any) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(tmp_path / "r.xlsx") as book:
+        sheet = book.add_worksheet()
+        sheet.write_row(0, 0, ["q", "c"])
+        for row, cell in enumerate(cells, 1):
+            sheet.write(row, column, cell)
+            sheet.write(row, 1 - column, 7)
+    run = shoal("check", tmp_path / "r.xlsx", "--quasi", "q", "--confidential", "c", "--k", "2")
+    assert (run.code, "mixes kinds of cells" in run.sentence) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "encoding",
+    ["unicode_escape", "utf-7", "rot13", "base64", "idna", "punycode", "undefined", "hz", "a\0b", "none-such"],
+)
+def test_an_encoding_is_a_character_set(shoal: Shoal, people: Path, encoding: str) -> None:
+    run = shoal("check", people, "--quasi", "age", "--k", "2", "--encoding", encoding)
+    assert (run.code, "There is no encoding" in run.sentence) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "encoding", ["latin-1", "cp1252", "utf-16", "utf_8", "mac-roman", "shift_jis", "UTF-8-SIG", "gbk"]
+)
+def test_character_sets_are_encodings(shoal: Shoal, people: Path, encoding: str) -> None:
+    people.write_bytes(people.read_text().encode(encoding))
+    assert shoal("check", people, "--quasi", "age", "--k", "2", "--encoding", encoding).code == 0
+
+
+def test_a_text_is_spelled_by_one_sequence_of_bytes(shoal: Shoal, tmp_path: Path) -> None:
+    (tmp_path / "r.csv").write_bytes(b"q,c\n\x81\xca,1\n\xfa\x54,1\n")  # the same sign twice
+    run = shoal("check", tmp_path / "r.csv", "--quasi", "q", "--k", "2", "--encoding", "cp932")
+    assert (run.code, "spells the same text by different bytes" in run.sentence) == (2, True)

@@ -178,11 +178,21 @@ def unpacked(path: Path) -> bytes:
         raise InputError(f"{path} is not a whole gzip file ({error}): fetch or pack it anew.") from error
 
 
+_CHARACTER_SET = re.compile(
+    r"utf-(8|8-sig|16|16-le|16-be|32|32-le|32-be)|ascii|iso8859-\d+|cp\d+|mac-[a-z]+|koi8-[rtu]|tis-620|hp-roman8|ptcp154"
+    r"|kz1048|big5|big5hkscs|gb2312|gbk|gb18030|euc_(jp|jis_2004|jisx0213|kr)|shift_jis(_2004|x0213)?|johab"
+)
+
+
 def is_utf8(encoding: str) -> bool:
+    """Whether nothing has to be turned; character sets only, no escapes (utf-7) nor other codecs (rot13)."""
     try:
-        return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig", "ascii")
-    except LookupError:
-        raise InputError(f"There is no encoding {encoding!r}; try latin-1, cp1252 or utf-16.") from None
+        name = codecs.lookup(encoding).name
+    except (LookupError, ValueError):  # the latter of names that are none, with a NUL
+        name = ""
+    if not _CHARACTER_SET.fullmatch(name.replace("_", "-") if name.startswith("utf") else name):
+        raise InputError(f"There is no encoding {encoding!r}, as character sets go; try latin-1, cp1252 or utf-16.")
+    return name in ("utf-8", "utf-8-sig", "ascii")
 
 
 def recoded(content: bytes, encoding: str, path: Path) -> bytes:
@@ -190,9 +200,15 @@ def recoded(content: bytes, encoding: str, path: Path) -> bytes:
     if is_utf8(encoding):
         return content
     try:
-        return content.decode(encoding).encode()
+        text = content.decode(encoding)
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not {encoding}: {first_bad_byte(content, error)}.") from None
+    if not codecs.lookup(encoding).name.startswith("utf") and text.encode(encoding) != content:
+        raise InputError(
+            f"{path} spells the same text by different bytes of {encoding}, which a reader can tell apart: "
+            "save it in UTF-8."
+        )
+    return text.encode()
 
 
 def laid_out(path: Path, source: Path | bytes, delimiter: str | None, header: bool) -> TextFile:

@@ -10,7 +10,7 @@ the old table or the new one, and a killed process leaves nothing.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,6 +47,19 @@ def read_sql(source: str) -> pl.DataFrame:
     address = address_of(source)
     with opened(address, writable=False) as database:
         return database.read(address)
+
+
+def refuse_mixed_storage(source: str, columns: Sequence[str]) -> None:
+    """Of SQLite, whose cells have each a type of their own: 5, 5.0 and '5' in one column, which readers make one."""
+    address = address_of(source)
+    with opened(address, writable=False) as database:
+        for name in columns if isinstance(database, Sqlite) else ():
+            kinds = database.storage(address, name)
+            if len(kinds) > 1:
+                raise InputError(
+                    f"Column {name!r} of {str(address)[0].lower()}{str(address)[1:]} mixes kinds of cells "
+                    f"({', '.join(kinds)}), such as 5 and '5', which a reader can tell apart: make them one kind."
+                )
 
 
 def write_sql(
@@ -216,6 +229,14 @@ class Sqlite(Adbc):
         info = self.query(f"SELECT name, type FROM pragma_table_info({as_literal(address.table)})")
         declared = {name: kind.upper() for name, kind in info.iter_rows()}
         return frame.with_columns(declared_type(column, declared.get(column.name, "")) for column in frame)
+
+    def storage(self, address: Address, column: str) -> list[str]:
+        """The storage classes of a column's cells."""
+        cell = as_identifier(column)
+        kinds = self.query(
+            f"SELECT DISTINCT typeof({cell}) FROM {address.quoted()} WHERE {cell} IS NOT NULL ORDER BY 1"
+        )
+        return kinds.to_series().to_list()
 
     def create(self, address: Address, frame: pl.DataFrame) -> None:
         columns = ", ".join(f"{as_identifier(c.name)} {sqlite_type(c.dtype)}" for c in frame)

@@ -6,7 +6,7 @@ sees several. The check of a release compares what is given here, and nothing th
 - Delimited text: each field as it stands, spaces included. An empty field (null) is not a quoted empty one ("").
   Whether other fields are quoted is not compared.
 - Parquet, Arrow, SQL: the value; NaN is not missing, -0.0 is not 0.0.
-- Excel: the cell's value. A column that mixes kinds of cells (5 and the text 5) is refused.
+- Excel, SQLite: the cell's value. A column that mixes kinds of cells (5 and the text 5) is refused.
 - Stata, SPSS, SAS: the code; each declared kind of missing is one of its own.
 """
 
@@ -30,6 +30,7 @@ from shoal.data.files import (
     read_table,
 )
 from shoal.data.frames import finite
+from shoal.data.sql import refuse_mixed_storage
 from shoal.errors import InputError
 
 
@@ -60,9 +61,12 @@ def _written(
 ) -> pl.DataFrame:
     if is_delimited(source):
         return as_written(Path(source), names, delimiter=delimiter, encoding=encoding)
-    read = None if is_sql(source) else format_of(Path(source)).read
-    if read is read_excel and names:
-        _refuse_mixed_cells(Path(source), names)
+    if is_sql(source):
+        refuse_mixed_storage(str(source), table.columns)
+        return table.select(names)
+    read = format_of(Path(source)).read
+    if read is read_excel:
+        _refuse_mixed_cells(Path(source), table.columns)
     if read is read_statistical and names:
         return _codes(Path(source), names)
     return table.select(names)

@@ -2,6 +2,8 @@
 
 `distinct`: l different values. `entropy`: exp of the entropy of the values is at least l. `recursive` (c, l): the most
 frequent value occurs less than c times as often as the l-th to last together. Missing counts as a value.
+
+Texts that differ by spelling alone, `hiv` and `hiv `, `5` and `5.0`, are one value: they would protect nobody.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.microdata import Coded
+from shoal.data.microdata import MISSING, Coded
 from shoal.errors import require
 from shoal.privacy.model import EquivalenceClasses, Verdict
 
@@ -55,15 +57,16 @@ class LDiversity:
         from shoal.kernels.diversity import diversity
 
         assert coded is not None
+        codes = _codes(coded)
         variant = ("distinct", "entropy", "recursive").index(self.variant)
-        return np.asarray(diversity(coded.codes, order, starts, variant, float(self.c)))
+        return np.asarray(diversity(codes, order, starts, variant, float(self.c)))
 
     def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         return levels >= self.l - 1e-9
 
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
         assert self.attribute is not None
-        records = pl.LazyFrame({"@class": classes.key, "@value": classes.column(self.attribute)})
+        records = pl.LazyFrame({"@class": classes.key, "@value": whatever_spelled(classes.column(self.attribute))})
         counts = records.group_by("@class", "@value").agg(pl.len())
         level = counts.group_by("@class").agg(self._level(pl.col("len")).alias("@level")).collect()["@level"]
         achieved = float(level.min() or 0.0)  # type: ignore[arg-type]
@@ -80,3 +83,24 @@ class LDiversity:
         frequent_first = count.sort(descending=True)
         tail = frequent_first.reverse().cum_sum().reverse()
         return (frequent_first.max() < self.c * tail).sum().cast(pl.Float64)
+
+
+def whatever_spelled(column: pl.Series) -> pl.Series:
+    """Texts without the spaces around them, and numbers among them by their value; other types as they are."""
+    if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
+        return column
+    text = pl.col("text").str.strip_chars()
+    number = text.cast(pl.Float64, strict=False)
+    value = pl.when(number == 0).then(0.0).otherwise(number).cast(pl.String)  # -0 is 0
+    meant = pl.when(number.is_finite()).then(value).when(text != "").then(text)
+    return pl.DataFrame({"text": column.cast(pl.String)}).select(meant).to_series()
+
+
+def _codes(coded: Coded) -> npt.NDArray[np.int32]:
+    """Of each record, one for all spellings of a value."""
+    meant = whatever_spelled(coded.values)
+    if meant.n_unique() == len(meant):
+        return coded.codes
+    first = pl.DataFrame({"value": meant}).with_row_index("code").select(pl.col("code").first().over("value"))
+    spelled = np.where(meant.is_null(), MISSING, first.to_series().to_numpy()).astype(np.int32)
+    return np.append(spelled, np.int32(MISSING))[coded.codes]
