@@ -15,7 +15,7 @@ import pytest
 
 from shoal.data import files, unseen
 from shoal.data.files import FORMATS, write_table
-from shoal.errors import PromiseError
+from shoal.errors import InputError, PromiseError
 
 N = 300
 SECRET = "the secret of somebody who was left out"
@@ -153,6 +153,20 @@ class TestParquet:
         if told_of_ints := isinstance(values[0], int):  # PyArrow drops what is not used of these itself
             files.format_of(tmp_path / "r.parquet").inspect(tmp_path / "r.parquet")
         assert told_of_ints or told in refused(tmp_path / "r.parquet")
+
+    def test_types_of_other_writers_are_not_taken_for_something_hidden(self, tmp_path: Path) -> None:
+        kinds = (pa.time32("ms"), pa.time64("us"), pa.timestamp("s"), pa.int8(), pa.uint32(), pa.float64())
+        columns = {str(kind): pa.array([1, 2, None], kind) for kind in kinds}
+        columns |= {"days": pa.array([86_400_000, None, 0], pa.date64())}
+        columns |= {"words": pa.array(["a", "b", None]).dictionary_encode()}
+        pq.write_table(pa.table(columns), tmp_path / "r.parquet")
+        files.format_of(tmp_path / "r.parquet").inspect(tmp_path / "r.parquet")
+
+    @pytest.mark.parametrize("values", [[["a"], ["b"]], [b"a", b"b"], [{"a": 1}, {"a": 2}]])
+    def test_lists_and_bytes_are_refused(self, tmp_path: Path, values: list) -> None:
+        pq.write_table(pa.table({"l": values}), tmp_path / "r.parquet")
+        with pytest.raises(InputError, match="columns of bytes or of several values a record"):
+            files.format_of(tmp_path / "r.parquet").inspect(tmp_path / "r.parquet")
 
 
 class TestExcel:

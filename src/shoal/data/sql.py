@@ -53,7 +53,9 @@ def refuse_mixed_storage(source: str, columns: Sequence[str]) -> None:
     """Of SQLite, whose cells have each a type of their own: 5, 5.0 and '5' in one column, which readers make one."""
     address = address_of(source)
     with opened(address, writable=False) as database:
-        for name in columns if isinstance(database, Sqlite) else ():
+        if not isinstance(database, Sqlite):
+            return
+        for name in columns:
             kinds = database.storage(address, name)
             if len(kinds) > 1:
                 raise InputError(

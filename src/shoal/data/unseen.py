@@ -172,10 +172,11 @@ def inspect_parquet_bytes(content: pa.Buffer, name: str) -> None:
     if not MADE_BY.fullmatch(file.metadata.created_by or "Polars"):
         raise refuse(f"a note of who made it, {cut_short(file.metadata.created_by)}", name)
     columns = file.schema_arrow.names
-    if len(columns) != file.metadata.num_columns:
+    opaque = (pa.types.is_nested, pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    if any(is_such(field.type) for field in file.schema_arrow for is_such in opaque):
         raise InputError(
-            f"{name} holds columns of several values a record (lists, structures), of which it cannot be said what "
-            "they show: turn them into columns of numbers, dates or text."
+            f"{name} holds columns of bytes or of several values a record (lists, structures), of which it cannot be "
+            "said what they show: turn them into columns of numbers, dates or text."
         )
     fields = _check_notes(file.metadata.metadata or {}, columns, name)
     described = [fields.get(field.name, field) for field in file.schema_arrow]
@@ -239,8 +240,7 @@ def _check_columns(file: pq.ParquetFile, fields: list[pa.Field], content: pa.Buf
         rows = file.read_row_group(group)
         for i, field in enumerate(fields):
             about = file.metadata.row_group(group).column(i)
-            coded = pa.types.is_dictionary(rows.column(i).type)
-            shown = pl.Series(rows.column(i).cast(pa.large_string()) if coded else rows.column(i)).drop_nulls()
+            shown = pl.Series(_as_stored(rows.column(i))).drop_nulls()
             listed = _categories(field)
             if listed:
                 categories[field.name].update(shown.unique())
@@ -254,6 +254,15 @@ def _check_columns(file: pq.ParquetFile, fields: list[pa.Field], content: pa.Buf
         if set(order) != categories[field.name]:
             raise refuse(f"categories of {field.name!r}", name)
         _check_listed(field, order, name)
+
+
+def _as_stored(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Of types that Polars would turn into others, what stands in the file."""
+    if pa.types.is_dictionary(column.type):
+        return column.cast(pa.large_string())
+    if pa.types.is_time(column.type):
+        return column.cast(pa.int64() if column.type.bit_width == 64 else pa.int32())
+    return column.cast(pa.date32()) if pa.types.is_date64(column.type) else column
 
 
 def _categories(field: pa.Field) -> list[str]:
