@@ -163,6 +163,14 @@ def test_files_whose_columns_differ_are_refused_by_spark(spark: Spark, tmp_path:
         collected(spark.read(str(tmp_path), "csv"))
 
 
+def test_of_a_folder_only_the_files_that_were_looked_at_are_read(spark: Spark, tmp_path: Path) -> None:
+    (tmp_path / "1.csv").write_text("a,b\n1,2\n")
+    (tmp_path / "2.CSV").write_text("a,b\n3,4\n")
+    (tmp_path / "3.txt").write_text("a,b\n5,6\n")
+    table = spark.read(str(tmp_path), "csv", whole=True)
+    assert collected(table).sort("a").rows() == [(1, 2), (3, 4)]
+
+
 def test_nothing_but_an_empty_field_is_read_as_missing(spark: Spark, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('a,b\n1,\n2,""\n3,\x00\n\n4,5\n\n')
     table = spark.read(str(tmp_path / "t.csv"), "csv", as_written=["a", "b"])

@@ -141,6 +141,13 @@ def test_baskets_are_a_customer_a_line(tmp_path: Path) -> None:
     assert read_baskets(tmp_path / "s.txt", " ").items.to_list() == ["1", "3"]
 
 
+def test_nothing_but_a_line_end_parts_two_customers(tmp_path: Path) -> None:
+    (tmp_path / "b.txt").write_bytes("tea\x0cpot,cup\r\ntea\u2028cup\n".encode())
+    found = read_baskets(tmp_path / "b.txt")
+    assert found.customers.to_list() == [1, 2]
+    assert set(found.items) == {"tea\x0cpot", "cup", "tea\u2028cup"}
+
+
 @pytest.mark.parametrize(("text", "words"), [("a\n\nb\nc\n", "customer 2 there are no items"), ("\n\n", "is empty")])
 def test_baskets_without_items_are_told(tmp_path: Path, text: str, words: str) -> None:
     (tmp_path / "b.txt").write_text(text)

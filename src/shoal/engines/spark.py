@@ -69,6 +69,7 @@ CSV = {
 }
 NO_MARK = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}  # ours comes last
 OUR_FILES = {"pathGlobFilter": "part-*"}  # not what stands beside
+CSV_FILES = {"pathGlobFilter": "*.[cC][sS][vV]"}  # those that were looked at
 READ_CSV = {
     **CSV,
     "emptyValue": "",
@@ -225,9 +226,8 @@ class Spark(AbstractContextManager["Spark"]):
         reader = self.session.read
         with self.sentences(f"{path!r} cannot be read"):
             if kind == "csv":
-                words = self.table(reader.options(**READ_CSV).csv(path))
-                if not whole:
-                    words = legible(words, path)
+                words = self.table(reader.options(**READ_CSV, **(CSV_FILES if whole else {})).csv(path))
+                words = words if whole else legible(words, path)
                 return with_types(words, pl.DataFrame(words.frame.limit(HEAD).toArrow()), text, as_written)
             return self.table(reader.table(path) if kind == "table" else reader.parquet(path))
 

@@ -195,11 +195,12 @@ def read_baskets(path: str | Path, delimiter: str = ",") -> Histories:
     path = Path(path)
     check_readable(path)
     try:
-        lines = path.read_text(encoding="utf-8-sig").rstrip().splitlines()
+        content = path.read_text(encoding="utf-8-sig").rstrip()
     except UnicodeDecodeError as error:
         raise InputError(f"{path} is not UTF-8: byte {error.start + 1} of the file cannot be read.") from None
-    if not lines:
+    if not content:
         raise InputError(f"{path} is empty: give one basket a line.")
+    lines = content.split("\n")  # a form feed within a name ends no line
     numbered = pl.DataFrame({"customer": range(1, len(lines) + 1), "item": lines})
     table = numbered.with_columns(pl.col("item").str.split(delimiter)).explode("item")
     table = table.with_columns(pl.col("item").str.strip_chars()).filter(pl.col("item") != "")
