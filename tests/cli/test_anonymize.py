@@ -167,6 +167,8 @@ def test_the_certificate_shows_nothing_but_the_release(shoal: Shoal, tmp_path: P
         "columns": ["age", "charge"],
         "quasi_identifiers": ["age"],
         "confidential": ["charge"],
+        "insensitive": [],
+        "counts": "records, not people: who has several records is counted once for each",
         "attributes": {"charge": {"kind": "numeric"}},
         "classes": len(class_sizes(released, ["age"])),
         "smallest_class": class_sizes(released, ["age"])[0],

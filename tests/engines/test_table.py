@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from shoal.engines.table import FACTS, Batch, Line, Table, heads, pack, selected, unpacked
+from shoal.engines.table import COUNTED, FACTS, Batch, Line, Table, heads, pack, selected, unpacked
 from shoal.errors import InputError, PromiseError
 
 Engine = Callable[[pl.DataFrame], Table]
@@ -62,7 +62,7 @@ def test_every_record_is_seen_once_and_its_position_is_its_place(engine: Engine)
 def test_of_no_records_nothing_is_folded_counted_or_divided(engine: Engine) -> None:
     table = engine(records().clear())
     assert table.fold(lambda batch: batch.frame.height, max) is None
-    assert table.counts(["number", "yes"]).schema == {"number": pl.Int64, "yes": pl.Boolean, "@records": pl.Int64}
+    assert table.counts(["number", "yes"]).schema == {"number": pl.Int64, "yes": pl.Boolean, COUNTED: pl.Int64}
     assert table.exchange(lambda batch: np.zeros(batch.frame.height, np.int64), 2).sizes().tolist() == [0, 0]
 
 
@@ -93,7 +93,7 @@ def test_tables_of_the_same_columns_are_put_together(engine: Engine) -> None:
 @pytest.mark.each_engine
 def test_missing_values_are_counted_like_any_other(engine: Engine) -> None:
     by = ['a `word`, in "quotes".', "number"]
-    expected = records().group_by(by).agg(pl.len().cast(pl.Int64).alias("@records"))
+    expected = records().group_by(by).agg(pl.len().cast(pl.Int64).alias(COUNTED))
     assert_frame_equal(engine(records()).counts(by), expected, check_row_order=False)
 
 

@@ -150,10 +150,10 @@ def test_a_folder_gets_its_name_with_its_certificate_and_marker(tmp_path: Path) 
 def test_a_broken_promise_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table = discharges(2000, seed=9)
 
-    def shows_all(self: object, microdata: object, k: int, models: object):  # type: ignore[no-untyped-def]
+    def shows_all(self: object, microdata: object, k: int):  # type: ignore[no-untyped-def]
         yield shoal.masking.partition.Partition(np.arange(len(microdata)), np.arange(len(microdata) + 1))
 
-    monkeypatch.setattr(shoal.Grouped, "groupings", shows_all)
+    monkeypatch.setattr(shoal.Grouped, "by_quasi_identifiers", shows_all)
     with Disk() as disk, pytest.raises(shoal.PromiseError, match="does not keep k-anonymity"):
         anonymize_to(disk.table(table.lazy()), policy(), str(tmp_path / "out"))
     assert list(tmp_path.iterdir()) == []

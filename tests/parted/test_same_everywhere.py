@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -50,6 +52,11 @@ def test_a_ladder_is_climbed_in_parts_as_in_memory(case: Case) -> None:
     assert_same(case.table, case.policy.model_copy(update=chosen))
 
 
+def _of_records(notes: Sequence[str]) -> list[str]:
+    """Without what is told of people with several records: only in memory are those of each class counted."""
+    return [note for note in notes if " repeats: " not in note and "classes hold fewer than" not in note]
+
+
 def assert_same(table: pl.DataFrame, policy: shoal.Policy) -> None:
     try:
         memory = shoal.anonymize(table, policy, seed=1)
@@ -66,6 +73,6 @@ def assert_same(table: pl.DataFrame, policy: shoal.Policy) -> None:
         assert_frame_equal(release.frame.collect(), in_memory, check_row_order=False)
     assert release.records == memory.records
     assert release.verdicts == memory.verdicts
-    assert said(release.notes) == said(memory.notes)
+    assert said(_of_records(release.notes)) == said(_of_records(memory.notes))
     facts = ("levels", "cost", "proven_optimal")
     assert [release.facts.get(name) for name in facts] == [memory.masked.facts.get(name) for name in facts]

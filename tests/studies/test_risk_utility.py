@@ -108,7 +108,7 @@ def test_what_differs_on_generated_tables_is_put_down_to_them(study: Study) -> N
 def test_a_point_of_figure_1_is_the_average_over_the_runs(study: Study, generated: None) -> None:
     frame = tables(None, 3)[0].frame
     microdata, _ = prepare(frame, Policy(quasi_identifiers=tuple(frame.columns)))
-    drawn = [AddedNoise(0.25).mask(microdata, (), seed=seed) for seed in seeds(3, 2)]
+    drawn = [AddedNoise(0.25, within="anywhere").mask(microdata, (), seed=seed) for seed in seeds(3, 2)]
     by_hand = [find_measure(R)(Pair.of(microdata, masked.columns)) for masked in drawn]
     curves = study.table("figure-1").filter(table="generated Census", method=NOISE, parameter=0.25)
     assert curves[R].item() == pytest.approx(np.mean(by_hand))

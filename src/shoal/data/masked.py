@@ -160,12 +160,19 @@ def node_text(attribute: Attribute, level: int) -> pl.Series:
     return plain_text(labels).scatter(special[alike], labels.gather(special[alike]))
 
 
+def _kind_of_leaves(attribute: Attribute, leaves: pl.Series) -> Kind:
+    """As the attribute's; texts of numbers lie on a line, where `[8;15]` admits 9 whatever the tree lists."""
+    if leaves.dtype == pl.String and leaves.cast(pl.Float64, strict=False).is_finite().fill_null(False).all():
+        return Kind.NUMERIC
+    return attribute.kind
+
+
 def _read_alike(attribute: Attribute, labels: pl.Series, first: Ints, last: Ints) -> npt.NDArray[np.bool_]:
     """Which labels, taken for masks, admit the leaves from `first` to `last` and no other?"""
     assert attribute.hierarchy is not None
     leaves = attribute.hierarchy.leaf_values.head(len(attribute.hierarchy.lines) - attribute.hierarchy.open)
-    without = replace(attribute, hierarchy=None, domain=None)
-    on_a_line = attribute.kind in (Kind.NUMERIC, Kind.DATE)
+    without = replace(attribute, hierarchy=None, domain=None, kind=_kind_of_leaves(attribute, leaves))
+    on_a_line = without.kind in (Kind.NUMERIC, Kind.DATE)
     try:
         masks = read_cells(labels, without, None if on_a_line else leaves)
         place = read_cells(leaves, without).low if on_a_line else np.arange(len(leaves), dtype=np.float64)

@@ -161,7 +161,7 @@ def _same_columns(files: Sequence[Path], schemas: Sequence[pl.Schema]) -> None:
     for path, found in zip(files[1:], schemas[1:], strict=True):
         if found == expected:
             continue
-        where = f"The files of a table differ: {path.name!r}"
+        where = f"The files of {str(path.parent)!r} differ: {path.name!r}"
         if list(found) != list(expected):
             lacking = [f"lacks the column {name!r}" for name in expected if name not in found]
             beyond = [f"has a column {name!r} of its own" for name in found if name not in expected]
