@@ -52,7 +52,8 @@ def explained(header: Row, rows: Iterable[Row]) -> str:
         + f'<td class="why">{text(why, 500)}</td></tr>'
         for name, *numbers, why in rows
     )
-    return f'<div class="card" tabindex="0"><table><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table></div>'
+    table = f"<table><thead><tr><td></td>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return f'<div class="card" tabindex="0">{table}</div>'
 
 
 def counted(count: int, noun: str) -> str:
