@@ -17,6 +17,7 @@ from shoal.errors import InputError, PromiseError
 from shoal.masking.partition import Partition
 from shoal.privacy import EquivalenceClasses, KAnonymity, LDiversity, PrivacyModel, TCloseness
 from shoal.privacy.check import judge, refuse_broken, released_classes
+from shoal.privacy.l_diversity import whatever_spelled
 from tests.oracles import privacy as oracle
 
 CONFIDENTIAL = frozenset({Role.CONFIDENTIAL})
@@ -279,3 +280,15 @@ def test_t_is_a_number_from_zero_to_one(t: object) -> None:
 def test_l_is_at_least_one_and_its_variant_known(bad: dict[str, object]) -> None:
     with pytest.raises(InputError, match="parameter of l-diversity must be"):
         LDiversity(**bad)  # type: ignore[arg-type]
+
+
+def test_spellings_of_a_number_are_one_value_and_long_numbers_keep_their_digits() -> None:
+    one = pl.Series(["5", "5.0", "+5", "05", " 5 ", "5.", "5e0", "0.5e1", "50e-1"])
+    assert whatever_spelled(one).unique().to_list() == ["5"]
+    assert whatever_spelled(pl.Series(["0", "-0", "0.0", ".0", "00"])).unique().to_list() == ["0"]
+    assert whatever_spelled(pl.Series(["0.50", ".5", "00.5", "5e-1"])).unique().to_list() == ["0.5"]
+    apart = pl.Series(
+        ["18446744073709551615", "18446744073709551614", "100", "10", "1.05", "1.5", "nan", "x", "-5", "5"]
+    )
+    assert whatever_spelled(apart).n_unique() == len(apart)
+    assert whatever_spelled(pl.Series(["", " ", None])).null_count() == 3

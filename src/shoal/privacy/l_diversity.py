@@ -91,9 +91,19 @@ def whatever_spelled(column: pl.Series) -> pl.Series:
         return column
     text = pl.col("text").str.strip_chars()
     number = text.cast(pl.Float64, strict=False)
-    value = pl.when(number == 0).then(0.0).otherwise(number).cast(pl.String)  # -0 is 0
-    meant = pl.when(number.is_finite()).then(value).when(text != "").then(text)
+    plain = pl.when(text.str.contains("[eE]") & number.is_finite()).then(number.cast(pl.String)).otherwise(text)
+    meant = pl.when(plain.str.contains(_NUMBER)).then(_shortest(plain)).when(text != "").then(plain)
     return pl.DataFrame({"text": column.cast(pl.String)}).select(meant).to_series()
+
+
+_NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$"
+
+
+def _shortest(number: pl.Expr) -> pl.Expr:
+    """A number by its digits, of which a float might lose some: no plus, no zeros that say nothing."""
+    whole = number.str.strip_prefix("+").str.replace(r"^(-?)\.", "${1}0.").str.replace(r"^(-?)0+([0-9])", "${1}${2}")
+    short = pl.when(whole.str.contains(".", literal=True)).then(whole.str.replace(r"\.?0*$", "")).otherwise(whole)
+    return short.str.replace("^-0$", "0")
 
 
 def _codes(coded: Coded) -> npt.NDArray[np.int32]:
