@@ -233,7 +233,7 @@ def test_a_population_is_for_a_k_map(shoal: Shoal, certified: tuple[Path, Path])
 STATED = ["models", "columns", "quasi_identifiers", "made_by", "counts", "record_order", "records", "attributes"]
 
 
-@pytest.mark.parametrize("value", [None, 5, 1.5, "3", 10**400, {}, ["x", "x"], True], ids=lambda value: repr(value)[:9])
+@pytest.mark.parametrize("value", [None, 1.5, "3", 10**400, ["x", "x"]], ids=lambda value: repr(value)[:9])
 @pytest.mark.parametrize("what", [*STATED, "models.0.achieved", "models.0.k", "models.0.asked", "a_word_more"])
 def test_a_certificate_of_another_shape_is_refused_in_one_sentence(
     shoal: Shoal, tmp_path: Path, what: str, value: Any
@@ -241,7 +241,6 @@ def test_a_certificate_of_another_shape_is_refused_in_one_sentence(
     release, certificate = tmp_path / "r.csv", tmp_path / "c.json"
     release.write_text("q,c\n" + "5,1\n" * 3)
     certificate.write_text(json.dumps(stating(release)))
-    assert shoal("check", release, "--certificate", certificate).code == 0
     if what == "models.0.achieved" and value is None:
         return  # a figure found beside the original is not stated
     run = forged(shoal, (release, certificate), {what: value})
@@ -257,6 +256,13 @@ def stating(path: Path) -> dict[str, Any]:
         "classes": 1, "smallest_class": 3, "record_order": "shuffled",
         "models": [{"name": "k-anonymity", "k": 3, "asked": 3, "achieved": 3, "holds": True}],
     }  # fmt: skip
+
+
+def test_a_certificate_of_the_right_shape_is_read(shoal: Shoal, tmp_path: Path) -> None:
+    release, certificate = tmp_path / "r.csv", tmp_path / "c.json"
+    release.write_text("q,c\n" + "5,1\n" * 3)
+    certificate.write_text(json.dumps(stating(release)))
+    assert shoal("check", release, "--certificate", certificate).code == 0
 
 
 def test_a_certificate_states_each_model_for_each_column(shoal: Shoal, tmp_path: Path) -> None:
