@@ -364,3 +364,18 @@ def test_a_damaged_file_that_makes_polars_panic_is_told(tmp_path: Path) -> None:
         except InputError as error:
             told += "cannot be read" in str(error)
     assert told
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(InputError, match="is not a plain file: write what it gives to one first"):
+        read_table(tmp_path / "pipe.csv")
+    with pytest.raises(InputError, match="cannot be written: it is not a plain file"):
+        write_table(pl.DataFrame({"a": [1]}), tmp_path / "pipe.csv")
+
+
+def test_a_name_that_no_file_can_have_is_told(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="There is no file"):
+        read_table(tmp_path / f"{'x' * 300}.csv")
+    with pytest.raises(InputError, match="cannot be written: file name too long"):
+        write_table(pl.DataFrame({"a": [1]}), tmp_path / f"{'x' * 300}.csv")

@@ -13,7 +13,7 @@ import pytest
 
 import shoal.releases.ledger as module
 from shoal.data import files
-from shoal.errors import InputError, PromiseError
+from shoal.errors import InputError, PromiseError, ShoalError
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity, MeasuredRisk
 from shoal.release import Draft, anonymize, draft
@@ -427,3 +427,20 @@ def test_what_changed_in_any_table_of_a_split_release_is_seen(ledger: Ledger, tm
     other = people.with_columns(id="x" + pl.col("id"))
     (note,) = (each for each in split_draft(other, policy).noted(ledger).notes if "known to the ledger" in each)
     assert "only 0.0%" in note
+
+
+def test_whatever_byte_of_a_ledger_is_changed_ends_in_a_sentence(tmp_path: Path) -> None:
+    ledger = Ledger(tmp_path / "ledger.db", bytes(range(32)), "id")
+    made = draft(pl.DataFrame({"id": range(20), "age": [i // 5 for i in range(20)]}), Policy(
+        identifiers=["id"], quasi_identifiers=["age"], models=[KAnonymity(3)]
+    ))  # fmt: skip
+    made.write(tmp_path / "r.csv", ledger=ledger)
+    whole = (tmp_path / "ledger.db").read_bytes()
+    told = 0
+    for place in range(100, len(whole), 61):
+        (tmp_path / "ledger.db").write_bytes(whole[:place] + bytes([whole[place] ^ 0xC3]) + whole[place + 1 :])
+        try:
+            ledger.releases()
+        except ShoalError:
+            told += 1
+    assert told

@@ -11,6 +11,7 @@ import datetime as dt
 import errno
 import importlib
 import os
+import stat
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -134,8 +135,7 @@ def atomic_write(target: str | Path, *, private: bool) -> Iterator[Path]:
     A `private` file, whatever is not for the public, is its owner's alone (0600) from the first byte.
     """
     path = Path(os.path.realpath(target))
-    if path.exists() and not path.is_file():
-        raise InputError(f"{target} cannot be written: it is {'a folder' if path.is_dir() else 'not a plain file'}.")
+    check_writable(target)
     try:
         with Unfinished(path) as partial:
             if private:
@@ -172,13 +172,29 @@ def is_sql(source: str | Path) -> bool:
     return isinstance(source, str) and "://" in source
 
 
+def check_writable(target: str | Path) -> None:
+    """Refuses what no file can take the place of, and a name that no file can have."""
+    try:
+        mode = os.stat(target).st_mode
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {reason(error)}.") from None
+    if not stat.S_ISREG(mode):
+        raise InputError(
+            f"{target} cannot be written: it is {'a folder' if stat.S_ISDIR(mode) else 'not a plain file'}."
+        )
+
+
 def check_readable(path: Path) -> None:
-    if path.is_dir():
+    if os.path.isdir(path):
         raise InputError(f"{path} is a folder: name a file in it.")
-    if not path.exists():
-        near = os.listdir(path.parent) if path.parent.is_dir() else []
+    if not os.path.exists(path):  # nor can it, where the name is too long
+        near = os.listdir(path.parent) if os.path.isdir(path.parent) else []
         hint = did_you_mean(path.name, near) or " Check its name and its folder."
         raise InputError(f"There is no file {str(path)!r}.{hint}")
+    if not os.path.isfile(path):  # a pipe would be waited for, a device has no end
+        raise InputError(f"{path} is not a plain file: write what it gives to one first.")
     if not os.access(path, os.R_OK):
         raise InputError(f"{path} may not be read: ask for permission.")
 

@@ -377,6 +377,8 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
                 _recognise(connection, path)
                 _settle(connection)
             yield connection
+    except UnicodeDecodeError:  # of SQLite's own words, where they quote what is damaged
+        raise _damaged(path) from None
     except sqlite3.OperationalError as error:
         raise InputError(f"The ledger {str(path)!r} cannot be used: {error}.") from None
     except sqlite3.DatabaseError as error:
@@ -460,12 +462,22 @@ def _insert(
         return made.lastrowid
 
 
+# Of the columns of a release; SQLite keeps in a column whatever stands there.
+_KINDS = (int, str, str, str, str, int, str, int | float, str | None, bytes, bytes, bytes, str)
+
+
 def _entries(connection: sqlite3.Connection, path: Path) -> list[Entry]:
     rows: Sequence[Any] = connection.execute(
         "SELECT id, state, made_at, file, sha256, k, promises, epsilon, seed, members, shown, own, content "
         "FROM release ORDER BY id"
     ).fetchall()
-    return [_entry(path, *row) for row in rows]
+    for row in rows:
+        if not all(isinstance(value, kind) for value, kind in zip(row, _KINDS, strict=True)):
+            raise _damaged(path)
+    try:
+        return [_entry(path, *row) for row in rows]
+    except ValueError:  # of numbers and JSON
+        raise _damaged(path) from None
 
 
 def _entry(
