@@ -55,11 +55,11 @@ def _row(each: Outcome, meaning: str) -> tuple[str, ...]:
     low, high = each.interval
     right = f"{percent(each.rate)} ({percent(low)} to {percent(high)})" if each.guessed else "nobody guessed"
     control = "" if each.control is None else percent(each.control)
+    guessed = f"Guessed: {each.target}, of {each.guessed:,} of {each.people:,} people."
     return (
-        f"{each.attack}: {each.target}",
-        f"{each.guessed:,} of {each.people:,}",
+        each.attack,
         right,
         percent(each.baseline) if each.guessed else "",
         control,
-        " ".join([meaning, *each.notes]),
+        " ".join([guessed, meaning, *each.notes]),
     )

@@ -39,10 +39,8 @@ def mark(said: str, good: bool) -> str:
 def explained(header: Row, rows: Iterable[Row]) -> str:
     """A measure a row: its name, its numbers, and what they mean."""
     css = {BEFORE: "key", AFTER: "key after"}
-    head = "".join(
-        f'<th class="num"><span class="{css[name]}">{name}</span></th>' if name in css else f"<th>{name}</th>"
-        for name in header[1:]
-    )
+    shown = {name: f'<span class="{of}">{name}</span>' for name, of in css.items()}
+    head = "".join(f'<th class="num">{shown.get(name, name)}</th>' for name in header[1:-1]) + f"<th>{header[-1]}</th>"
     body = "".join(
         f"<tr><td>{text(name)}</td>"
         + "".join(

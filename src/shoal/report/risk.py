@@ -203,8 +203,7 @@ def _attacks(findings: Findings) -> str:
         "quasi-identifiers of everybody, and guesses. The baseline is how often who lacks the attack is right of the "
         "same people, as by the most frequent value of their class; the control is how often the guesses are right "
         "where the release cannot help. An attack has found something where it is right more often than both, by more "
-        f"than its interval.{large}</p>"
-        + explained(("", "guessed", "right (95 %)", "baseline", "control", "what it is"), rows)
+        f"than its interval.{large}</p>" + explained(("", "right (95 %)", "baseline", "control", "what it is"), rows)
     )
 
 
