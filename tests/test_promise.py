@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import tempfile
+from decimal import Decimal
 from pathlib import Path
 from random import Random
 
@@ -46,9 +47,20 @@ def level(model: PrivacyModel, table: pl.DataFrame, schema_quasi: list[str], ord
     column = table[model.attribute]
     categories = column.dtype.categories.to_list() if isinstance(column.dtype, pl.Enum) else None
     if isinstance(model, shoal.LDiversity):
-        return oracle.l_diversity(rows, column.to_list(), model.variant, model.c)
+        return oracle.l_diversity(rows, [meant(value) for value in column], model.variant, model.c)
     assert isinstance(model, shoal.TCloseness)
     return oracle.t_closeness(rows, column.to_list(), ordered=ordered, order=categories)
+
+
+def meant(value: object) -> object:
+    """A text without spaces around it, a number by its value: spellings of one value are one."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip()
+    try:
+        return Decimal(text) if text.isascii() and Decimal(text).is_finite() else text or None
+    except ArithmeticError:
+        return text or None
 
 
 def holds(model: PrivacyModel, reached: float) -> bool:

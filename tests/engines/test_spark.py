@@ -245,6 +245,8 @@ def dying(attempts: int) -> Callable[[Batch], pl.DataFrame]:
 
 
 def test_a_worker_killed_once_costs_nothing_but_time(spark: Spark, tmp_path: Path) -> None:
+    if "," not in str(spark.session.sparkContext.master):
+        pytest.skip("a session that tries no task twice was begun before in this process")
     table = on_spark(spark, records())
     seen: list[pl.DataFrame] = []
 

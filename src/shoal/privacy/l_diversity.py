@@ -109,7 +109,7 @@ def _shortest(number: pl.Expr) -> pl.Expr:
 def _codes(coded: Coded) -> npt.NDArray[np.int32]:
     """Of each record, one for all spellings of a value."""
     meant = whatever_spelled(coded.values)
-    if meant.n_unique() == len(meant):
+    if not meant.null_count() and meant.n_unique() == len(meant):
         return coded.codes
     first = pl.DataFrame({"value": meant}).with_row_index("code").select(pl.col("code").first().over("value"))
     spelled = np.where(meant.is_null(), MISSING, first.to_series().to_numpy()).astype(np.int32)

@@ -168,7 +168,7 @@ class GlobalRecoding:
             levels = lattice.at(int(number))
             keys, label, sizes = lattice.classes(levels)
             bad = sizes < k if failing is None else failing(lattice.by_attribute(levels), label, sizes < k)
-            if (out := int(sizes[bad].sum())) > limit or bad.all():
+            if (out := int(sizes[bad].sum())) > limit or (failing is not None and bad.all()):
                 continue
             exact = failing is None and self.levels is None
             now = float(cost) if exact else cost_at(lattice, levels, (keys, sizes), bad, self.cost, self.mean)
