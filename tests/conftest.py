@@ -31,6 +31,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Whichever test on Spark comes first: it finds the session that all of them share."""
+    group = item.get_closest_marker("xdist_group")
+    if group is not None and group.args == ("spark",):
+        from tests.engines.sessions import needs_spark, the_spark
+
+        needs_spark()
+        the_spark()
+
+
 def pytest_testnodedown(node: Any, error: object) -> None:
     """What a worker heard; it ends before all does."""
     messages.heard.update(getattr(node, "workeroutput", {}).get("messages", {}))

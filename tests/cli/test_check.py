@@ -23,7 +23,7 @@ from shoal.errors import InputError
 from shoal.parted.inspection import checksums, inspect_released
 from shoal.report.certificate import digest
 from tests.cli.conftest import ROLES, Run, Shoal
-from tests.engines.sessions import ON_SPARK, needs_spark
+from tests.engines.sessions import ON_SPARK
 
 PEOPLE = "age,sex,charge\n" + "[20;29],M,1\n" * 2 + "[20;29],M,2\n" * 2 + "[30;39],F,1\n" * 3
 
@@ -408,8 +408,6 @@ SEEN_APART = {
 def test_texts_that_a_reader_can_tell_apart_are_different_values(
     shoal: Shoal, tmp_path: Path, engine: str, kind: str
 ) -> None:
-    if engine == "spark":
-        needs_spark()
     texts = SEEN_APART[kind]
     (tmp_path / "r.csv").write_text("q,c\n" + "".join(f"{text},1\n" for text in texts))
     options = ("--quasi", "q", "--confidential", "c", "--k", "2", "--json", "--engine", engine)
@@ -614,7 +612,6 @@ def test_the_certificate_in_a_folder_is_one(shoal: Shoal, folder: Path) -> None:
 
 @pytest.mark.parametrize("engine", [pytest.param("spark", marks=ON_SPARK)])
 def test_a_folder_of_spark_is_looked_at_too(shoal: Shoal, folder: Path, tmp_path: Path, engine: str) -> None:
-    needs_spark()
     run = shoal("anonymize", tmp_path / "d", "-o", tmp_path / "s", *ASKED, "--engine", engine)
     assert run.code == 0
     assert shoal("check", tmp_path / "s", *ASKED, "--engine", engine).code == 0

@@ -18,7 +18,7 @@ import pytest
 
 from shoal.data.sample import discharges as generate
 from tests.cli.conftest import QUASI
-from tests.engines.sessions import ON_SPARK, needs_spark
+from tests.engines.sessions import ON_SPARK
 
 # Runs the command line and kills itself, with all that it started, at the n-th touch; it writes the number of touches
 # to a file if it comes to its end.
@@ -110,5 +110,4 @@ def test_on_disk(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("master", [pytest.param("local[2]", marks=ON_SPARK)])
 def test_on_spark(tmp_path: Path, master: str) -> None:
-    needs_spark()
     killed_again_and_again(Place(tmp_path), ["d", *ROLES, "--engine", "spark", "--master", master], 1)

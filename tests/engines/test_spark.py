@@ -25,7 +25,7 @@ from shoal.engines.sealed import Seal
 from shoal.engines.spark import Folder, Spark, refuse_changed, results_of, spark_session, to_polars, to_spark
 from shoal.engines.table import FACTS, Batch, Table
 from shoal.errors import InputError, PromiseError
-from tests.engines.sessions import ON_SPARK, needs_spark, on_spark
+from tests.engines.sessions import ON_SPARK, on_spark
 from tests.engines.test_table import collected, expected_facts, records
 
 pytestmark = [*ON_SPARK]
@@ -245,8 +245,6 @@ def dying(attempts: int) -> Callable[[Batch], pl.DataFrame]:
 
 
 def test_a_worker_killed_once_costs_nothing_but_time(spark: Spark, tmp_path: Path) -> None:
-    if "," not in str(spark.session.sparkContext.master):
-        pytest.skip("a session that tries no task twice was begun before in this process")
     table = on_spark(spark, records())
     seen: list[pl.DataFrame] = []
 
@@ -311,7 +309,7 @@ def test_nothing_stays_on_the_disks_but_what_was_handed_out(spark: Spark) -> Non
 
 def test_a_session_that_runs_is_taken_and_left_running(spark: Spark) -> None:
     with Spark() as found:
-        assert found.session is spark.session
+        assert found.session.sparkContext is spark.session.sparkContext
     assert spark.session.range(3).count() == 3
 
 
@@ -331,13 +329,11 @@ def python(code: str, **environment: str) -> str:
 
 
 def test_without_java_it_says_what_to_install() -> None:
-    needs_spark()
     code = "from shoal.engines.spark import *\ntry: spark_session('local[1]')\nexcept InputError as error: print(error)"
     assert "install Java 17" in python(code, JAVA_HOME="/nowhere")
 
 
 def test_a_session_that_cannot_start_for_another_reason_says_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    needs_spark()
     from pyspark.errors import PySparkRuntimeError
     from pyspark.sql import SparkSession
 
@@ -395,7 +391,6 @@ with Spark(master="local-cluster[2,1,1024]", conf=QUICK) as spark:
 
 
 def test_workers_of_their_own_do_the_same(tmp_path: Path) -> None:
-    needs_spark()
     import pyspark
 
     for path in Path(pyspark.__file__).parent.iterdir():  # workers write beside Spark's own files
