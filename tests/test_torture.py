@@ -117,3 +117,9 @@ def test_a_case_follows_from_its_seed() -> None:
     assert one.name == again.name
     assert one.table.frame().equals(again.table.frame())
     assert isinstance(np.random.default_rng(7), np.random.Generator)
+
+
+def test_a_text_escaped_in_vain_is_seen() -> None:
+    assert [cell for cell in (r"\[70-80)", r"a\;b", r"9\\3") if not judge.escaped_in_vain(cell)] == []
+    for cell in ("[70-80)", r"\[a\;b\]", r"x\*", r"\\\*", r"{a\;b;c}", r"[a\;b;c]", r"a\;b*", None):
+        assert not judge.escaped_in_vain(cell)

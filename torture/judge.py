@@ -13,6 +13,7 @@ from torture.reading import Row
 from torture.tables import Column, Table
 
 Classes = list[list[Row]]
+_ESCAPED = r"\\([\\;{}\[\]*])"  # what stands after a backslash stands for itself
 
 
 def classes_of(rows: Sequence[Row], quasi: Sequence[Column]) -> Classes:
@@ -81,8 +82,11 @@ def untrue(rows: Iterable[Row], table: Table, trees: dict[str, dict[str, str]]) 
             label = trees.get(column.name, {}).get(str(value).lower() if isinstance(value, bool) else str(value))
             if not (cell == "*" or _shows(cell, label) or admits(cell, value)):
                 return f"{column.name!r} shows {row[column.name]!r} for {column.values[i]!r}"
+            if escaped_in_vain(cell):
+                return f"{column.name!r} shows {cell!r}, escaped though nobody could misread it"
         for column in table.confidential:
-            if not same(row[column.name], column.values[i]):
+            cell, value = row[column.name], column.values[i]
+            if not same(cell, value) or (isinstance(value, str) and cell != value):
                 return f"{column.name!r} shows {row[column.name]!r} for {column.values[i]!r}, which nobody masks"
     return None
 
@@ -111,6 +115,15 @@ def _shows(cell: str | None, label: str | None) -> bool:
     return not re.search(r"^\[.*;.*\]$|^\{.*\}$|(?<!\\)\*$", cell)
 
 
+def escaped_in_vain(cell: str | None) -> bool:
+    """Is the cell one escaped text that would read as itself without?"""
+    if cell is None or re.fullmatch(r"\[.*;.*\]|\{.*\}|.*(?<!\\)\*", cell, re.DOTALL):
+        return False
+    plain = re.sub(_ESCAPED, r"\1", cell)
+    misread = rf"^\[.*;.*\]$|^\{{.*\}}$|\*$|{_ESCAPED}"
+    return plain != cell and not re.search(misread, plain, re.DOTALL)
+
+
 def _place(end: object, like: object) -> Any:
     if isinstance(like, dt.date):
         return end if isinstance(end, dt.date) else dt.date.fromisoformat(str(end)[:10])
@@ -121,7 +134,7 @@ def same(cell: str | None, value: object) -> bool:
     """Does the cell show the value itself?"""
     if cell is None or value is None:
         return cell is None and value is None
-    plain = re.sub(r"\\([\\;{}\[\]*])", r"\1", cell)
+    plain = re.sub(_ESCAPED, r"\1", cell)
     if isinstance(value, bool):
         return plain.lower() in (str(value).lower(), str(int(value)), str(float(value)))
     if isinstance(value, int | float):

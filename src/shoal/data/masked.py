@@ -11,9 +11,11 @@ r"""Masked values: what a released cell shows, and the set of original values it
 | `*`         | the whole domain                         |
 | (empty)     | missing, a value of its own              |
 
-One rule of escaping keeps reading back exact: in a text value each of `\ ; { } [ ] *` stands after a
-backslash, so that a value `a*b` is released as `a\*b` and never reads as a mask. Node labels are escaped alike, unless
-they are masks that say what the node says (`937**`).
+A text leaves as it came unless it would be misread: one that begins and ends like a range or a set (`[a;b]`, `{a}`),
+ends in a star, or holds a backslash before one of `\ ; { } [ ] *`. In such a text, and in every text that stands inside
+a range, a set or before stars, a backslash is put before each of these characters; who reads takes it away again. So
+`[70-80)`, `a;b`, `a*b` and `9\3` are released as they are, and a value `[a;b]` as `\[a\;b\]`. Node labels are escaped
+alike, unless they are masks that say what the node says (`937**`).
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from shoal.errors import InputError
 WILDCARD = "*"
 _SPECIAL = r"([\\;{}\[\]*])"
 _ESCAPED = r"\\([\\;{}\[\]*])"
+_MISREAD = rf"(?s)^\[.*;.*\]$|^\{{.*\}}$|\*$|{_ESCAPED}"  # a text that would not read back as itself
 _IN_ORDER = r"^(?:\d{4}-\d\d-\d\d.*|\d\d:\d\d.*|true|false)$"  # texts that the alphabet puts in their own order
 _LABEL = r"((?:\\.|[^\\;])*)"  # up to the next semicolon that is not escaped
 
@@ -111,34 +114,51 @@ def with_one_zero(numbers: pl.Series) -> pl.Series:
 
 
 def plain_text(values: pl.Series) -> pl.Series:
-    """Each value as a released cell shows it; only text that could read as a mask is changed."""
-    may_need_escapes = not (values.dtype.is_numeric() or values.dtype.is_temporal() or values.dtype == pl.Boolean)
+    """Each value as a cell of its own shows it; only text that would be misread is changed."""
+    text = _printed(values)
+    if _may_need_escapes(values):
+        misread = text.str.contains(_MISREAD)
+        if misread.any():
+            return text.str.replace_all(_SPECIAL, r"\$1").zip_with(misread.fill_null(False), text)
+    return text
+
+
+def inner_text(values: pl.Series) -> pl.Series:
+    """Each value as it stands inside a set or a range, or before stars: all that divides these is escaped."""
+    text = _printed(values)
+    return text.str.replace_all(_SPECIAL, r"\$1") if _may_need_escapes(values) else text
+
+
+def _may_need_escapes(values: pl.Series) -> bool:
+    return not (values.dtype.is_numeric() or values.dtype.is_temporal() or values.dtype == pl.Boolean)
+
+
+def _printed(values: pl.Series) -> pl.Series:
     if values.dtype.is_float():
         values = with_one_zero(values)
-    text = values if values.dtype == pl.String else values.cast(pl.String)
-    if may_need_escapes and text.str.contains(_SPECIAL).any():
-        return text.str.replace_all(_SPECIAL, r"\$1")
-    return text
+    return values if values.dtype == pl.String else values.cast(pl.String)
 
 
 def interval_text(low: pl.Series, high: pl.Series) -> pl.Series:
     """`[low;high]`, or the value itself where both ends are the same."""
-    ends = pl.DataFrame({"low": plain_text(low), "high": plain_text(high)})
+    ends = pl.DataFrame({"alone": plain_text(low), "low": inner_text(low), "high": inner_text(high)})
     same = (low == high).alias("same")
     interval = pl.concat_str(pl.lit("["), pl.col("low"), pl.lit(";"), pl.col("high"), pl.lit("]"))
-    return ends.select(pl.when(same).then("low").otherwise(interval).alias(low.name)).to_series()
+    return ends.select(pl.when(same).then("alone").otherwise(interval).alias(low.name)).to_series()
 
 
 def set_text(values: pl.Series, offsets: npt.NDArray[np.int64], codes: npt.NDArray[np.int32]) -> pl.Series:
     """`{a;b}` in the order of the codes, or the value itself where there is only one."""
     import pyarrow as pa
 
-    listed = plain_text(values).gather(codes).to_arrow()
-    lists = pl.Series(values.name, pa.LargeListArray.from_arrays(pa.array(offsets), listed))
-    joined, count = pl.col("joined"), pl.col("count")
-    frame = pl.DataFrame({"joined": lists.list.join(";"), "count": lists.list.len()})
-    braced = pl.concat_str(pl.lit("{"), joined, pl.lit("}"))
-    shown = pl.when(count > 1).then(braced).when(count == 1).then(joined)
+    def in_lists(items: pl.Series) -> pl.Series:
+        return pl.Series(values.name, pa.LargeListArray.from_arrays(pa.array(offsets), items.to_arrow()))
+
+    lists = in_lists(inner_text(values).gather(codes))
+    alone = plain_text(values).gather(in_lists(pl.Series(codes)).list.first())
+    frame = pl.DataFrame({"joined": lists.list.join(";"), "count": lists.list.len(), "alone": alone})
+    braced = pl.concat_str(pl.lit("{"), pl.col("joined"), pl.lit("}"))
+    shown = pl.when(pl.col("count") > 1).then(braced).when(pl.col("count") == 1).then("alone")
     return frame.select(shown.alias(values.name)).to_series()
 
 
@@ -146,15 +166,15 @@ def node_text(attribute: Attribute, level: int) -> pl.Series:
     """The nodes of a level of the attribute's hierarchy, as released cells show them.
 
     A label such as `937**` or `[20;29]` stands as it is where it reads as what lies below its node also to whoever does
-    not have the hierarchy; any other is a text, and escaped like one.
+    not have the hierarchy; any other is a text, and escaped like one where it would be misread.
     """
     hierarchy = attribute.hierarchy
     assert hierarchy is not None
     labels = hierarchy.labels(level)
-    if level == 0 or not labels.str.contains(_SPECIAL).any():
+    special = labels.str.contains(_MISREAD).arg_true().to_numpy()
+    if level == 0 or not len(special):
         return plain_text(labels)
     begins = hierarchy.starts(level)
-    special = labels.str.contains(_SPECIAL).arg_true().to_numpy()
     alike = _read_alike(attribute, labels.gather(special), begins[special], begins[special + 1] - 1)
     alike |= (level == hierarchy.levels - 1) & (labels.gather(special) == WILDCARD).to_numpy()
     return plain_text(labels).scatter(special[alike], labels.gather(special[alike]))
@@ -248,7 +268,7 @@ def _node_rows(text: pl.Series, attribute: Attribute) -> pl.DataFrame:
     names = [pl.Series(dtype=pl.String)]
     if attribute.hierarchy is not None:
         leaf_names = attribute.hierarchy.leaf_values.cast(pl.String)
-        for cell, label in enumerate(_unescape(text).to_list()):
+        for cell, label in enumerate(unescape(text).to_list()):
             leaves = attribute.hierarchy.leaves(label) if label not in (None, WILDCARD) else None
             if leaves is not None:
                 cells += [cell] * len(leaves)
@@ -278,7 +298,8 @@ def _merge(rows: pl.DataFrame, text: pl.Series, discrete: bool) -> Runs:
     return Runs(starts, low[opens], high[closes], whole, discrete)
 
 
-def _unescape(text: pl.Series) -> pl.Series:
+def unescape(text: pl.Series) -> pl.Series:
+    """Texts as they were before they were escaped."""
     if text.str.contains("\\", literal=True).any():
         return text.str.replace_all(_ESCAPED, "$1")
     return text
@@ -406,7 +427,7 @@ def _category_runs(shown: pl.Series, attribute: Attribute, values: pl.Series | N
     """Cells as indices into the ordered categories."""
     text = shown if shown.dtype == pl.String else plain_text(shown)
     nodes = _node_rows(text, attribute)
-    rows = _label_rows(_cells_left(text, nodes).filter(pl.col("text") != WILDCARD))
+    rows = label_rows(_cells_left(text, nodes).filter(pl.col("text") != WILDCARD))
     declared = _declared_labels(attribute, values)
     labels = _shown_labels(rows, attribute) if declared is None else declared
     rows = pl.concat([rows.filter(pl.col("stars") == 0).drop("stars", "text"), nodes, _expand_prefixes(rows, labels)])
@@ -420,7 +441,7 @@ def _category_runs(shown: pl.Series, attribute: Attribute, values: pl.Series | N
     return _merge(pl.concat([rows, everything]), text, discrete=True)
 
 
-def _label_rows(cells: pl.DataFrame) -> pl.DataFrame:
+def label_rows(cells: pl.DataFrame) -> pl.DataFrame:
     """Rows (cell, text, first, last, stars): labels unescaped; with stars, `first` is only a beginning."""
     text = pl.col("text")
     is_set = text.str.contains(r"(?s)^\{(?:\\.|[^\\])*\}$")
@@ -437,7 +458,7 @@ def _label_rows(cells: pl.DataFrame) -> pl.DataFrame:
     inside = _split_set(listed["text"].str.slice(1).str.head(-1))
     sets = listed.with_columns(first=inside).explode("first").with_columns(last="first", stars=pl.lit(0, pl.UInt32))
     rows = pl.concat([single, sets])
-    return rows.with_columns(_unescape(rows["first"]), _unescape(rows["last"]))
+    return rows.with_columns(unescape(rows["first"]), unescape(rows["last"]))
 
 
 def _split_set(inside: pl.Series) -> pl.Series:
@@ -480,7 +501,7 @@ def _expand_prefixes(rows: pl.DataFrame, labels: pl.Series) -> pl.DataFrame:
     for (length, stars), same in asked.group_by("length", "stars"):
         long = known.filter(pl.col("size") == length + stars).with_columns(first=pl.col("label").str.head(length))
         match = same.join(long, on="first", how="left")
-        label = pl.coalesce("label", _unescape(match["text"]).alias("own"))
+        label = pl.coalesce("label", unescape(match["text"]).alias("own"))
         found.append(match.select("cell", first=label, last=label))
     return pl.concat(found)
 

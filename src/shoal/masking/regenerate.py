@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from shoal.data.masked import unescape
 from shoal.errors import InputError, did_you_mean
 
 # Masks as shoal.data.masked prints them: interval, set, prefix or wildcard, open end.
 _MASK = r"(?s)^(?:\[.*;.*\]|\{.*\}|(?:\\.|[^\\*;{}\[\]])*\*+|-?\d+(?:\.\d+)?\+)$"
-_ESCAPED = r"\\([\\;{}\[\]*])"
 # A number only where text loses nothing by it: codes such as 00501 stay text.
 _WHOLE = r"^-?(?:0|[1-9]\d{0,17})$"
 _DECIMAL = r"^-?(?:0|[1-9]\d{0,14})(?:\.\d+)?(?:[eE][+-]?\d+)?$"
@@ -57,7 +57,7 @@ def _regenerated(column: pl.Series, of_value: Mapping[str, int], rng: np.random.
     if not len(masked):
         return column
     handed_out = rng.permutation(np.repeat(np.arange(len(values)), times))
-    original = column.str.replace_all(_ESCAPED, "$1")
+    original = unescape(column)
     return _natural(original.scatter(masked, pl.Series(values, dtype=pl.String).gather(handed_out)))
 
 

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import WILDCARD, MaskedColumn, read_cells
+from shoal.data.masked import WILDCARD, MaskedColumn, label_rows, read_cells, unescape
 from shoal.data.microdata import Microdata, encode
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError, PromiseError
@@ -43,7 +43,6 @@ from shoal.privacy import PrivacyModel
 from shoal.releases.atoms import ABSENT, Counts, Labels, Pool, atoms, divide, may_stay
 from shoal.releases.published import Published
 
-_LABEL = r"(?:\\.|[^\\;{}\[\]*])+"  # in what a class shows, one label or end of a range
 NEW = -1  # in no earlier release
 
 
@@ -247,8 +246,9 @@ def _ends(texts: pl.DataFrame, attribute: Attribute, column: pl.Series) -> pl.Da
 
 def _labels(texts: pl.DataFrame, attribute: Attribute, column: pl.Series) -> pl.DataFrame:
     """Every category that is named."""
-    plain = pl.col("text").str.extract_all(_LABEL).list.eval(pl.element().str.replace_all(r"\\(.)", "$1"))
-    found = texts.select("class", value=plain).explode("value").unique(maintain_order=True)
+    rows = label_rows(texts.select(pl.col("class").alias("cell"), "text").drop_nulls())
+    ends = pl.concat([rows.select("cell", value="first"), rows.select("cell", value="last")])
+    found = ends.rename({"cell": "class"}).unique(maintain_order=True)
     if not (column.dtype.is_numeric() or isinstance(column.dtype, pl.Enum)):
         return found
     typed = found["value"].cast(column.dtype, strict=False)
@@ -265,6 +265,7 @@ def _leaves(texts: pl.DataFrame, attribute: Attribute) -> pl.DataFrame:
     """The first and the last leaf below each node."""
     hierarchy = attribute.hierarchy
     assert hierarchy is not None
+    texts = texts.with_columns(unescape(texts["text"]))
     nodes = texts["text"].unique(maintain_order=True).to_list()
     rows = []
     for node in nodes:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import WILDCARD, MaskedColumn, interval_text, plain_text, read_cells
+from shoal.data.masked import WILDCARD, MaskedColumn, inner_text, interval_text, plain_text, read_cells
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Kind
 from shoal.errors import InputError, did_you_mean, require
@@ -247,7 +247,7 @@ def _prefixes(step: Step, coded: Coded) -> _View:
     """The beginning of each code, and a star for each character more."""
     code = _code_text(coded)
     hidden = code.str.slice(step.keep).str.replace_all("(?s).", WILDCARD)
-    text = (plain_text(code.str.head(step.keep)) + hidden).zip_with(hidden != "", plain_text(coded.values))
+    text = (inner_text(code.str.head(step.keep)) + hidden).zip_with(hidden != "", plain_text(coded.values))
     text = text.extend_constant(None, 1)
     distinct = text.drop_nulls().unique(maintain_order=True)
     cell = text.cast(pl.Enum(distinct)).to_physical().cast(pl.Int32).fill_null(len(distinct))
