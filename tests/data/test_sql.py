@@ -118,6 +118,19 @@ def test_what_was_written_is_checked_before_it_counts(database: str) -> None:
         read_table(f"{database}#other")
 
 
+def test_a_database_made_for_what_was_refused_goes_again(database: str, tmp_path: Path) -> None:
+    def refuse(path: Path) -> None:
+        raise PromiseError("no")
+
+    with pytest.raises(PromiseError):
+        write_table(NASTY, f"{database}#t", before_commit=refuse)
+    assert list(tmp_path.iterdir()) == []
+    write_table(NASTY, f"{database}#t")
+    with pytest.raises(PromiseError):
+        write_table(NASTY, f"{database}#other", before_commit=refuse)
+    assert_frame_equal(read_table(f"{database}#t"), NASTY)
+
+
 def test_a_killed_process_leaves_the_old_table(database: str, tmp_path: Path) -> None:
     write_table(pl.DataFrame({"old": [1]}), f"{database}#t")
     script = (

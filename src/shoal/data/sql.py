@@ -155,10 +155,14 @@ class Database(Protocol):
 
 @contextmanager
 def opened(address: Address, *, writable: bool) -> Iterator[Database]:
-    """The database behind an address; whatever its driver complains of becomes one sentence."""
+    """The database behind an address; whatever its driver complains of becomes one sentence.
+
+    A database file that was not there before goes again if nothing comes of it.
+    """
     kind, package = DATABASES[address.scheme]
     driver = extra_package(package, f"Using {address.scheme} databases", "sql")
-    if address.scheme != "postgresql" and not writable and not Path(address.place).is_file():
+    new = address.scheme != "postgresql" and not Path(address.place).is_file()
+    if new and not writable:
         raise InputError(f"There is no database file {address.place!r}: check its path.")
     try:
         database = kind(driver, address.place, writable)
@@ -166,7 +170,11 @@ def opened(address: Address, *, writable: bool) -> Iterator[Database]:
             yield database
         finally:
             database.close()
-    except driver.Error as error:
+    except BaseException as error:
+        if new and Path(address.place).is_file():
+            Path(address.place).unlink()
+        if not isinstance(error, driver.Error):
+            raise
         raise InputError(f"{address} cannot be {'written' if writable else 'read'}: {reason(error)}.") from error
 
 
