@@ -7,7 +7,7 @@ SHOAL_DATA ?= $(wildcard $(abspath ../shared/data))
 export SHOAL_DATA
 QUASI := oshpd_id,age_yrs,sex,ethncty,race,patzip,patcnty,los,adm_qtr
 
-.PHONY: setup browser java demo demo-spark test lint bench torture docs lock clean
+.PHONY: setup browser java demo demo-spark test lint bench torture figures docs lock clean
 .DEFAULT_GOAL := demo
 
 setup: .venv/ready
@@ -56,8 +56,11 @@ lint: setup
 	.venv/bin/ruff check .
 	.venv/bin/mypy
 
-torture: setup  # MINUTES=30; goes on from where the last run stopped
+torture: setup java  # MINUTES=30; goes on from where the last run stopped
 	.venv/bin/python -m torture --minutes $(or $(MINUTES),30)
+
+figures: setup  # of the torture, into the documents
+	.venv/bin/python -m torture --figures docs/limits.md
 
 bench: setup
 	.venv/bin/python -m benchmarks

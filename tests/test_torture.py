@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import ast
+import hashlib
+import json
+import shutil
+from dataclasses import replace
 from pathlib import Path
+from typing import ClassVar
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
 import pytest
 from torture import judge
-from torture.cases import draw_case, run_case
+from torture.cases import Case, draw_case, seed_of, words_of
+from torture.collisions import confused
+from torture.figures import BEGIN, END, into_document
 from torture.process import Answer, Shoal
 from torture.reading import all_bytes, read_release
+from torture.state import State
 from torture.tables import Column, Table
+from torture.verdicts import digests, judged, run_case
 
 ROOT = Path(__file__).parents[1] / "torture"
 AGE = Column("age", pl.Series([20, 21, 30, 31]), ordered=True)
@@ -99,27 +107,242 @@ class Pretender(Shoal):
 
     def __call__(self, words: list[str]) -> Answer:
         rows = pl.read_csv(words[1], infer_schema=False)
-        rows.drop("identifier", "left out").write_csv(words[3])
+        rows.drop("identifier", "left_out").write_csv(words[3])
         return Answer(0, "", "")
+
+    apart = __call__
+
+    def leftovers(self) -> list[str]:
+        return []
 
 
 def test_a_tool_that_masks_nothing_does_not_pass(tmp_path: Path) -> None:
     seeds = [s for s in range(400) if (c := draw_case(s, ("memory",))).source == ".csv" and c.target == ".csv"][:6]
     assert seeds
     for seed in seeds:
-        outcome, wrong = run_case(draw_case(seed, ("memory",)), Pretender(), tmp_path / "case")
-        assert outcome == "released"
-        assert wrong
+        outcome = run_case(draw_case(seed, ("memory",)), Pretender(), tmp_path / "case")
+        assert outcome.what == "released"
+        assert outcome.wrong
 
 
 def test_a_case_follows_from_its_seed() -> None:
     one, again = (draw_case(7, ("memory", "disk")) for _ in range(2))
     assert one.name == again.name
     assert one.table.frame().equals(again.table.frame())
-    assert isinstance(np.random.default_rng(7), np.random.Generator)
 
 
 def test_a_text_escaped_in_vain_is_seen() -> None:
     assert [cell for cell in (r"\[70-80)", r"a\;b", r"9\\3") if not judge.escaped_in_vain(cell)] == []
     for cell in ("[70-80)", r"\[a\;b\]", r"x\*", r"\\\*", r"{a\;b;c}", r"[a\;b;c]", r"a\;b*", None):
         assert not judge.escaped_in_vain(cell)
+
+
+# ---- every kind of broken promise is noticed
+
+
+WHO = Table(
+    (Column("age", pl.Series("age", [20, 21, 22, 23, 40, 41, 42, 43, 60, 61, 62, 63]), ordered=True),),
+    (Column("ill", pl.Series("ill", ["a", "a", "b", "c"] * 3), ordered=False),),
+    pl.Series([f"record-{i:012x}-{i}" for i in range(12)]),
+    {"identifier": pl.Series([f"person-{i:012x}" for i in range(12)])},
+)
+RANGES = [f"[{low};{low + 3}]" for low in (20, 40, 60) for _ in range(4)]
+
+
+def case(method: str = "hilbert", variant: str = "", known: str = "", **promises: float) -> Case:
+    asked = {name.replace("_", "-"): level for name, level in promises.items()}
+    return Case(3, WHO, method, asked, variant, known, (), 0.0, ".csv", ".csv", "memory", 1)
+
+
+class Quiet(Shoal):
+    """Says what it is told to say."""
+
+    left: ClassVar[list[str]] = []
+
+    def __init__(self, answer: Answer | None = None) -> None:
+        self.answer = answer or Answer(0, "", "")
+
+    def __call__(self, words: list[str]) -> Answer:
+        return self.answer
+
+    def leftovers(self) -> list[str]:
+        return self.left
+
+
+def rows_of(ages: list[str]) -> list[dict[str, str | None]]:
+    return [{"age": age, "ill": WHO.confidential[0].values[i], "rid": WHO.rid[i]} for i, age in enumerate(ages)]
+
+
+def release(asked: Case, folder: Path, rows: list[dict[str, str | None]]) -> dict[str, str]:
+    """Writes it with a certificate that is right about it; the digests of what was there before."""
+    words_of(asked, folder)
+    before = digests(folder)
+    pl.DataFrame(rows).write_csv(folder / "out.csv")
+    classes = judge.classes_of(rows, WHO.quasi)
+    names = {"k": "k-anonymity", "l": "l-diversity", "t": "t-closeness"}
+    said = {
+        "records": len(rows), "quasi_identifiers": ["age"], "confidential": ["ill"], "classes": len(classes),
+        "smallest_class": judge.smallest(classes),
+        "models": [{"name": names.get(n, n), "asked": v, "holds": True} for n, v in asked.promises.items()],
+        "sha256": hashlib.sha256((folder / "out.csv").read_bytes()).hexdigest(),
+    }  # fmt: skip
+    (folder / "certificate.json").write_text(json.dumps(said))
+    return before
+
+
+def said_of(asked: Case, folder: Path, rows: list[dict[str, str | None]]) -> tuple[str, str | None]:
+    before = release(asked, folder, rows)
+    found = judged(asked, Quiet(), folder, [], before, Answer(0, "", ""))
+    return found.sort, found.wrong
+
+
+PROMISES = [
+    case(k=4),
+    case(k=4, l=3, variant="distinct"),
+    case(k=4, l=2.5, variant="entropy"),
+    case(k=4, l=2, variant="recursive"),
+    case(k=4, t=0.1),
+    case(k_map=5, known="population"),
+    case("recode", k_map=5, known="fraction"),
+    case("noise", measured_risk=0.2),
+]
+
+
+@pytest.mark.parametrize("asked", PROMISES, ids=lambda one: " ".join(one.models()))
+def test_a_release_that_keeps_its_promise_passes(asked: Case, tmp_path: Path) -> None:
+    ages = ["41.5"] * 12 if asked.method == "noise" else RANGES
+    assert said_of(asked, tmp_path, rows_of(ages)) == ("", None)
+
+
+@pytest.mark.parametrize("asked", PROMISES, ids=lambda one: " ".join(one.models()))
+def test_each_promise_that_is_broken_is_noticed(asked: Case, tmp_path: Path) -> None:
+    rows = rows_of(["41.5"] * 12 if asked.method == "noise" else RANGES)
+    if asked.method == "noise":
+        for row, age in zip(rows, WHO.quasi[0].values, strict=True):
+            row["age"] = str(age)
+    elif "l" in asked.promises or "t" in asked.promises:
+        for row in rows[:4]:
+            row["ill"] = "a"
+    elif asked.known == "population":  # each person is there three times, or more where the others are like somebody
+        rows = rows_of(["20", *RANGES[1:]])
+    else:
+        rows[0]["age"] = "20"
+    sort, wrong = said_of(asked, tmp_path, rows)
+    assert (sort, wrong is not None) == ("broken promise", True)
+
+
+def test_a_cell_that_is_not_true_is_noticed(tmp_path: Path) -> None:
+    rows = rows_of(["[24;27]"] * 4 + RANGES[4:])
+    assert said_of(case(k=4), tmp_path, rows)[0] == "broken promise"
+
+
+@pytest.mark.parametrize("what", ["identifier", "twice", "foreign", "fewer"])
+def test_records_and_columns_that_are_not_meant_are_noticed(what: str, tmp_path: Path) -> None:
+    rows = rows_of(RANGES)
+    if what == "identifier":
+        rows = [{**row, "identifier": who} for row, who in zip(rows, WHO.secrets["identifier"], strict=True)]
+    if what == "twice":
+        rows.append(rows[0])
+    if what == "foreign":
+        rows[0]["rid"] = "record-ffffffffffff-99"
+    if what == "fewer":
+        del rows[0]
+    assert said_of(case(k=3), tmp_path, rows)[0] == "leak"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("sha256", "0" * 64), ("records", 13), ("classes", 4), ("smallest_class", 5), ("quasi_identifiers", []),
+        ("confidential", ["age"]), ("models", []),
+    ],
+)  # fmt: skip
+def test_a_certificate_that_is_not_true_is_noticed(name: str, value: object, tmp_path: Path) -> None:
+    before = release(case(k=4), tmp_path, rows_of(RANGES))
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {name: value}))
+    found = judged(case(k=4), Quiet(), tmp_path, [], before, Answer(0, "", ""))
+    assert found.sort == "broken promise"
+    assert "certificate" in (found.wrong or "")
+
+
+@pytest.mark.parametrize("secret", ["person-000000000003", str(seed_of(case(k=4)))])
+def test_a_secret_in_a_certificate_is_noticed(secret: str, tmp_path: Path) -> None:
+    before = release(case(k=4), tmp_path, rows_of(RANGES))
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"note": secret}))
+    assert judged(case(k=4), Quiet(), tmp_path, [], before, Answer(0, "", "")).sort == "leak"
+
+
+def test_an_input_that_was_changed_is_noticed(tmp_path: Path) -> None:
+    before = release(case(k=4), tmp_path, rows_of(RANGES))
+    (tmp_path / "in.csv").write_text("")
+    found = judged(case(k=4), Quiet(), tmp_path, [], before, Answer(0, "", ""))
+    assert "input was changed" in (found.wrong or "")
+
+
+def test_what_is_left_behind_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = release(case(k=4), tmp_path, rows_of(RANGES))
+    (tmp_path / ".shoal-abcdefgh.partial").mkdir()
+    assert judged(case(k=4), Quiet(), tmp_path, [], before, Answer(0, "", "")).sort == "leak"
+    (tmp_path / ".shoal-abcdefgh.partial").rmdir()
+    monkeypatch.setattr(Quiet, "left", ["shoal-abcdefgh.scratch"])
+    assert judged(case(k=4), Quiet(), tmp_path, [], before, Answer(0, "", "")).sort == "leak"
+
+
+@pytest.mark.parametrize(
+    ("answer", "sort"),
+    [
+        (Answer(2, "", "shoal: Something went wrong inside Shoal (KeyError: 1)."), "catch-all"),
+        (Answer(3, "", "shoal: no"), "catch-all"),
+        (Answer(-9, "", ""), "catch-all"),
+        (Answer(1, "", "shoal: The result does not keep k-anonymity."), "leak"),  # and a file stands there
+    ],
+)
+def test_answers_that_are_none_are_noticed(answer: Answer, sort: str, tmp_path: Path) -> None:
+    before = release(case(k=4), tmp_path, rows_of(RANGES))
+    assert judged(case(k=4), Quiet(), tmp_path, [], before, answer).sort == sort
+
+
+def test_a_refusal_needs_a_sentence(tmp_path: Path) -> None:
+    words_of(case(k=4), tmp_path)
+    before = digests(tmp_path)
+    assert judged(case(k=4), Quiet(), tmp_path, [], before, Answer(1, "", "")).sort == "other"
+    assert judged(case(k=4), Quiet(), tmp_path, [], before, Answer(1, "", "shoal: no")).wrong is None
+
+
+@pytest.mark.parametrize("answer", [Answer(0, "", ""), Answer(1, "", "")])
+def test_a_check_that_always_says_the_same_is_noticed(answer: Answer, tmp_path: Path) -> None:
+    noticed = 0
+    for seed in range(0, 100, 5):
+        asked = replace(case(k=4), seed=seed * 20 + 5)  # checked, but not made again
+        shutil.rmtree(tmp_path)
+        tmp_path.mkdir()
+        before = release(asked, tmp_path, rows_of(RANGES))
+        noticed += judged(asked, Quiet(answer), tmp_path, [], before, Answer(0, "", "")).wrong is not None
+    assert noticed
+
+
+def test_values_that_collide_are_noticed_when_they_pass(tmp_path: Path) -> None:
+    assert "pass for one value" in (confused(0, Quiet(Answer(0, "", "")), tmp_path) or "")
+
+
+def test_figures_stand_between_their_marks(tmp_path: Path) -> None:
+    document = tmp_path / "limits.md"
+    document.write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n")
+    state = State(wrong=[{"sort": "leak", "said": "seed 1: x"}], minutes=2.0)
+    state.done["cases"] = 1234
+    into_document(state, str(document))
+    text = document.read_text()
+    assert text.startswith("before\n")
+    assert text.endswith("after\n")
+    assert "old" not in text
+    assert "| tables | 1,234 |" in text
+    assert "| **leaks** | **1** |" in text
+
+
+def test_a_run_goes_on_where_the_last_one_stopped(tmp_path: Path) -> None:
+    state = State.read(tmp_path / "torture.json")
+    assert state.take("cases", 20) == 0
+    state.write()
+    assert State.read(tmp_path / "torture.json").take("cases", 20) == 20

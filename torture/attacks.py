@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from torture.reading import Row, read_release
 from torture.tables import Column
 
 ROWS = 600
+PEOPLE, SURE = 7, 0.9
 
 
 def guessed(seed: int, shoal: Shoal, folder: Path) -> list[dict[str, Any]]:
@@ -43,6 +45,53 @@ def guessed(seed: int, shoal: Shoal, folder: Path) -> list[dict[str, Any]]:
     answer = shoal(["attack", str(folder / "in.csv"), str(folder / "out.csv"), *asked, "--json"])
     found: list[dict[str, Any]] = json.loads(answer.out)["attacks"]
     return found
+
+
+def all_tables(seed: int, shoal: Shoal, folder: Path) -> list[dict[str, Any]]:
+    """Minimality by trying everything: whoever knows the quasi-identifiers of seven people runs Shoal on every table
+    that they could be, keeps those that give the release, and names what nearly all of these have in common.
+
+    She is even given the seed.
+    """
+    rng = np.random.default_rng(seed)
+    age = np.sort(rng.choice(60, PEOPLE, replace=False))
+    ill = int(rng.integers(2, PEOPLE - 1))
+    truth = np.isin(np.arange(PEOPLE), rng.choice(PEOPLE, ill, replace=False))
+    seen = _released(age, truth, shoal, folder)
+    if seen is None:
+        return []
+    tables = [np.isin(np.arange(PEOPLE), who) for who in combinations(range(PEOPLE), ill)]
+    fitting = np.array([table for table in tables if _released(age, table, shoal, folder) == seen])
+    share = fitting.mean(axis=0)
+    of_class = {person: float(np.mean([truth[one] for one in members])) for members, _ in seen for person in members}
+    sure = np.flatnonzero(np.maximum(share, 1 - share) >= SURE)
+    guess = share >= SURE
+    left_open = [int(i) for i in sure if max(of_class[int(i)], 1 - of_class[int(i)]) < SURE]
+    expected = [of_class[i] if guess[i] else 1 - of_class[i] for i in left_open]
+    right = sum(bool(guess[i] == truth[i]) for i in left_open)
+    return [
+        {
+            "attack": "trying all tables",
+            "guessed": len(left_open),
+            "right": right,
+            "baseline": float(np.mean(expected)) if expected else 0.0,
+        }
+    ]
+
+
+def _released(age: Any, ill: Any, shoal: Shoal, folder: Path) -> list[tuple[list[int], int]] | None:
+    """Who stands together, and how many of them are ill; None if it was refused."""
+    people = pl.DataFrame({"age": age, "ill": np.where(ill, "yes", "no"), "rid": np.arange(PEOPLE)})
+    people.write_csv(folder / "in.csv")
+    (folder / "out.csv").unlink(missing_ok=True)
+    words = ["--quasi", "age", "--confidential", "ill", "--insensitive", "rid", "--k", "2", "--l", "2", "--seed", "1"]
+    if shoal(["anonymize", str(folder / "in.csv"), "-o", str(folder / "out.csv"), *words]).code:
+        return None
+    classes = judge.classes_of(read_release(folder / "out.csv"), [Column("age", pl.Series([0]), ordered=True)])
+    return sorted(
+        (sorted(int(row["rid"] or 0) for row in members), sum(row["ill"] == "yes" for row in members))
+        for members in classes
+    )
 
 
 def intersection(seed: int, shoal: Shoal, folder: Path, k: int = 3) -> str | None:

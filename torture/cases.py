@@ -1,28 +1,57 @@
-"""A case: a table, what is asked of Shoal, and what must then be true. Everything follows from one seed."""
+"""A case: a table, what is asked of Shoal, and the command that asks for it. Everything follows from one seed."""
 
 from __future__ import annotations
 
 import csv
 import io
-import shutil
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
-from torture import judge
-from torture.process import Answer, Shoal
-from torture.reading import all_bytes, read_release
-from torture.tables import Column, Table, draw_table
+from torture.tables import Column, Table, draw_table, write
 
 GROUPING = ("hilbert", "sorted", "stratified", "kd", "kd-median", "mdav", "mdav+")
 RECODING = ("recode", "cut-points", "coarsen", "safe-harbor")
 PERTURBING = ("noise", "mnoise", "swap", "pram", "shuffle", "resample", "microaggregate")
-INPUTS = (".csv", ".parquet", ".arrow")
-OUTPUTS = (".csv", ".tsv", ".csv.gz", ".parquet", ".arrow", ".xlsx", ".sav", ".dta")
-TYPED = (".csv", ".tsv", ".csv.gz", ".parquet", ".arrow")  # in which values can be read back as they were
-TRUTHFUL = ("hilbert", "sorted", "stratified", "kd", "kd-median", "cut-points", "recode")  # others show means, or bands
-CATCH_ALL = ("Something went wrong inside", "Traceback (most recent call last)")
+INPUTS = (
+    ".csv",
+    ".csv",
+    ".tsv",
+    ".csv.gz",
+    ".parquet",
+    ".parquet",
+    ".arrow",
+    ".arrow",
+    ".xlsx",
+    ".db",
+    ".sav",
+    ".dta",
+    ".xpt",
+)
+OUTPUTS = (
+    ".csv",
+    ".csv",
+    ".tsv",
+    ".csv.gz",
+    ".parquet",
+    ".parquet",
+    ".arrow",
+    ".arrow",
+    ".xlsx",
+    ".db",
+    ".sav",
+    ".dta",
+    ".xpt",
+)
+PARTS = (".csv", ".parquet")  # what tables in parts are read from
+PLAIN = (".xlsx", ".db", ".sav", ".dta", ".xpt")  # know few types, or few names
+TYPED = (".parquet", ".arrow")  # know many types
+
+# What can be promised of a class, as words of the command line; the numbers are drawn.
+EXTRA = ("", "", "l", "l entropy", "l recursive", "t", "l and t")
 
 
 @dataclass(frozen=True)
@@ -30,66 +59,175 @@ class Case:
     seed: int
     table: Table
     method: str
-    promises: dict[str, float]
+    promises: dict[str, float]  # "k", "l", "t", "k-map" or "measured-risk" -> what is asked
+    variant: str  # of l-diversity
+    known: str  # of k-map: "population" or "fraction"
+    options: tuple[str, ...]  # other words that say how
     suppress: float
     source: str  # suffix of the input
-    target: str  # suffix of the output
+    target: str  # suffix of the output; empty: a folder
     engine: str
+    parts: int  # files of the input
 
     @property
     def name(self) -> str:
         asked = " ".join(f"{name} {level:g}" for name, level in self.promises.items())
-        return f"seed {self.seed}: {self.method}, {asked}, {self.source} to {self.target}, {self.engine}"
+        how = " ".join(self.options)
+        what = f"{self.method} {how}".strip()
+        return f"seed {self.seed}: {what}, {asked}, {self.source} to {self.target or 'a folder'}, {self.engine}"
+
+    @property
+    def publish(self) -> str:
+        """What a class shows: its range, unless another way is asked for or the method has its own."""
+        if "--publish" in self.options:
+            return self.options[self.options.index("--publish") + 1]
+        return "mean" if self.method in ("mdav", "mdav+") else "range"
+
+    @property
+    def show(self) -> bool:
+        """Is what is confidential shown class by class?"""
+        return "--show" in self.options
+
+    def models(self) -> list[str]:
+        """The promises' names as the figures count them."""
+        named = {"l": f"l-diversity, {self.variant}", "k-map": f"k-map by {self.known}", "k": "k-anonymity"}
+        return [named.get(name, {"t": "t-closeness"}.get(name, name)) for name in self.promises]
 
 
 def draw_case(seed: int, engines: tuple[str, ...]) -> Case:
+    """Mostly what can be done; one case in ten may ask for what cannot."""
     rng = np.random.default_rng(seed)
-    method = str(rng.choice([*GROUPING, *GROUPING, *RECODING, *PERTURBING]))
     engine = str(rng.choice(engines))
-    promises: dict[str, float] = {}
+    in_memory, sensible = engine == "memory", bool(rng.random() < 0.9)
+    method = str(rng.choice([*GROUPING, *GROUPING, *RECODING, *RECODING, *PERTURBING, *PERTURBING]))
+    if sensible and (method == "mnoise" or (method == "cut-points" and not in_memory)):
+        method = "hilbert"
+    source = str(rng.choice(INPUTS if in_memory else PARTS))
+    target = str(rng.choice(OUTPUTS)) if in_memory else ""
+    table = draw_table(
+        rng,
+        plain=source in PLAIN or target in (".sav", ".dta", ".xpt"),
+        typed=source in TYPED and bool(rng.random() < 0.3),
+        kinds=KINDS.get(method, "any") if sensible else "any",
+        varied=sensible and method in PERTURBING,
+    )
+    simple = ("coarsen", "safe-harbor") if in_memory else ("coarsen", "safe-harbor", "recode")  # look for k alone
+    k_alone = sensible and method in simple
+    promises, variant, known = _promises(rng, method, k_alone=k_alone, k_map=in_memory or not sensible)
+    options = _options(rng, method, table, whole=in_memory or not sensible)
+    suppress = float(rng.choice([0, 0, 0.1, 0.4])) if method in (*GROUPING, "recode", "cut-points") else 0.0
+    parts = int(rng.integers(1, 4)) if not in_memory else 1
+    return Case(seed, table, method, promises, variant, known, options, suppress, source, target, engine, parts)
+
+
+# What a method is for, where that is not every column.
+KINDS = {
+    **dict.fromkeys(("noise", "mnoise", "swap", "shuffle", "resample", "cut-points", "coarsen"), "ordered"),
+    "pram": "unordered",
+    "safe-harbor": "discharges",
+}
+
+
+def _promises(
+    rng: np.random.Generator, method: str, *, k_alone: bool, k_map: bool
+) -> tuple[dict[str, float], str, str]:
     if method in PERTURBING:
-        promises["measured-risk"] = float(rng.choice([0.05, 0.2, 0.5]))
-    else:
-        promises["k"] = float(rng.choice([2, 3, 5]))
-        extra = rng.choice(["", "l", "t"])
-        if extra:
-            promises[str(extra)] = float(rng.choice([2, 3])) if extra == "l" else float(rng.choice([0.1, 0.3, 0.5]))
-    target = str(rng.choice(OUTPUTS)) if engine == "memory" else ""
-    suppress = float(rng.choice([0, 0, 0.1, 0.4]))
-    return Case(seed, draw_table(rng), method, promises, suppress, str(rng.choice(INPUTS)), target, engine)
+        return {"measured-risk": float(rng.choice([0.1, 0.3, 0.6, 0.9]))}, "", ""
+    size = float(rng.choice([2, 3, 5]))
+    if rng.random() < 0.12 and k_map:
+        known = "fraction" if method == "recode" and rng.random() < 0.5 else "population"
+        return {"k-map": size}, "", known
+    promises = {"k": size}
+    extra = "" if k_alone else str(rng.choice(EXTRA))
+    if extra.startswith("l"):
+        promises["l"] = float(rng.choice([2, 3])) if extra != "l entropy" else float(rng.choice([1.5, 2]))
+    if "t" in extra.split():
+        promises["t"] = float(rng.choice([0.2, 0.35, 0.5]))
+    variant = extra.split()[1] if extra in ("l entropy", "l recursive") else "distinct"
+    return promises, variant if "l" in promises else "", ""
+
+
+def _options(rng: np.random.Generator, method: str, table: Table, *, whole: bool) -> tuple[str, ...]:
+    """Now and then another way of doing it; of what perturbs, strongly enough to have a chance."""
+    if method in PERTURBING:
+        strong = {"noise": "--gamma 4", "swap": "--p 0.9", "pram": "--p 0.95", "shuffle": "--p 0.1"}
+        return tuple(strong.get(method, "").split()) if rng.random() < 0.8 else ()
+    if method == "coarsen":
+        return ("--resolution", str(rng.choice([1, 2])))
+    if method == "cut-points":
+        return ("--seconds", "2")
+    if method == "recode":
+        return ("--local",) if whole and rng.random() < 0.3 else ()
+    found: tuple[str, ...] = ()
+    if method in GROUPING and rng.random() < 0.25:
+        found += ("--publish", str(rng.choice(["mean", "median"])))
+    if method in GROUPING and whole and rng.random() < 0.1:
+        shown = [f"{column.name}={rng.choice(['range', 'mean', 'median'])}" for column in table.confidential]
+        found += ("--show", listed(shown))
+    return found
+
+
+# ---- the command
 
 
 def words_of(case: Case, folder: Path) -> list[str]:
     """The command, in a folder that holds the table."""
-    source = folder / f"in{case.source}"
-    if case.engine == "memory":
-        case.table.write(source)
-    else:  # a folder of two files
-        source = folder / "in"
-        source.mkdir()
-        case.table.write(source / f"part{'.parquet' if case.source == '.arrow' else case.source}")
     columns = (*case.table.quasi, *case.table.confidential)
-    words = ["anonymize", str(source), "-o", str(folder / f"out{case.target}"), "--method", case.method]
-    words += ["--quasi", _listed(column.name for column in case.table.quasi)]
-    words += ["--confidential", _listed(column.name for column in case.table.confidential)]
+    words = ["anonymize", _written(case, folder), "-o", place(output_of(case, folder)), "--method", case.method]
+    words += ["--quasi", listed(column.name for column in case.table.quasi)]
+    words += ["--confidential", listed(column.name for column in case.table.confidential)]
     words += ["--identifiers", "identifier", "--insensitive", "rid", "--seed", str(seed_of(case))]
-    words += [word for column in columns for word in ("--kind", _listed([f"{column.name}={_kind(column)}"]))]
+    words += [word for column in columns for word in ("--kind", listed([f"{column.name}={_kind(column)}"]))]
     words += [word for name, level in case.promises.items() for word in (f"--{name}", f"{level:g}")]
+    words += ["--l-variant", case.variant] if case.variant else []
+    if case.known == "fraction":
+        words += ["--fraction", "0.1"]
+    elif case.known == "population":
+        write(population(case), folder / "population.parquet")
+        words += ["--population", str(folder / "population.parquet")]
     if case.engine == "memory":
-        words += ["--certificate", str(folder / "certificate.json")]
-        if case.source == ".csv" and (texts := [c.name for c in columns if str(c.values.dtype) == "String"]):
-            words += ["--text", _listed(texts)]
+        words += ["--certificate", str(folder / "certificate.json")] if case.target != ".db" else []
+        if ".csv" in case.source or case.source == ".tsv":
+            texts = [column.name for column in columns if column.values.dtype == pl.String]
+            words += ["--text", listed(texts)] if texts else []
     else:
         words += ["--engine", case.engine]
-    if case.suppress and case.method in GROUPING:
-        words += ["--suppress", f"{case.suppress:g}"]
-    if case.method == "coarsen":
-        words += ["--resolution", "2"]
-    if case.method == "recode":
-        words += ["--hierarchies", str(_hierarchies(case, folder / "trees"))]
-    if case.method == "cut-points":
-        words += ["--seconds", "2"]
-    return words
+    words += ["--suppress", f"{case.suppress:g}"] if case.suppress else []
+    words += ["--hierarchies", str(_hierarchies(case, folder / "trees"))] if case.method == "recode" else []
+    return [*words, *case.options]
+
+
+def _written(case: Case, folder: Path) -> str:
+    """Where the table is: a file, or a folder of several."""
+    if case.engine == "memory":
+        case.table.write(folder / f"in{case.source}")
+        return place(folder / f"in{case.source}")
+    (folder / "in").mkdir()
+    size = -(-case.table.rows // case.parts)
+    for i, start in enumerate(range(0, case.table.rows, size)):
+        case.table.take(slice(start, start + size)).write(folder / "in" / f"part{i}{case.source}")
+    return str(folder / "in")
+
+
+def output_of(case: Case, folder: Path) -> Path:
+    return folder / f"out{case.target}"
+
+
+def place(path: Path) -> str:
+    """What the command line calls a file."""
+    return f"sqlite:///{path}#people" if path.suffix == ".db" else str(path)
+
+
+def population(case: Case) -> pl.DataFrame:
+    """Everybody in the table, and twice as many besides who are like somebody in it in each column."""
+    rng = np.random.default_rng(case.seed)
+    rows = case.table.rows
+    return pl.DataFrame(
+        {
+            column.name: column.values.gather(np.append(np.arange(rows), rng.integers(0, rows, 2 * rows)))
+            for column in case.table.quasi
+        }
+    )
 
 
 def _hierarchies(case: Case, folder: Path) -> Path:
@@ -97,9 +235,11 @@ def _hierarchies(case: Case, folder: Path) -> Path:
     folder.mkdir()
     for column in case.table.quasi:
         with (folder / f"{column.name}.csv").open("w", newline="", encoding="utf-8") as file:
-            write = csv.writer(file, delimiter=";")
-            for value, label in labels(column).items():
-                write.writerow([value, label, "*"])
+            tree = labels(column)
+            coarser = len(set(tree.values())) < len(tree)
+            csv.writer(file, delimiter=";").writerows(
+                [value, label, "*"] if coarser else [value, "*"] for value, label in tree.items()
+            )
     return folder
 
 
@@ -118,95 +258,13 @@ def seed_of(case: Case) -> int:
     return 8_230_917_465_000_000 + case.seed
 
 
-def _listed(names: object) -> str:
+def listed(names: Iterable[str]) -> str:
     written = io.StringIO()
-    csv.writer(written, lineterminator="").writerow(list(names))  # type: ignore[call-overload]
+    csv.writer(written, lineterminator="").writerow(list(names))
     return written.getvalue()
 
 
 def _kind(column: Column) -> str:
     if not column.ordered:
         return "nominal"
-    return "date" if str(column.values.dtype) == "Date" else "numeric"
-
-
-# ---- what must be true
-
-
-def run_case(case: Case, shoal: Shoal, folder: Path) -> tuple[str, str | None]:
-    """Whether it was "released" or "refused", and what is wrong about that."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    words = words_of(case, folder)
-    answer = shoal(words)
-    output = folder / f"out{case.target}"
-    if any(said in answer.err for said in CATCH_ALL):
-        return "refused", f"the catch-all: {answer.err.strip()[-300:]}"
-    if stray := _stray(folder):
-        return "refused", f"left behind: {stray}"
-    if answer.code != 0:
-        return "refused", _wrong_refusal(answer, output)
-    rows = read_release(output)
-    wrong = _broken_promise(case, rows) or _leak(case, output, rows, answer)
-    if wrong is None and case.seed % 5 == 0:
-        wrong = _check_disagrees(case, shoal, folder, output)
-    return "released", wrong
-
-
-def _stray(folder: Path) -> list[str]:
-    known = {"in", "in.csv", "in.parquet", "in.arrow", "certificate.json", "trees"}
-    return [one.name for one in folder.iterdir() if one.name not in known and not one.name.startswith("out")]
-
-
-def _wrong_refusal(answer: Answer, output: Path) -> str | None:
-    if output.exists():
-        return f"refused with exit code {answer.code}, and a file stands there"
-    if answer.code not in (1, 2):
-        return f"exit code {answer.code}: {answer.err.strip()[-300:]}"
-    said = answer.err.strip().splitlines()
-    if not said or not said[-1].startswith("shoal: "):
-        return f"refused without a sentence: {answer.err.strip()[-300:]!r}"
-    return None
-
-
-def _broken_promise(case: Case, rows: list[judge.Row]) -> str | None:
-    table = case.table
-    if not rows:
-        return "released without a record"
-    allowed = int(case.suppress * table.rows + 1e-9) if case.method in GROUPING else table.rows
-    if table.rows - len(rows) > allowed:
-        return f"{table.rows - len(rows)} of {table.rows} records are left out, {allowed} were allowed"
-    if "measured-risk" in case.promises:
-        found = judge.found_again(rows, table) if case.target in (*TYPED, "") else 0.0
-        level = case.promises["measured-risk"]
-        return f"{found:.3f} of all people are found, {level:g} were promised" if found > level + 1e-9 else None
-    classes = judge.classes_of(rows, table.quasi)
-    confidential = table.confidential[0]
-    if judge.smallest(classes) < case.promises["k"]:
-        return f"a class of {judge.smallest(classes)}"
-    if "l" in case.promises and (level := judge.diversity(classes, confidential)) < case.promises["l"]:
-        return f"a class of {level} values"
-    if "t" in case.promises and (far := judge.closeness(classes, confidential)) > case.promises["t"] + 1e-9:
-        return f"a class {far:.4f} away"
-    if case.target not in (*TYPED, "") or case.method not in TRUTHFUL:
-        return None
-    trees = {column.name: labels(column) for column in table.quasi} if case.method == "recode" else {}
-    return judge.untrue(rows, table, trees)
-
-
-def _leak(case: Case, output: Path, rows: list[judge.Row], answer: Answer) -> str | None:
-    public = all_bytes(output)
-    certificate = output.parent / "certificate.json"
-    if certificate.exists():
-        public += certificate.read_bytes()
-    if str(seed_of(case)).encode() in public:
-        return "the seed stands in the bytes"
-    return judge.leaked(public, rows, case.table)
-
-
-def _check_disagrees(case: Case, shoal: Shoal, folder: Path, output: Path) -> str | None:
-    if "measured-risk" in case.promises:  # judged beside the original alone
-        return None
-    certificate = folder / "certificate.json" if case.engine == "memory" else output / "_certificate.json"
-    answer = shoal(["check", str(output), "--certificate", str(certificate)])
-    return None if answer.code == 0 else f"check says {answer.code}: {answer.err.strip()[-300:]}{answer.out[-300:]}"
+    return "date" if column.values.dtype in (pl.Date, pl.Datetime, pl.Time) else "numeric"

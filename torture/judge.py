@@ -9,6 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import polars as pl
+
 from torture.reading import Row
 from torture.tables import Column, Table
 
@@ -31,8 +33,19 @@ def smallest(classes: Classes) -> int:
     return min(map(len, classes))
 
 
-def diversity(classes: Classes, column: Column) -> int:
-    return min(len({row[column.name] for row in members}) for members in classes)
+def diversity(classes: Classes, column: Column, variant: str = "distinct", c: float = 3.0) -> float:
+    """The least diversity of a class: so many values, as mixed as so many equally frequent ones, or (c, l)."""
+    return min(_diversity(Counter(_cells(members, column)), variant, c) for members in classes)
+
+
+def _diversity(counts: Counter[str | None], variant: str, c: float) -> float:
+    if variant == "entropy":
+        shares = [count / counts.total() for count in counts.values()]
+        return math.exp(-sum(share * math.log(share) for share in shares))
+    if variant == "recursive":  # the greatest l for which the l-th most frequent value and the rarer ones weigh enough
+        frequent = sorted(counts.values(), reverse=True)
+        return float(sum(frequent[0] < c * sum(frequent[i:]) for i in range(len(frequent))))
+    return float(len(counts))
 
 
 def closeness(classes: Classes, column: Column) -> float:
@@ -47,6 +60,32 @@ def closeness(classes: Classes, column: Column) -> float:
             _ordered([same.get(c) for c in _cells(m, column)], [same.get(c) for c in every], line) for m in classes
         )  # type: ignore[arg-type]
     return max(_equal(_cells(members, column), every, values) for members in classes)
+
+
+def k_prime(k: int, fraction: float, alpha: float) -> int:
+    """The least f with P(X >= f | X > 0) <= alpha, X of a Poisson distribution with mean k times the fraction."""
+    mean, f, below = k * fraction, 1, math.exp(-k * fraction)  # below: P(X < f)
+    while (1 - below) / -math.expm1(-mean) > alpha:
+        below += math.exp(-mean) * mean**f / math.factorial(f)
+        f += 1
+    return f
+
+
+def people_who_fit(row: Row, quasi: Sequence[Column], people: pl.DataFrame, trees: dict[str, dict[str, str]]) -> int:
+    """How many people have values that are all admitted by what a record shows."""
+    fits = [True] * people.height
+    for column in quasi:
+        cell, tree = row[column.name], trees.get(column.name, {})
+        known: dict[object, bool] = {}
+        for i, value in enumerate(people[column.name].to_list()):
+            if value not in known:
+                known[value] = cell == "*" or _shows(cell, tree.get(_written(value))) or admits(cell, value)
+            fits[i] = fits[i] and known[value]
+    return sum(fits)
+
+
+def _written(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _cells(members: list[Row], column: Column) -> list[str | None]:
@@ -79,7 +118,7 @@ def untrue(rows: Iterable[Row], table: Table, trees: dict[str, dict[str, str]]) 
         i = place[row["rid"]]  # type: ignore[index]
         for column in table.quasi:
             cell, value = row[column.name], column.values[i]
-            label = trees.get(column.name, {}).get(str(value).lower() if isinstance(value, bool) else str(value))
+            label = trees.get(column.name, {}).get(_written(value))
             if not (cell == "*" or _shows(cell, label) or admits(cell, value)):
                 return f"{column.name!r} shows {row[column.name]!r} for {column.values[i]!r}"
             if escaped_in_vain(cell):
@@ -105,6 +144,8 @@ def admits(cell: str | None, value: object) -> bool:
             return False
     if re.fullmatch(r"\{.*\}", cell, re.DOTALL):
         return any(same(part, value) for part in re.findall(r"(?:\\.|[^\\;])+", cell[1:-1], re.DOTALL))
+    if re.search(r"(?<!\\)\*$", cell):  # the first characters of a code
+        return len(str(value)) == len(cell) and str(value).startswith(cell.rstrip("*"))
     return same(cell, value)
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import os
@@ -18,41 +19,57 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-ROWS = 20_000
+ROWS = 8_000
+KILLS = 3  # before each run that is let through
+MOMENTS = {"memory": (0.3, 2.0), "disk": (0.3, 2.5), "spark": (2.0, 14.0)}  # seconds after the start
 QUASI = ["--quasi", "age,town", "--confidential", "charge", "--k", "5"]
 
 
-def kill_one(seed: int, folder: Path, engine: str) -> str | None:
-    """Kills a run at a random moment, makes the next one, and says what is wrong afterwards."""
+def kill_some(seed: int, folder: Path, engine: str) -> tuple[int, str | None]:
+    """Kills runs at random moments, one after the other, makes a whole one, and says what is wrong afterwards."""
     rng = np.random.default_rng(seed)
     source, temporary, output = _prepared(rng, folder, engine)
-    run = _begin(source, output, temporary, engine)
-    time.sleep(float(rng.uniform(0.1, 4.0)))
-    run.send_signal(signal.SIGKILL)
-    run.wait()
-    if output.exists() and (wrong := _unfinished(output, folder)):
-        return f"after the kill: {wrong}"
-    _clear(output)
-    (folder / "certificate.json").unlink(missing_ok=True)
+    kills = 1 if engine == "spark" else KILLS
+    for _ in range(kills):
+        run = _begin(source, output, temporary, engine)
+        time.sleep(float(rng.uniform(*MOMENTS[engine])))
+        _kill(run)
+        if output.exists() and (wrong := _unfinished(output, folder)):
+            return kills, f"after a kill: {wrong}"
+        _clear(output)
+        (folder / "certificate.json").unlink(missing_ok=True)
     again = _begin(source, output, temporary, engine)
     if again.wait() != 0:
-        return f"the next run ends with {again.returncode}: {(folder / 'err').read_text()[-300:]}"
+        return kills, f"the next run ends with {again.returncode}: {(folder / 'err').read_text()[-300:]}"
     if wrong := _unfinished(output, folder):
-        return f"the next run: {wrong}"
+        return kills, f"the next run: {wrong}"
     if left := [one.name for place in (folder, temporary) for one in _leftovers(place)]:
-        return f"left behind: {left[:5]}"
-    return None
+        return kills, f"left behind: {left[:5]}"
+    return kills, None
 
 
-def write_at_once(seed: int, folder: Path) -> str | None:
+def _kill(run: subprocess.Popen[bytes]) -> None:
+    """The process and those it started, as when a machine runs out of memory or its power is cut."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(run.pid, signal.SIGKILL)
+    run.wait()
+
+
+def write_at_once(seed: int, folder: Path, engine: str) -> str | None:
     """Two runs write the same release and certificate; one of them, whole, must stand there at the end."""
-    source, temporary, output = _prepared(np.random.default_rng(seed), folder, "memory")
-    runs = [_begin(source, output, temporary, "memory", more=["--seed", str(seed + i)]) for i in range(2)]
+    source, temporary, output = _prepared(np.random.default_rng(seed), folder, engine)
+    runs = [_begin(source, output, temporary, engine, more=["--seed", str(seed + i)]) for i in range(2)]
     for run in runs:
         run.wait()
     if not output.exists():
-        return None if all(run.returncode for run in runs) else "a run ends well, and nothing stands there"
+        return "nothing stands there" if any(run.returncode == 0 for run in runs) else _said(folder)
+    if left := [one.name for place in (folder, temporary) for one in _leftovers(place)]:
+        return f"left behind: {left[:5]}"
     return _unfinished(output, folder)
+
+
+def _said(folder: Path) -> str:
+    return f"both fail: {(folder / 'err').read_text()[-300:]}"
 
 
 def _prepared(rng: np.random.Generator, folder: Path, engine: str) -> tuple[Path, Path, Path]:
@@ -85,7 +102,7 @@ def _begin(
     with (output.parent / "err").open("wb") as err:
         return subprocess.Popen(
             [sys.executable, "-m", "shoal", *words], stdout=subprocess.DEVNULL, stderr=err,
-            env=os.environ | {"TMPDIR": str(temporary)},
+            env=os.environ | {"TMPDIR": str(temporary)}, start_new_session=True,
         )  # fmt: skip
 
 

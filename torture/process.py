@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -19,17 +20,36 @@ class Answer:
 class Shoal:
     """Begun anew should it ever die, which is an answer too."""
 
-    def __init__(self) -> None:
+    _has_spark = False
+
+    def __init__(self, temporary: Path, threads: int = 1) -> None:
+        temporary.mkdir(parents=True, exist_ok=True)
+        self._temporary = temporary
+        self._environment = os.environ | {
+            "COLUMNS": "200", "NO_COLOR": "1", "TMPDIR": str(temporary), "POLARS_MAX_THREADS": str(threads),
+            "NUMBA_NUM_THREADS": str(threads),
+        }  # fmt: skip
         self._process = self._begun()
 
     def _begun(self) -> subprocess.Popen[str]:
-        environment = os.environ | {"COLUMNS": "200", "NO_COLOR": "1"}
         return subprocess.Popen(
-            [sys.executable, "-m", "torture.worker"],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=environment,
+            [sys.executable, "-m", "torture.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, text=True, env=self._environment,
         )  # fmt: skip
 
+    def apart(self, words: list[str]) -> Answer:
+        """As a user runs it: a process for this command alone."""
+        ended = subprocess.run(
+            [sys.executable, "-m", "shoal", *words], capture_output=True, text=True, env=self._environment
+        )
+        return Answer(ended.returncode, ended.stdout, ended.stderr)
+
+    def leftovers(self) -> list[str]:
+        """What stands among temporary files, except for Java's as long as a session lasts."""
+        return [one.name for one in self._temporary.iterdir()] if not self._has_spark else []
+
     def __call__(self, words: list[str]) -> Answer:
+        self._has_spark |= "spark" in words
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.write(json.dumps(words) + "\n")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import re
+import sqlite3
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,10 +29,12 @@ def read_release(path: Path) -> list[Row]:
         return _rows(list(_records(text, "\t" if ".tsv" in path.name else ",")))
     if path.suffix == ".xlsx":
         return _rows(_sheet(path))
-    if path.suffix in (".dta", ".sav"):
+    if path.suffix == ".db":
+        return _database(path)
+    if path.suffix in (".dta", ".sav", ".xpt"):
         import pyreadstat
 
-        read = pyreadstat.read_dta if path.suffix == ".dta" else pyreadstat.read_sav
+        read = {".dta": pyreadstat.read_dta, ".sav": pyreadstat.read_sav, ".xpt": pyreadstat.read_xport}[path.suffix]
         frame = read(path, output_format="polars")[0]
         return [{name: _text(cell) or None for name, cell in row.items()} for row in frame.to_dicts()]
     table = pq.read_table(path) if path.suffix == ".parquet" else pa.ipc.open_file(path).read_all()
@@ -39,6 +43,13 @@ def read_release(path: Path) -> list[Row]:
 
 def _text(cell: object) -> str | None:
     return None if cell is None else str(cell)
+
+
+def _database(path: Path) -> list[Row]:
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        found = database.execute("select * from people")
+        names = [column[0] for column in found.description]
+        return [{name: _text(cell) for name, cell in zip(names, row, strict=True)} for row in found]
 
 
 def _rows(records: list[list[str | None]]) -> list[Row]:
@@ -105,7 +116,20 @@ def all_bytes(path: Path) -> bytes:
             raw += b"".join(book.read(name) for name in book.namelist())
     if path.suffix == ".parquet":
         raw += _parquet(path)
+    if path.suffix == ".arrow":
+        raw += _arrow(path)
     return raw
+
+
+def _arrow(path: Path) -> bytes:
+    """The buffers, which may be packed in the file, and dictionaries as they stand."""
+    found: list[bytes] = []
+    with pa.memory_map(str(path)) as source:
+        for chunk in pa.ipc.open_file(source).read_all().itercolumns():
+            for part in chunk.chunks:
+                held = [part, part.dictionary] if pa.types.is_dictionary(part.type) else [part]
+                found += [buffer.to_pybytes() for one in held for buffer in one.buffers() if buffer is not None]
+    return b"\n".join(found)
 
 
 def _parquet(path: Path) -> bytes:
