@@ -31,6 +31,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """A group that is not kept together would be made once in each process, in silence."""
+    if hasattr(session.config, "workerinput"):
+        grouped = [item for item in session.items if item.get_closest_marker("xdist_group")]
+        assert all("@" in item.nodeid for item in grouped), "This pytest-xdist does not keep groups of tests together."
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Whichever test on Spark comes first: it finds the session that all of them share."""
     group = item.get_closest_marker("xdist_group")
