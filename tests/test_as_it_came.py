@@ -100,3 +100,38 @@ def test_what_was_escaped_is_no_mask_to_fill_up() -> None:
     made = regenerate(shown, {"band": {"a": 1, "b": 1}}, seed=1)["band"].to_list()
     assert made[:-2] == [text for text in TEXTS if text != "85+"]  # an open end, unless the counts list it
     assert sorted(made[-2:]) == ["a", "b"]
+
+
+# ---- integers
+
+
+def averaged(ages: list[int | None], by: Any = "mean") -> pl.DataFrame:
+    frame = pl.DataFrame({"age": ages, "balance": range(len(ages))}, schema={"age": pl.Int64, "balance": pl.Int64})
+    chosen = shoal.Policy(
+        quasi_identifiers=["age"], confidential=["balance"], models=[shoal.KAnonymity(2)],
+        method=shoal.Grouped("hilbert", publish=by),
+    )  # fmt: skip
+    return shoal.anonymize(frame, chosen, seed=1).table
+
+
+@pytest.mark.parametrize("by", ["mean", "median"])
+def test_integers_stay_integers_where_every_mean_is_whole(by: Any) -> None:
+    assert averaged([1, 3, 10, 12], by)["age"].to_list() == [2, 2, 11, 11]
+    assert averaged([1, 3, 10, 12], by).schema == {"age": pl.Int64, "balance": pl.Int64}
+    assert averaged([1, 3, 10, 12, 90, None], by)["age"].to_list() == ["2", "2", "11", "11", "*", "*"]
+
+
+def test_a_mean_that_is_not_whole_makes_floats_of_its_own_column_alone() -> None:
+    made = averaged([1, 2, 10, 12])
+    assert made.schema == {"age": pl.Float64, "balance": pl.Int64}
+    assert made["age"].to_list() == [1.5, 1.5, 11, 11]
+
+
+def test_on_engines_too_only_averaged_columns_are_floats() -> None:
+    frame = pl.DataFrame({"age": [1, 3, 10, 12] * 5, "balance": range(20), "rest": range(20)})
+    chosen = shoal.Policy(
+        quasi_identifiers=["age"], confidential=["balance"], insensitive=["rest"], models=[shoal.KAnonymity(2)],
+        method=shoal.Grouped("mdav", publish="mean"),
+    )  # fmt: skip
+    made = shoal.anonymize(frame.lazy(), chosen, seed=1, engine="disk").frame.collect()
+    assert made.schema == {"age": pl.Float64, "balance": pl.Int64, "rest": pl.Int64}

@@ -21,7 +21,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.anew import made_anew
-from shoal.data.masked import with_one_zero
+from shoal.data.masked import in_whole_numbers, with_one_zero
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.people import Repeating, classes_below, likely_identifiers, repeating
 from shoal.data.schema import Role, Schema
@@ -398,6 +398,10 @@ def draft(
     if policy.show:
         masked = publish_confidential(original, masked, policy.show, means)
         original = Microdata(table, shown_alike(original.schema, policy.show))
+    types = original.frame.schema
+    masked = replace(
+        masked, columns={name: in_whole_numbers(column, types[name]) for name, column in masked.columns.items()}
+    )
     shown = assemble(original, masked)
     notes += budget(means, k) + masked.notes
     return Draft(shown, original.schema, policy, promises, original, masked, notes, restore, again)

@@ -32,6 +32,7 @@ from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError
 
 WILDCARD = "*"
+_EXACT = 2.0**53  # integers up to here are exact as floats
 _SPECIAL = r"([\\;{}\[\]*])"
 _ESCAPED = r"\\([\\;{}\[\]*])"
 _MISREAD = rf"(?s)^\[.*;.*\]$|^\{{.*\}}$|\*$|{_ESCAPED}"  # a text that would not read back as itself
@@ -99,6 +100,18 @@ def plain_cells(values: pl.Series, attribute: Attribute, positions: npt.NDArray[
     if values.dtype == pl.String or (_is_categorical(values) and plain_text(values).ne(values.cast(pl.String)).any()):
         values = plain_text(values)
     return MaskedColumn(attribute, np.arange(len(values), dtype=np.int32), values, positions, positions, size)
+
+
+def in_whole_numbers(column: MaskedColumn, dtype: pl.DataType) -> MaskedColumn:
+    """A column of integers that is shown by floats, such as means, by integers again where every one of them is whole."""
+    text = column.text
+    if not dtype.is_integer() or column.attribute.kind is not Kind.NUMERIC:
+        return column
+    if text.dtype == pl.Float64 and ((text == text.round()) & (text.abs() <= _EXACT)).all():
+        return replace(column, text=text.cast(pl.Int64))
+    if text.dtype == pl.String and text.str.contains(r"^-?\d{1,15}\.0$|^\*$").all():
+        return replace(column, text=text.str.strip_suffix(".0"))
+    return column
 
 
 # ---- printing
