@@ -103,7 +103,7 @@ def plain_cells(values: pl.Series, attribute: Attribute, positions: npt.NDArray[
 
 
 def in_whole_numbers(column: MaskedColumn, dtype: pl.DataType) -> MaskedColumn:
-    """A column of integers that is shown by floats, such as means, by integers again where every one of them is whole."""
+    """A column of integers that is shown by floats, such as means, as integers again where each of them is whole."""
     text = column.text
     if not dtype.is_integer() or column.attribute.kind is not Kind.NUMERIC:
         return column
