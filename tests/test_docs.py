@@ -10,8 +10,11 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable, Iterator
+from contextlib import chdir, redirect_stdout
 from dataclasses import dataclass
+from io import StringIO
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import polars as pl
@@ -22,6 +25,7 @@ import shoal
 from shoal.cli.main import app
 from shoal.data.sample import discharges
 from shoal.parted.capabilities import CAPABILITIES
+from tests.cli.conftest import run_command
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -46,18 +50,42 @@ def blocks(page: str) -> list[Block]:
     return found
 
 
+# A `shoal` for a shell: it asks the test's own process, which has everything loaded, through named pipes.
+ASKING = """#!/bin/sh
+printf '%s\\0' "$PWD" "$@" > "$ASKED"
+cat "$PRINTED"
+exit "$(cat "$CODE")"
+"""
+
+
 def shell(code: str, folder: Path) -> None:
-    run(["bash", "-ec", code], folder)
+    with TemporaryDirectory() as name:
+        asked, printed, exit_code = pipes = [Path(name) / word for word in ("asked", "printed", "code")]
+        for pipe in pipes:
+            os.mkfifo(pipe)
+        (Path(name) / "shoal").write_text(ASKING)
+        (Path(name) / "shoal").chmod(0o700)
+        path = os.pathsep.join([name, str(Path(sys.executable).parent), os.environ["PATH"]])
+        settings = {"PATH": path, "ASKED": str(asked), "PRINTED": str(printed), "CODE": str(exit_code)}
+        script = "trap ': > \"$ASKED\"' EXIT\n" + code  # at the end it asks for nothing
+        with open(Path(name) / "output", "w+", encoding="utf-8") as output:
+            bash = subprocess.Popen(["bash", "-ec", script], cwd=folder, env=os.environ | settings, stdout=output)
+            while words := asked.read_text(encoding="utf-8").split("\0")[:-1]:
+                code_of, text = in_process(words[1:], Path(words[0]))
+                printed.write_text(text, encoding="utf-8")
+                exit_code.write_text(str(code_of), encoding="utf-8")
+            assert bash.wait() == 0, f"{code}\n{(Path(name) / 'output').read_text(encoding='utf-8')}"
+
+
+def in_process(words: list[str], folder: Path) -> tuple[int, str]:
+    """How a command ends, and what it prints."""
+    with chdir(folder), redirect_stdout(StringIO()) as out:
+        return run_command(*words), out.getvalue()
 
 
 def python(code: str, folder: Path) -> None:
-    run([sys.executable, "-c", code], folder)
-
-
-def run(command: list[str], folder: Path) -> None:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(command, cwd=folder, env=os.environ | {"PATH": path}, capture_output=True, text=True)
-    assert done.returncode == 0, f"{command[-1]}\n{done.stdout}\n{done.stderr}"
+    with chdir(folder):
+        exec(compile(code, "block", "exec"), {"__name__": "__main__"})
 
 
 def policy(code: str, folder: Path) -> None:

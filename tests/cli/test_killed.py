@@ -108,6 +108,7 @@ def test_on_disk(tmp_path: Path) -> None:
     killed_again_and_again(Place(tmp_path), ["d", *ROLES, "--engine", "disk"], 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("master", [pytest.param("local[2]", marks=ON_SPARK)])
 def test_on_spark(tmp_path: Path, master: str) -> None:
     killed_again_and_again(Place(tmp_path), ["d", *ROLES, "--engine", "spark", "--master", master], 1)

@@ -390,6 +390,7 @@ with Spark(master="local-cluster[2,1,1024]", conf=QUICK) as spark:
 """
 
 
+@pytest.mark.slow
 def test_workers_of_their_own_do_the_same(tmp_path: Path) -> None:
     import pyspark
 
