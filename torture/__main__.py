@@ -20,7 +20,7 @@ STATE = Path("torture.json")
 ENGINES = "memory," * 80 + "disk," * 38 + "spark"  # drawn from these; a case on Spark takes as long as fifty others
 CHUNK = 20  # cases given to a process at a time
 # What is done beside the cases, for every so many of them; kills are spread over the time that there is.
-BESIDE = {"spoilt": 3, "attacks": 200, "ledgers": 100, "collisions": 20, "writers": 400}
+BESIDE = {"spoilt": 3, "attacks": 200, "ledgers": 100, "collisions": 20, "purchases": 15, "writers": 400}
 
 
 def main() -> int:

@@ -77,7 +77,9 @@ def people_who_fit(row: Row, quasi: Sequence[Column], people: pl.DataFrame, tree
     for column in quasi:
         cell, tree = row[column.name], trees.get(column.name, {})
         known: dict[object, bool] = {}
-        for i, value in enumerate(people[column.name].to_list()):
+        known_of = Column(column.name, people[column.name], column.ordered)
+        for i in range(people.height):
+            value = known_of.value(i)
             if value not in known:
                 known[value] = cell == "*" or _shows(cell, tree.get(_written(value))) or admits(cell, value)
             fits[i] = fits[i] and known[value]
@@ -117,16 +119,16 @@ def untrue(rows: Iterable[Row], table: Table, trees: dict[str, dict[str, str]]) 
     for row in rows:
         i = place[row["rid"]]  # type: ignore[index]
         for column in table.quasi:
-            cell, value = row[column.name], column.values[i]
+            cell, value = row[column.name], column.value(i)
             label = trees.get(column.name, {}).get(_written(value))
             if not (cell == "*" or _shows(cell, label) or admits(cell, value)):
-                return f"{column.name!r} shows {row[column.name]!r} for {column.values[i]!r}"
+                return f"{column.name!r} shows {row[column.name]!r} for {column.value(i)!r}"
             if escaped_in_vain(cell):
                 return f"{column.name!r} shows {cell!r}, escaped though nobody could misread it"
         for column in table.confidential:
-            cell, value = row[column.name], column.values[i]
+            cell, value = row[column.name], column.value(i)
             if not same(cell, value) or (isinstance(value, str) and cell != value):
-                return f"{column.name!r} shows {row[column.name]!r} for {column.values[i]!r}, which nobody masks"
+                return f"{column.name!r} shows {row[column.name]!r} for {column.value(i)!r}, which nobody masks"
     return None
 
 
@@ -144,6 +146,8 @@ def admits(cell: str | None, value: object) -> bool:
             return False
     if re.fullmatch(r"\{.*\}", cell, re.DOTALL):
         return any(same(part, value) for part in re.findall(r"(?:\\.|[^\\;])+", cell[1:-1], re.DOTALL))
+    if isinstance(value, int | float) and re.fullmatch(r"-?[\d.]+\+", cell):  # a last band that is open
+        return float(cell[:-1]) <= value
     if re.search(r"(?<!\\)\*$", cell):  # the first characters of a code
         return len(str(value)) == len(cell) and str(value).startswith(cell.rstrip("*"))
     return same(cell, value)
@@ -166,6 +170,8 @@ def escaped_in_vain(cell: str | None) -> bool:
 
 
 def _place(end: object, like: object) -> Any:
+    if isinstance(like, dt.datetime):
+        return end if isinstance(end, dt.datetime) else dt.datetime.fromisoformat(str(end)).replace(tzinfo=None)
     if isinstance(like, dt.date):
         return end if isinstance(end, dt.date) else dt.date.fromisoformat(str(end)[:10])
     return int(str(end)) if isinstance(like, int) and re.fullmatch(r"[+-]?\d+", str(end)) else float(str(end))
@@ -181,6 +187,11 @@ def same(cell: str | None, value: object) -> bool:
     if isinstance(value, int | float):
         try:
             return _place(plain, value) == value or math.isclose(float(plain), value, rel_tol=1e-12)
+        except ValueError:
+            return False
+    if isinstance(value, dt.datetime):
+        try:
+            return bool(_place(plain, value) == value)
         except ValueError:
             return False
     if isinstance(value, dt.date):
@@ -246,6 +257,8 @@ def _add_distances(total: list[list[float]], rows: Sequence[Row], column: Column
 def _number(value: object) -> float | None:
     if value is None:
         return None
+    if isinstance(value, dt.datetime) or re.match(r"\d{4}-\d\d-\d\d[T ]", str(value)):
+        return dt.datetime.fromisoformat(str(value)).replace(tzinfo=dt.UTC).timestamp()
     if isinstance(value, dt.date) or re.match(r"\d{4}-\d\d-\d\d", str(value)):
         return float(dt.date.fromisoformat(str(value)[:10]).toordinal())
     return float(str(value))

@@ -38,6 +38,11 @@ class Column:
     values: pl.Series
     ordered: bool
 
+    def value(self, i: int) -> Any:
+        """Of one record; of short floats the number that their digits say."""
+        value = self.values[i]
+        return float(str(np.float32(value))) if value is not None and self.values.dtype == pl.Float32 else value
+
 
 @dataclass(frozen=True)
 class Table:
@@ -176,6 +181,11 @@ def _words(rng: np.random.Generator, rows: int) -> pl.Series:
     return pl.Series([str(word) for word in rng.choice(WORDS, rows)])
 
 
+def _plain_words(rng: np.random.Generator, rows: int) -> pl.Series:
+    """Without spaces around them, which some formats do not keep."""
+    return _words(rng, rows).str.strip_chars()
+
+
 def _truths(rng: np.random.Generator, rows: int) -> pl.Series:
     return pl.Series(rng.random(rows) < 0.3)
 
@@ -224,7 +234,7 @@ def _times(rng: np.random.Generator, rows: int) -> pl.Series:
 Make = Callable[[np.random.Generator, int], pl.Series]
 _ORDERED: tuple[Make, ...] = (_few, _many, _huge, _floats, _zeros, _constant, _days)
 _UNORDERED: tuple[Make, ...] = (_towns, _words, _truths, _codes, _spelled)
-_PLAIN: tuple[Make, ...] = (_few, _many, _floats, _constant, _towns, _words)
+_PLAIN: tuple[Make, ...] = (_few, _many, _floats, _constant, _towns, _plain_words)
 _TYPED: tuple[Make, ...] = (_moments, _tiny, _beyond, _single, _no_numbers, _categories, _amounts, _times)
 _IN_ORDER = {*_ORDERED, _moments, _tiny, _beyond, _single, _no_numbers, _amounts, _times}
 SHAPES = ("as drawn", "one row", "each three times", "an outlier", "on a line")

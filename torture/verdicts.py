@@ -278,7 +278,7 @@ def _check_is_fooled(case: Case, shoal: Shoal, folder: Path, rows: list[Row]) ->
     )
     changed = read_release(folder / "changed.csv")
     words = ["check", str(folder / "changed.csv"), "--quasi", listed(column.name for column in case.table.quasi)]
-    words += ["--confidential", listed(column.name for column in case.table.confidential), "--insensitive", "rid"]
+    words += ["--confidential", listed(column.name for column in case.table.confidential)]
     words += [word for name, level in case.promises.items() for word in (f"--{name}", f"{level:g}")]
     words += ["--l-variant", case.variant] if case.variant else []
     columns = case.table.confidential

@@ -17,6 +17,7 @@ from torture.collisions import confused
 from torture.fuzz import make_files, run_one
 from torture.kills import kill_some, write_at_once
 from torture.process import Shoal
+from torture.purchases import run_purchases
 from torture.verdicts import CATCH_ALL, run_case
 
 
@@ -87,6 +88,11 @@ def _spoilt(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> N
     found.note("spoilt files", "catch-all", said if wrong else None)
 
 
+def _histories(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> None:
+    what, wrong = run_purchases(seed, _shoal(place), _emptied(place / "purchases"))
+    found.note(f"purchase histories {what}", "broken promise", wrong and f"purchases {seed}: {wrong}")
+
+
 def _ledger(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> None:
     wrong = intersection(seed, _shoal(place), _emptied(place / "ledger"))
     found.note("ledgers, three nights each", "broken promise", wrong and f"ledger {seed}: {wrong}")
@@ -121,6 +127,12 @@ def _writers(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> 
 
 
 PIECES = {
-    "cases": _case, "spoilt": _spoilt, "ledgers": _ledger, "attacks": _guesses, "collisions": _collision,
-    "kills": _kills, "writers": _writers,
-}  # fmt: skip
+    "cases": _case,
+    "spoilt": _spoilt,
+    "purchases": _histories,
+    "collisions": _collision,
+    "ledgers": _ledger,
+    "attacks": _guesses,
+    "kills": _kills,
+    "writers": _writers,
+}
