@@ -15,7 +15,8 @@ def ordered_distances(codes, order, starts, share):  # type: ignore[no-untyped-d
     v = share.size
     F = np.cumsum(share)
     running = np.zeros(v + 1, np.float64)  # running[i] = F(0) + ... + F(i - 1)
-    running[1:] = np.cumsum(F)
+    for i in range(v):
+        running[i + 1] = running[i] + F[i]
     distance = np.zeros(starts.size - 1, np.float64)
     if v < 2:
         return distance

@@ -171,7 +171,8 @@ def _auction(people, values, weights, blocks, step, most):  # type: ignore[no-un
             b = int(np.argmin(bound)) if turn < 0 else turn
             if bound[b] < second:
                 start, stop = starts[b], starts[b + 1]
-                sums[: stop - start] = price[start:stop]
+                for i in range(start, stop):
+                    sums[i - start] = price[i]
                 _add_distances(people[q], values[q], weights[q], blocks, b, sums)
                 for i in range(stop - start):
                     if sums[i] < best:

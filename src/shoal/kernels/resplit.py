@@ -33,7 +33,8 @@ def cut_and_divide(rows, order, k, block, exact, passes):  # type: ignore[no-unt
         b = n if n - a < 2 * block else a + block
         line = np.empty((b - a, rows.shape[1]), rows.dtype)
         for i in range(a, b):
-            line[i - a] = rows[order[i]]
+            for j in range(rows.shape[1]):
+                line[i - a, j] = rows[order[i], j]
         inner, begins = resplit(line, optimal_cuts(line, k, exact), k, passes)
         for i in range(a, b):
             grouped[i] = order[a + inner[i - a]]
@@ -157,7 +158,8 @@ def _divide_anew(line, members, sizes, c, d, k, desk):  # type: ignore[no-untype
         if total < least:
             least = total
             best_cut = cut
-            best_order[:] = order
+            for t in range(n):  # a slice would have numba compile its complaints about shapes, too: seconds
+                best_order[t] = order[t]
     new = _loss(rows, best_order[:best_cut], low, high) + _loss(rows, best_order[best_cut:], low, high)
     if new >= now * (1.0 - 1e-6):  # a rounding error is no gain
         return False
@@ -254,7 +256,8 @@ def _begin(low, high, row):  # type: ignore[no-untyped-def]
 @njit(cache=True, nogil=True, fastmath=True)
 def _flatten(members, sizes):  # type: ignore[no-untyped-def]
     starts = np.zeros(sizes.size + 1, np.int64)
-    starts[1:] = np.cumsum(sizes)
+    for c in range(sizes.size):
+        starts[c + 1] = starts[c] + sizes[c]
     order = np.empty(starts[-1], np.int64)
     for c in range(sizes.size):
         for t in range(sizes[c]):

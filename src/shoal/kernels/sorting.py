@@ -72,8 +72,9 @@ def sort_with(keys, load, n, spare, spare_load):  # type: ignore[no-untyped-def]
             swapped = not swapped
         shift += _BITS
     if swapped:
-        keys[:n] = spare[:n]
-        load[:n] = spare_load[:n]
+        for i in range(n):
+            keys[i] = spare[i]
+            load[i] = spare_load[i]
 
 
 @njit(cache=True, nogil=True)
