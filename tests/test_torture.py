@@ -14,6 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from torture import judge
+from torture.attacks import all_tables
 from torture.cases import Case, draw_case, seed_of, words_of
 from torture.collisions import confused
 from torture.figures import BEGIN, END, into_document
@@ -370,3 +371,28 @@ def test_a_run_goes_on_where_the_last_one_stopped(tmp_path: Path) -> None:
     assert state.take("cases", 20) == 0
     state.write()
     assert State.read(tmp_path / "torture.json").take("cases", 20) == 20
+
+
+class Neighbour(Quiet):
+    """Two people a class, and a class of one value joins the one after it: what a minimality attack undoes."""
+
+    def __call__(self, words: list[str]) -> Answer:
+        people = pl.read_csv(words[1]).sort("age")
+        classes = [people[i : i + 2] for i in range(0, people.height, 2)]
+        done: list[pl.DataFrame] = []
+        for members in classes:
+            if done and done[-1]["ill"].n_unique() < 2:
+                done[-1] = pl.concat([done[-1], members])
+            else:
+                done.append(members)
+        while len(done) > 1 and (done[-1].height < 2 or done[-1]["ill"].n_unique() < 2):
+            last = done.pop()
+            done[-1] = pl.concat([done[-1], last])
+        shown = [one.with_columns(pl.lit(f"[{one['age'].min()};{one['age'].max()}]").alias("age")) for one in done]
+        pl.concat(shown).write_csv(words[3])
+        return self.answer
+
+
+def test_a_merge_with_the_next_class_is_undone_by_trying_all_tables(tmp_path: Path) -> None:
+    found = [one for seed in range(6) for one in all_tables(seed, Neighbour(), tmp_path)]
+    assert sum(one["guessed"] for one in found) == sum(one["right"] for one in found) > 0

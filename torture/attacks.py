@@ -1,7 +1,7 @@
 """What an intruder who knows the method makes of the defaults, by code of the torture's own.
 
 Intersection: she has several releases of overlapping people, and keeps for each person only who stands with her in all
-of them. What `shoal attack` finds is taken down beside it.
+of them. Minimality and deFinetti are carried out by `shoal attack` and by code of our own.
 """
 
 from __future__ import annotations
@@ -25,11 +25,12 @@ PEOPLE, SURE = 7, 0.9
 
 
 def guessed(seed: int, shoal: Shoal, folder: Path) -> list[dict[str, Any]]:
-    """What the attacks of `shoal attack` make of a release by the default method, `--k 5` with `--l 2` or `--t 0.2`."""
+    """What the attacks of `shoal attack`, and one of our own, make of the defaults with `--l 2` or `--t 0.2`."""
     rng = np.random.default_rng(seed)
     age, place = rng.integers(18, 90, ROWS), rng.integers(0, 50, ROWS)
-    ill = np.where(rng.random(ROWS) < 0.25 + 0.5 * (age > 60), "yes", "no")
-    pl.DataFrame({"age": age, "place": place, "ill": ill}).write_csv(folder / "in.csv")
+    ill = rng.random(ROWS) < 0.25 + 0.5 * (age > 60)
+    table = {"age": age, "place": place, "ill": np.where(ill, "yes", "no"), "rid": np.arange(ROWS)}
+    pl.DataFrame(table).write_csv(folder / "in.csv")
     asked = [
         "--quasi",
         "age,place",
@@ -39,12 +40,34 @@ def guessed(seed: int, shoal: Shoal, folder: Path) -> list[dict[str, Any]]:
         "5",
         *(["--l", "2"] if seed % 2 else ["--t", "0.2"]),
     ]
-    made = shoal(["anonymize", str(folder / "in.csv"), "-o", str(folder / "out.csv"), *asked])
-    if made.code != 0:
+    files = [str(folder / "in.csv"), str(folder / "out.csv")]
+    if shoal(["anonymize", files[0], "-o", files[1], *asked, "--insensitive", "rid"]).code != 0:
         return []
-    answer = shoal(["attack", str(folder / "in.csv"), str(folder / "out.csv"), *asked, "--json"])
-    found: list[dict[str, Any]] = json.loads(answer.out)["attacks"]
-    return found
+    found: list[dict[str, Any]] = json.loads(shoal(["attack", *files, *asked, "--json"]).out)["attacks"]
+    named = [one for one in found if one["target"].endswith("taken for known")]
+    return [*named, learnt([age, place], ill, read_release(folder / "out.csv"))]
+
+
+def learnt(known: list[Any], ill: Any, rows: list[Row]) -> dict[str, Any]:
+    """deFinetti: how attributes go together is learnt from the classes of all, and tells people of a class apart."""
+    share = np.zeros(len(ill))  # of the ill in each person's class
+    for members in judge.classes_of(rows, [Column(name, pl.Series([0]), ordered=True) for name in ("age", "place")]):
+        share[[int(row["rid"] or 0) for row in members]] = np.mean([row["ill"] == "yes" for row in members])
+    odds = share / np.maximum(1 - share, 1e-9)
+    for values in known:
+        tenth = np.searchsorted(np.quantile(values, np.arange(0.1, 1, 0.1)), values)
+        with_it, without = (np.bincount(tenth, weight, 10) + 1 for weight in (share, 1 - share))
+        odds = odds * ((with_it / with_it.sum()) / (without / without.sum()))[tenth]
+    chance = odds / (1 + odds)
+    sure = (np.maximum(chance, 1 - chance) >= SURE) & (np.maximum(share, 1 - share) < SURE)
+    guess = chance >= SURE
+    by_frequency = np.where(guess, share, 1 - share)[sure]
+    return {
+        "attack": "deFinetti of our own",
+        "guessed": int(sure.sum()),
+        "right": int((guess == ill)[sure].sum()),
+        "baseline": float(by_frequency.mean()) if sure.any() else 0.0,
+    }
 
 
 def all_tables(seed: int, shoal: Shoal, folder: Path) -> list[dict[str, Any]]:

@@ -71,7 +71,7 @@ def names_more(guesses: Counter[str]) -> bool:
     """
     for name, guessed, right, expected in _guesses(guesses):
         share = expected / max(guessed, 1)
-        if name != "definetti" and right > expected + 3 * sqrt(10 * guessed * share * (1 - share)):
+        if "finetti" not in name and right > expected + 3 * sqrt(10 * guessed * share * (1 - share)):
             return True
     return False
 
