@@ -18,6 +18,7 @@ from torture.attacks import all_tables
 from torture.cases import Case, draw_case, seed_of, words_of
 from torture.collisions import confused
 from torture.figures import BEGIN, END, into_document
+from torture.fuzz import run_words
 from torture.process import Answer, Shoal
 from torture.purchases import run_purchases
 from torture.reading import all_bytes, read_release
@@ -396,3 +397,12 @@ class Neighbour(Quiet):
 def test_a_merge_with_the_next_class_is_undone_by_trying_all_tables(tmp_path: Path) -> None:
     found = [one for seed in range(6) for one in all_tables(seed, Neighbour(), tmp_path)]
     assert sum(one["guessed"] for one in found) == sum(one["right"] for one in found) > 0
+
+
+def test_odd_commands_take_what_the_help_says(tmp_path: Path) -> None:
+    (tmp_path / "good").mkdir()
+    shoal = Quiet(Answer(0, "│ --k <int> x │\n│ --json <bool> x │\n│ --output -o OUT x │", ""))
+    said = [run_words(seed, tmp_path / "good", tmp_path / "there", shoal)[0] for seed in range(60)]
+    assert any("--k " in one for one in said)
+    assert any(one.endswith("--json") for one in said)
+    assert not any("--output" in one for one in said)

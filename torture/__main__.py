@@ -20,7 +20,7 @@ STATE = Path("torture.json")
 ENGINES = "memory," * 80 + "disk," * 38 + "spark"  # drawn from these; a case on Spark takes as long as fifty others
 CHUNK = 20  # cases given to a process at a time
 # What is done beside the cases, for every so many of them; kills are spread over the time that there is.
-BESIDE = {"spoilt": 3, "attacks": 200, "ledgers": 100, "collisions": 20, "purchases": 15, "writers": 400}
+BESIDE = {"spoilt": 3, "words": 3, "attacks": 200, "ledgers": 100, "collisions": 20, "purchases": 15, "writers": 400}
 
 
 def main() -> int:
@@ -96,7 +96,7 @@ def _pieces(state: State, options: argparse.Namespace, started: float) -> Iterat
             yield "kills", state.take("kills", 1), 1
             killed += 3
         elif behind:
-            count = CHUNK // 2 if behind[0] == "spoilt" else 1
+            count = CHUNK // 2 if behind[0] in ("spoilt", "words") else 1
             yield behind[0], state.take(behind[0], count), count
             made[behind[0]] += count
         else:

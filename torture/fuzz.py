@@ -127,6 +127,126 @@ def run_one(seed: int, good: Path, folder: Path, shoal: Shoal) -> tuple[str, Ans
     return f"{command} ({path.name}: {spoil.__name__[1:]})", shoal(words_in(command, folder))
 
 
+def run_words(seed: int, good: Path, folder: Path, shoal: Shoal) -> tuple[str, Answer]:
+    """Good files, and a command in which a few words are such as nobody expects there."""
+    rng = np.random.default_rng(seed)
+    command, _ = (*RUNS, *MORE)[rng.integers(len(RUNS) + len(MORE))]
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(good, folder)
+    words = words_in(command, folder)
+    options = _options_of(shoal, words)
+    for _ in range(int(rng.integers(1, 4))):
+        words = _misspelt(rng, words, sorted(options)) if rng.random() < 0.2 else _added(rng, words, options, folder)
+    return f"shoal {' '.join(words)}", shoal(words)
+
+
+def _options_of(shoal: Shoal, words: list[str]) -> dict[str, str]:
+    """All options that the command has -> what its help says they take."""
+    command = tuple(word for word in words[:2] if not word.startswith(("-", "/")) and "." not in word)
+    if command not in _KNOWN:
+        found = re.findall(r"(--[a-z][a-z-]*) +(?:-\w +)?(<[a-z]+|[A-Z\[][^ ]*)", shoal([*command, "--help"]).out)
+        _KNOWN[command] = {name: takes for name, takes in found if name not in NOT_ADDED}
+    return _KNOWN[command]
+
+
+_KNOWN: dict[tuple[str, ...], dict[str, str]] = {}
+OUTPUTS = ("-o", "--output", "--report", "--certificate", "--map", "--log", "--explain", "--plot", "--write-policy")
+NOT_ADDED = (*OUTPUTS, "--help", "--master", "--engine", "--seconds", "--cache", "--frontier")
+
+
+def _added(rng: np.random.Generator, words: list[str], options: dict[str, str], folder: Path) -> list[str]:
+    """An option more, with a value that is at least of its sort."""
+    if not options:
+        return words
+    option = str(rng.choice(sorted(options)))
+    takes = options[option]
+    if takes == "<bool":
+        return [*words, option]
+    values = VALUES.get(takes, VALUES["A,B"] if "NAME" in takes or takes == "COLUMN" else WORDS)
+    value = values[rng.integers(len(values))]
+    return [*words, option, str(folder / value) if takes in ("FILE", "DIR") else value]
+
+
+_COLUMNS = (
+    "age",
+    "town",
+    "charge",
+    "born",
+    "person",
+    "age,town",
+    "charge,born",
+    "age,age",
+    "age,town,charge,born,person",
+)
+_PARTS = ("", "nan", "inf", "-1", "0", "0.01", "0.3", "0.5", "0.99", "1", "1.5", "1e308", "1e-300")
+_KINDS = ("numeric", "ordinal", "nominal", "date")
+VALUES = {
+    **dict.fromkeys(("<int", "K", "N"), ("-1", "0", "1", "2", "3", "7", "30", "60", "61", "100000", "9" * 25)),
+    **dict.fromkeys(("<float", "SHARE", "E", "[MEASURE=]LEVEL"), _PARTS),
+    "A,B": (*_COLUMNS, "1,2", "5,10", "2,1", "0,0", "noise,mdav", "mdav+", "minimality", "linkage", "definetti"),
+    "COLUMN=KIND": tuple(f"{name}={kind}" for name in _COLUMNS[:5] for kind in _KINDS),
+    "COLUMN=HOW": ("charge=mean", "charge=median", "charge=range", "charge=private-mean", "age=mean", "town=mean"),
+    "COLUMN=N": ("age=1", "town=1", "town=0", "town=9", "age=1,town=2"),
+    "N|COLUMN=N": ("1", "2", "0", "age=1", "age=3,town=2", "town=2", "9" * 20),
+    "COLUMN=A,B,C": ("town=01234,01239,02111,99501", "town=01234", "age=1,2,3", "town=a,a", "charge=x"),
+    "CONDITION": ("charge > 10", "age = 3", "town = 01234", "charge > x", "nobody > 1", "age", "age > 1 > 2", "()"),
+    "FILE": ("d.csv", "p.toml", "ledger.db", "key", "people.csv", "c.json", "h/town.csv", "parts", "none"),
+    "DIR": ("h", "parts", "d.csv", "none"),
+    "CHAR": (",", ";", ".", "", "ab", "\t", "1", '"'),
+    "<str": (
+        *("entropy", "recursive", "distinct", "mean", "median", "range", "last", "central", "arithmetic"),
+        *("discernibility", "precision", "poisson", "individual", "drop", "insensitive", "confidential", "utf-8"),
+        *("utf-16", "latin-1", "hilbert", "stratified", "mdav", "recode", "noise", "pram", "method-1", "visits"),
+    ),
+}
+
+
+def _misspelt(rng: np.random.Generator, words: list[str], options: list[str]) -> list[str]:
+    """One word left out, come twice, another, or an option more; what names an output stays."""
+    free = [i for i in range(1, len(words)) if words[i - 1] not in OUTPUTS and words[i] not in OUTPUTS]
+    i = int(rng.choice(free)) if free else 0
+    odd = WORDS[rng.integers(len(WORDS))]
+    sort = rng.integers(5)
+    if sort == 0:
+        return words[:i] + words[i + 1 :]
+    if sort == 1:
+        return [*words, *words[i : i + 2]]
+    if sort in (2, 3) and not words[i].startswith("-"):
+        return [*words[:i], odd, *words[i + 1 :]]
+    return [*words, str(rng.choice(options or [odd])), odd]
+
+
+MORE: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("k-prime --k 5 --fraction 0.1", ()),
+    (
+        "scenario --population no --fraction 0.1 --large-fraction no --membership no --subjects-tell no --database no",
+        (),
+    ),
+    ("sample discharges --rows 20 --seed 1 -o out.csv", ()),
+    ("sample purchases --customers 10 --seed 1 -o out.csv", ()),
+    ("hierarchy build d.csv age -o out.csv --steps 5,10", ()),
+    ("hierarchy build d.csv town -o out.csv --mask", ()),
+    ("releases limit 3 --ledger ledger.db", ()),
+    ("releases settle --ledger ledger.db", ()),
+    (f"anonymize d.csv -o out.csv {ROLES} --k 3 --split confidential --merge", ()),
+    (f"anonymize d.csv -o out.csv {ROLES} --k 3 --show charge=mean", ()),
+    ("anonymize d.csv -o out.csv --quasi age,charge --method noise --measured-risk 0.9", ()),
+    ("anonymize d.csv -o out.csv --quasi town --method pram --measured-risk 0.9", ()),
+    (f"anonymize d.parquet -o out.parquet {ROLES} --method cut-points --k 3", ()),
+    (f"anonymize d.parquet -o out.xlsx {ROLES} --method coarsen --resolution 2 --k 1", ()),
+    (f"transactions anonymize t.csv -o out.csv {BUYS} --k 2 --m 1", ()),
+    ("engines", ()),
+    ("schema anonymize", ()),
+)
+WORDS = (
+    *("", " ", "nan", "inf", "-1", "0", "1", "2", "0.5", "1e308", "1e-320", "9" * 30, "x", "*", ",", "=", "age=", "=3"),
+    *("age", "town", "charge", "age,age", "nobody", "age=3", "age=numeric", "town=numeric", "born=date", "age=nominal"),
+    *("charge=mean", "town=2", "--", "-", "../..", "/", "/nowhere/x.csv", "é", "\u202e", "a" * 3000, "'", '"', "{}"),
+    *("memory", "disk", "range", "mean", "entropy", "true", "NaN=1", "hilbert", "recode", "noise", "utf-16", "latin-1"),
+    *(";", "|", "\t", "%s", "$HOME", "~", "\n", "sqlite:///x#y", "duckdb://", "http://x/y.csv", "csv", ".", "1,2,3"),
+)
+
+
 # ---- how a file is spoilt
 
 

@@ -25,16 +25,19 @@ class Shoal:
     def __init__(self, temporary: Path, threads: int = 1) -> None:
         temporary.mkdir(parents=True, exist_ok=True)
         self._temporary = temporary
+        self._here = temporary.with_name("here")  # where files go whose names are odd words
+        self._here.mkdir(exist_ok=True)
+        found = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
         self._environment = os.environ | {
             "COLUMNS": "200", "NO_COLOR": "1", "TMPDIR": str(temporary), "POLARS_MAX_THREADS": str(threads),
-            "NUMBA_NUM_THREADS": str(threads),
+            "NUMBA_NUM_THREADS": str(threads), "PYTHONPATH": os.pathsep.join(found).rstrip(os.pathsep),
         }  # fmt: skip
         self._process = self._begun()
 
     def _begun(self) -> subprocess.Popen[str]:
         return subprocess.Popen(
             [sys.executable, "-m", "torture.worker"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, env=self._environment,
+            stderr=subprocess.DEVNULL, text=True, env=self._environment, cwd=self._here,
         )  # fmt: skip
 
     def apart(self, words: list[str]) -> Answer:

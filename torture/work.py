@@ -14,9 +14,9 @@ from pathlib import Path
 from torture.attacks import all_tables, guessed, intersection
 from torture.cases import draw_case
 from torture.collisions import confused
-from torture.fuzz import make_files, run_one
+from torture.fuzz import make_files, run_one, run_words
 from torture.kills import kill_some, write_at_once
-from torture.process import Shoal
+from torture.process import Answer, Shoal
 from torture.purchases import run_purchases
 from torture.verdicts import CATCH_ALL, run_case
 
@@ -82,10 +82,19 @@ def _case(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> Non
 
 def _spoilt(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> None:
     what, answer = run_one(seed, _good(place), place / "spoilt", _shoal(place))
+    found.note("spoilt files", "catch-all", _no_answer(f"spoilt {seed}: {what}", answer))
+
+
+def _words(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> None:
+    what, answer = run_words(seed, _good(place), place / "words", _shoal(place))
+    found.note("odd commands", "catch-all", _no_answer(f"words {seed}: {what[:400]}", answer))
+
+
+def _no_answer(what: str, answer: Answer) -> str | None:
     silent = answer.code != 0 and not (answer.err.strip() or answer.out.strip())
-    wrong = silent or answer.code not in (0, 1, 2) or any(said in answer.err for said in CATCH_ALL)
-    said = f"spoilt {seed}: {what}: exit code {answer.code}: {answer.err.strip()[-300:]}"
-    found.note("spoilt files", "catch-all", said if wrong else None)
+    if silent or answer.code not in (0, 1, 2) or any(said in answer.err for said in CATCH_ALL):
+        return f"{what}: exit code {answer.code}: {answer.err.strip()[-300:]}"
+    return None
 
 
 def _histories(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> None:
@@ -129,6 +138,7 @@ def _writers(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> 
 PIECES = {
     "cases": _case,
     "spoilt": _spoilt,
+    "words": _words,
     "purchases": _histories,
     "collisions": _collision,
     "ledgers": _ledger,
