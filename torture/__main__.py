@@ -7,20 +7,31 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections import Counter
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
 
 from torture.figures import into_document, names_more, table_of, told
+from torture.kills import KILLS
 from torture.state import State
 from torture.work import PIECES, Found, work
 
 STATE = Path("torture.json")
-ENGINES = "memory," * 80 + "disk," * 38 + "spark"  # drawn from these; a case on Spark takes as long as fifty others
 CHUNK = 20  # cases given to a process at a time
 # What is done beside the cases, for every so many of them; kills are spread over the time that there is.
-BESIDE = {"spoilt": 3, "words": 3, "attacks": 200, "ledgers": 100, "collisions": 20, "purchases": 15, "writers": 400}
+BESIDE = {
+    "spark": 100,
+    "spoilt": 3,
+    "words": 3,
+    "attacks": 200,
+    "ledgers": 100,
+    "collisions": 20,
+    "purchases": 15,
+    "splits": 15,
+    "writers": 400,
+}
 
 
 def main() -> int:
@@ -49,7 +60,10 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--piece", default="cases", choices=list(PIECES), help="of --cases: which sort")
     parser.add_argument("--kills", type=int, default=200, help="so many in the time that there is")
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--engines", default=ENGINES, help="drawn from these, each as often as it is named")
+    parser.add_argument(
+        "--engines", default="memory,memory,disk", help="drawn from these, each as often as it is named"
+    )
+    parser.add_argument("--no-spark", dest="spark", action="store_false", help="leave Spark out")
     parser.add_argument("--keep", help="a folder in which the last files of each process stay")
     parser.add_argument("--figures", metavar="FILE", help="write the last figures into a document, or - to print them")
     return parser.parse_args()
@@ -58,13 +72,13 @@ def _options() -> argparse.Namespace:
 def _run(state: State, options: argparse.Namespace, place: Path, started: float) -> None:
     """Each process gets a piece of work as soon as it has done one."""
     engines = tuple(options.engines.split(","))
-    pieces = _only(state, options) if options.cases else _pieces(state, options, started)
+    plan = Plan(state, options, started)
     free = list(range(options.workers))
     running: dict[Future[Found], int] = {}
     told_at = started
     pools = [ProcessPoolExecutor(1, mp_context=get_context("spawn")) for _ in free]
     while True:
-        while free and time.monotonic() < started + 60 * options.minutes and (piece := next(pieces, None)):
+        while free and (piece := plan.next(free[-1])):
             slot = free.pop()
             running[pools[slot].submit(work, *piece, engines, place / str(slot))] = slot
         if not running:
@@ -80,28 +94,32 @@ def _run(state: State, options: argparse.Namespace, place: Path, started: float)
         pool.shutdown()
 
 
-def _only(state: State, options: argparse.Namespace) -> Iterator[tuple[str, int, int]]:
-    for _ in range(options.cases):
-        yield options.piece, state.take(options.piece, 1), 1
+@dataclass
+class Plan:
+    """What is done next: cases, and in between whatever is behind."""
 
+    state: State
+    options: argparse.Namespace
+    started: float
+    made: Counter[str] = field(default_factory=Counter)
 
-def _pieces(state: State, options: argparse.Namespace, started: float) -> Iterator[tuple[str, int, int]]:
-    """Cases, and in between whatever is behind."""
-    made = dict.fromkeys(PIECES, 0)
-    killed = 0
-    while True:
-        gone = min(1.0, (time.monotonic() - started) / (60 * options.minutes))
-        behind = [name for name, every in BESIDE.items() if made[name] * every < made["cases"]]
-        if killed < options.kills * gone:
-            yield "kills", state.take("kills", 1), 1
-            killed += 3
-        elif behind:
-            count = CHUNK // 2 if behind[0] in ("spoilt", "words") else 1
-            yield behind[0], state.take(behind[0], count), count
-            made[behind[0]] += count
-        else:
-            yield "cases", state.take("cases", CHUNK), CHUNK
-            made["cases"] += CHUNK
+    def next(self, slot: int) -> tuple[str, int, int] | None:
+        """A piece of work, its first number and how many; None at the end. One process alone has a session of Spark."""
+        gone = (time.monotonic() - self.started) / (60 * self.options.minutes)
+        if gone >= 1 or (self.options.cases and self.made[self.options.piece] >= self.options.cases):
+            return None
+        if self.options.cases:
+            return self._some(self.options.piece, 1)
+        if KILLS * self.made["kills"] < self.options.kills * gone:
+            return self._some("kills", 1)
+        for name, every in BESIDE.items():
+            if self.made[name] * every < self.made["cases"] and (name != "spark" or (slot == 0 and self.options.spark)):
+                return self._some(name, CHUNK // 2 if every < CHUNK // 2 else 1)
+        return self._some("cases", CHUNK)
+
+    def _some(self, name: str, count: int) -> tuple[str, int, int]:
+        self.made[name] += count
+        return name, self.state.take(name, count), count
 
 
 if __name__ == "__main__":

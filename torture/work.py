@@ -5,11 +5,14 @@ Every piece follows from a number, so that what was found can be found again.
 
 from __future__ import annotations
 
+import os
 import shutil
+import time
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from threading import Thread
 
 from torture.attacks import all_tables, guessed, intersection
 from torture.cases import draw_case
@@ -18,6 +21,7 @@ from torture.fuzz import make_files, run_one, run_words
 from torture.kills import kill_some, write_at_once
 from torture.process import Answer, Shoal
 from torture.purchases import run_purchases
+from torture.splits import run_split
 from torture.verdicts import CATCH_ALL, run_case
 
 
@@ -55,12 +59,29 @@ def _emptied(folder: Path) -> Path:
     return folder
 
 
+@cache
+def _end_with(parent: int) -> None:
+    """A process whose parent was killed ends as well."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(1)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
+
+
 def work(piece: str, first: int, count: int, engines: tuple[str, ...], place: Path) -> Found:
     """`count` pieces of that name, from the number `first` on."""
+    _end_with(os.getppid())
     found = Found()
     for number in range(first, first + count):
         PIECES[piece](found, number, engines, place)
     return found
+
+
+def _on_spark(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> None:
+    _case(found, seed, ("spark",), place)
 
 
 def _case(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> None:
@@ -102,6 +123,11 @@ def _histories(found: Found, seed: int, engines: tuple[str, ...], place: Path) -
     found.note(f"purchase histories {what}", "broken promise", wrong and f"purchases {seed}: {wrong}")
 
 
+def _split(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> None:
+    what, wrong = run_split(seed, _shoal(place), _emptied(place / "split"))
+    found.note(f"tables split by confidential columns, {what}", "broken promise", wrong and f"splits {seed}: {wrong}")
+
+
 def _ledger(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> None:
     wrong = intersection(seed, _shoal(place), _emptied(place / "ledger"))
     found.note("ledgers, three nights each", "broken promise", wrong and f"ledger {seed}: {wrong}")
@@ -122,7 +148,7 @@ def _collision(found: Found, seed: int, engines: tuple[str, ...], place: Path) -
 
 
 def _kills(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> None:
-    engine = "spark" if seed % 20 == 19 and "spark" in engines else ("memory", "disk")[seed % 2]
+    engine = "spark" if seed % 20 == 19 and shutil.which("java") else ("memory", "disk")[seed % 2]
     kills, wrong = kill_some(seed, place / "kill", engine)
     found.done[f"kills, {engine}"] += kills
     if wrong is not None:
@@ -137,9 +163,11 @@ def _writers(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> 
 
 PIECES = {
     "cases": _case,
+    "spark": _on_spark,
     "spoilt": _spoilt,
     "words": _words,
     "purchases": _histories,
+    "splits": _split,
     "collisions": _collision,
     "ledgers": _ledger,
     "attacks": _guesses,
