@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
+from shoal.kernels import heard
 from shoal.sheet import printable
 
 out = Console()
@@ -58,4 +59,11 @@ def stages(title: str, total: int) -> Iterator[Callable[[str], None]]:
         def step(stage: str) -> None:
             progress.update(task, advance=1, description=stage)
 
-        yield step
+        def compiling() -> None:
+            progress.update(task, description="compiling for this machine, once", refresh=True)
+
+        heard.append(compiling)
+        try:
+            yield step
+        finally:
+            heard.remove(compiling)

@@ -7,12 +7,13 @@ hold good g, so that the change of a union by a move or an exchange costs the go
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 END = np.int32(2**31 - 1)  # after all goods
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def grow(starts, items, goods, sizes):  # type: ignore[no-untyped-def]
     """Cluster after cluster: the customer with most goods of those left, then who shares most with the union so far."""
     n = starts.size - 1
@@ -41,7 +42,7 @@ def grow(starts, items, goods, sizes):  # type: ignore[no-untyped-def]
     return label
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def anneal(starts, items, buyer_starts, buyers, label, clusters, min_size, proposals, hot, cold, seed):  # type: ignore[no-untyped-def]
     """Lowers the sum of |x| |I(x)| by moves and exchanges; `label` is changed, the change of the sum returned.
 
@@ -97,7 +98,7 @@ def anneal(starts, items, buyer_starts, buyers, label, clusters, min_size, propo
     return change
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _tables(starts, items, label, clusters, goods):  # type: ignore[no-untyped-def]
     held = np.zeros((clusters, goods), np.int32)
     size = np.zeros(clusters, np.int64)
@@ -111,7 +112,7 @@ def _tables(starts, items, label, clusters, goods):  # type: ignore[no-untyped-d
     return held, size, union
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _rings(label, clusters):  # type: ignore[no-untyped-def]
     """customer -> the next one of the same cluster, the last one's next being the first."""
     mate = np.empty(label.size, np.int32)
@@ -130,7 +131,7 @@ def _rings(label, clusters):  # type: ignore[no-untyped-def]
     return mate
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _before(mate, u):  # type: ignore[no-untyped-def]
     v = u
     while mate[v] != u:
@@ -138,7 +139,7 @@ def _before(mate, u):  # type: ignore[no-untyped-def]
     return v
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _exchange(mate, u, v):  # type: ignore[no-untyped-def]
     """Each takes the other's place in his ring; a ring of one stays a ring of one."""
     before_u, before_v = _before(mate, u), _before(mate, v)
@@ -151,7 +152,7 @@ def _exchange(mate, u, v):  # type: ignore[no-untyped-def]
         mate[before_v] = u
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _if_moved(starts, items, held, u, a, b):  # type: ignore[no-untyped-def]
     """Goods that leave the union of a, and that enter the union of b."""
     lost = 0
@@ -162,7 +163,7 @@ def _if_moved(starts, items, held, u, a, b):  # type: ignore[no-untyped-def]
     return lost, won
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _if_exchanged(starts, items, held, u, v, a, b):  # type: ignore[no-untyped-def]
     """By how many goods the unions of a and b grow; what both hold stays where it is."""
     more_a = 0
@@ -182,7 +183,7 @@ def _if_exchanged(starts, items, held, u, v, a, b):  # type: ignore[no-untyped-d
     return more_a, more_b
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _shift(starts, items, held, u, a, b):  # type: ignore[no-untyped-def]
     for t in range(starts[u], starts[u + 1]):
         held[a, items[t]] -= 1

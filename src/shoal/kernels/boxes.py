@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 COVERED, UNIQUE, UNPROVEN = 0, 1, 2
 SCAN = 64  # a group up to this size is scanned, a larger one searched by its tree
@@ -48,7 +49,7 @@ class Tally(NamedTuple):
     hits: Ints  # how many boxes meet it
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _common(boxes: Boxes, a: int, b: int) -> float:
     """How many grid positions two cells share."""
     i, j, shared = boxes.starts[a], boxes.starts[b], 0
@@ -63,7 +64,7 @@ def _common(boxes: Boxes, a: int, b: int) -> float:
     return float(shared)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _share(boxes: Boxes, r: int, s: int) -> float:
     """The part of box r that box s shares: 0 where they do not meet, exactly 1 where s contains r."""
     share = 1.0
@@ -77,7 +78,7 @@ def _share(boxes: Boxes, r: int, s: int) -> float:
     return share
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _hull_meets(boxes: Boxes, r: int, tree: Tree, node: int) -> bool:
     for j in range(boxes.cells.shape[1]):
         cell = boxes.cells[r, j]
@@ -88,7 +89,7 @@ def _hull_meets(boxes: Boxes, r: int, tree: Tree, node: int) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _look(boxes: Boxes, r: int, rows: Ints, begin: int, end: int, tally: Tally, found: Ints, into: Ints) -> None:
     """Compares box r with rows[begin:end]: counts those it meets, or lists them if `found` has room."""
     for i in range(begin, end):
@@ -106,7 +107,7 @@ def _look(boxes: Boxes, r: int, rows: Ints, begin: int, end: int, tally: Tally, 
             return
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def visit(
     boxes: Boxes,
     asked: Ints,
@@ -146,7 +147,7 @@ def visit(
 # ---- subtraction
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ones(word: np.uint64) -> int:
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
     word = (word & np.uint64(0x3333333333333333)) + ((word >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -154,14 +155,14 @@ def _ones(word: np.uint64) -> int:
     return int((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _clamp(place: int, size: int) -> int:
     if place < 0:
         return 0
     return place if place < size else size - 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _ranks(boxes: Boxes, group: Ints, j: int) -> Ints:
     """For each position within the last box, the number of its stretch, of those the group tells apart."""
     own = boxes.cells[group[-1], j]
@@ -177,7 +178,7 @@ def _ranks(boxes: Boxes, group: Ints, j: int) -> Ints:
     return rank
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _localise(boxes: Boxes, group: Ints) -> tuple[Keys, Ints]:
     """The last box of a group, and the others' parts of it, as bit sets over stretches of positions.
 
@@ -203,7 +204,7 @@ def _localise(boxes: Boxes, group: Ints) -> tuple[Keys, Ints]:
     return words, first
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _overlap(box: Keys, other: Keys, first: Ints) -> float:
     """The volume that the box shares with another, negative where it is contained in that."""
     volume, inside = 1.0, True
@@ -220,7 +221,7 @@ def _overlap(box: Keys, other: Keys, first: Ints) -> float:
     return -volume if inside else volume
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _with_room(rows, wanted):  # type: ignore[no-untyped-def]
     """The rows, in a larger array where there are fewer than wanted."""
     if wanted <= rows.shape[0]:
@@ -232,7 +233,7 @@ def _with_room(rows, wanted):  # type: ignore[no-untyped-def]
     return grown
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cut(pieces: Keys, at: int, other: Keys, first: Ints) -> int:
     """Replaces a piece by what another box leaves of it, in places from there on; returns the next."""
     top, left = at, at + first.size - 1  # `left`: what still stands to be cut, beyond all the new pieces
@@ -251,7 +252,7 @@ def _cut(pieces: Keys, at: int, other: Keys, first: Ints) -> int:
     return top
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _subtract(boxes: Boxes, group: Ints, max_boxes: int) -> int:
     """Is the last box of the group within the union of the others?
 
@@ -299,7 +300,7 @@ def _subtract(boxes: Boxes, group: Ints, max_boxes: int) -> int:
     return UNPROVEN
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def subtract_each(boxes: Boxes, groups: Ints, ends: Ints, max_boxes: int) -> npt.NDArray[np.int8]:
     """COVERED, UNIQUE or UNPROVEN for the last box of each group, which ends before groups[ends[g]]."""
     verdict = np.empty(ends.size, np.int8)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def ordered_distances(codes, order, starts, share):  # type: ignore[no-untyped-def]
     """(1 / (v - 1)) sum_i |F_class(i) - F(i)|, each class in time proportional to its size times log v.
 
@@ -30,7 +31,7 @@ def ordered_distances(codes, order, starts, share):  # type: ignore[no-untyped-d
     return distance
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _stretch(F, running, start, stop, level):  # type: ignore[no-untyped-def]
     """sum of |level - F(i)| for start <= i < stop."""
     low, high = start, stop
@@ -45,7 +46,7 @@ def _stretch(F, running, start, stop, level):  # type: ignore[no-untyped-def]
     return below + above
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def equal_distances(codes, order, starts, share):  # type: ignore[no-untyped-def]
     """Total variation: the sum over a class's values of what they exceed their share in the table by."""
     distance = np.zeros(starts.size - 1, np.float64)

@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 FAN = 8  # boxes under a leaf, and children of a node
 
@@ -28,7 +29,7 @@ class Tree(NamedTuple):
     level: npt.NDArray[np.int64]  # where each level of nodes begins, and where the last ends
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _meet(starts, low, high, one, other):  # type: ignore[no-untyped-def]
     """Do two cells share a code? Their runs ascend."""
     i, j = starts[one], starts[other]
@@ -42,7 +43,7 @@ def _meet(starts, low, high, one, other):  # type: ignore[no-untyped-def]
     return False
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _may_meet(tree, node, least, greatest):  # type: ignore[no-untyped-def]
     for j in range(least.size):
         if tree.least_low[node, j] > greatest[j] or tree.greatest_high[node, j] < least[j]:
@@ -50,7 +51,7 @@ def _may_meet(tree, node, least, greatest):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _all_meet(tree, node, least, greatest, solid):  # type: ignore[no-untyped-def]
     for j in range(least.size):
         if not solid[j] or tree.greatest_low[node, j] > greatest[j] or tree.least_high[node, j] < least[j]:
@@ -58,7 +59,7 @@ def _all_meet(tree, node, least, greatest, solid):  # type: ignore[no-untyped-de
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _take(tree, node, low, high):  # type: ignore[no-untyped-def]
     """Widens low..high, which span the candidates so far, by those of a node."""
     for j in range(low.size):
@@ -66,7 +67,7 @@ def _take(tree, node, low, high):  # type: ignore[no-untyped-def]
         high[j] = max(high[j], tree.greatest_high[node, j])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_compatible(tree, starts, low, high, boxes, solid, counts, span_low, span_high):  # type: ignore[no-untyped-def]
     """Writes for each box how many records of the tree are compatible with it, and what they span together.
 

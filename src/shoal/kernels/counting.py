@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 FAN = 8  # points under a leaf, and children of a node
 OUTSIDE, INSIDE, CUT = 0, 1, 2
@@ -34,7 +35,7 @@ class Cells(NamedTuple):
     high: npt.NDArray[np.int32]  # run -> greatest code
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _hull(cells, boxes, b, hull):  # type: ignore[no-untyped-def]
     """The box's least and greatest codes; False where some cell admits nothing."""
     for j in range(boxes.shape[1]):
@@ -45,7 +46,7 @@ def _hull(cells, boxes, b, hull):  # type: ignore[no-untyped-def]
     return True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _within_runs(cells, cell, low, high):  # type: ignore[no-untyped-def]
     """Where low..high, which lies within the cell's hull, lies with respect to its runs."""
     first, last = cells.starts[cell], cells.starts[cell + 1]
@@ -60,7 +61,7 @@ def _within_runs(cells, cell, low, high):  # type: ignore[no-untyped-def]
     return OUTSIDE if cells.high[first] < low and high < cells.low[first + 1] else CUT
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _relation(cells, boxes, b, hull, low, high, node):  # type: ignore[no-untyped-def]
     """Where a node (or a point, whose low is its high) lies with respect to the box; its hull is looked at first."""
     found = INSIDE
@@ -77,7 +78,7 @@ def _relation(cells, boxes, b, hull, low, high, node):  # type: ignore[no-untype
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_leaf(points, cells, boxes, b, hull, first, last):  # type: ignore[no-untyped-def]
     total = 0
     for i in range(first, last):
@@ -86,7 +87,7 @@ def _count_leaf(points, cells, boxes, b, hull, first, last):  # type: ignore[no-
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_box(points, cells, boxes, b, hull, enough, stack):  # type: ignore[no-untyped-def]
     total, top = 0, 1
     stack[0, 0], stack[0, 1] = points.level.size - 2, 0
@@ -110,7 +111,7 @@ def _count_box(points, cells, boxes, b, hull, enough, stack):  # type: ignore[no
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_inside(points, cells, boxes, enough, least, counts):  # type: ignore[no-untyped-def]
     """Writes for each box (a row of cells) how many records lie in it.
 

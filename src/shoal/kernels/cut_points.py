@@ -19,7 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 DONE, PAUSED, FULL = 0, 1, 2  # how a stretch of the search ends
 ENTER, PRUNE, BRANCH = 0, 1, 2  # what comes next at the node at work
@@ -125,7 +126,7 @@ def grown(stack: Stack, rows: int) -> Stack:
 # ---- the search
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def advance(problem, stack, levels, hashes, progress, work):  # type: ignore[no-untyped-def]
     """Searches on until all is done, or about `work` rows were looked at, or the stack has no room for a child."""
     at = progress.at
@@ -151,7 +152,7 @@ def advance(problem, stack, levels, hashes, progress, work):  # type: ignore[no-
     return DONE
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def open_bound(problem, stack, levels, hashes, progress):  # type: ignore[no-untyped-def]
     """No recoding costs less: the least of the best known and of what each open tail could still give."""
     bound = progress.best[0]
@@ -165,7 +166,7 @@ def open_bound(problem, stack, levels, hashes, progress):  # type: ignore[no-unt
     return bound
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _enter(problem, stack, levels, progress, depth):  # type: ignore[no-untyped-def]
     """Weighs the head by itself, and puts the tail in order without the cuts that are useless now."""
     progress.at[2] += 1
@@ -199,7 +200,7 @@ def _enter(problem, stack, levels, progress, depth):  # type: ignore[no-untyped-
     return levels.rows[depth, 1] - levels.rows[depth, 0]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _survey(problem, stack, levels, depth, splits, keeps):  # type: ignore[no-untyped-def]
     """For every cut: the classes it splits, how many of them leave a part of k or more, the records it suppresses.
 
@@ -252,7 +253,7 @@ def _survey(problem, stack, levels, depth, splits, keeps):  # type: ignore[no-un
         keeps[u] += keeps[u - 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill(codes, counts, begin, end, a, line):  # type: ignore[no-untyped-def]
     """How many records of a class have each code of an attribute; returns the least and the greatest code."""
     low, high = np.int64(CODES), np.int64(-1)
@@ -264,7 +265,7 @@ def _fill(codes, counts, begin, end, a, line):  # type: ignore[no-untyped-def]
     return low, high
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _prune(problem, stack, levels, hashes, best, depth):  # type: ignore[no-untyped-def]
     """Drops from the tail what cannot win or suppresses too much; a shorter tail raises the bound, so again."""
     tail, harm, suppressed = levels.tail[depth], levels.harm[depth], levels.suppressed[depth]
@@ -284,7 +285,7 @@ def _prune(problem, stack, levels, hashes, best, depth):  # type: ignore[no-unty
         levels.length[depth] = count
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bound(problem, stack, levels, depth):  # type: ignore[no-untyped-def]
     """LB(H, A)."""
     bound = problem.n * levels.suppressed[depth]
@@ -293,7 +294,7 @@ def _bound(problem, stack, levels, depth):  # type: ignore[no-untyped-def]
     return bound
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _descend(problem, stack, levels, depth):  # type: ignore[no-untyped-def]
     """Takes the first cut of the tail into the head of a child."""
     tail = levels.tail[depth]
@@ -334,7 +335,7 @@ def _descend(problem, stack, levels, depth):  # type: ignore[no-untyped-def]
 # ---- rows that are equal under some cuts
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _merge(problem, stack, levels, hashes, depth):  # type: ignore[no-untyped-def]
     """Merges the rows of each class that no cut of A tells apart."""
     inside = np.zeros(problem.attribute.size, np.bool_)
@@ -363,7 +364,7 @@ def _merge(problem, stack, levels, hashes, depth):  # type: ignore[no-untyped-de
     levels.rows[depth, 1] = row
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _intervals(problem, inside):  # type: ignore[no-untyped-def]
     """(attribute, code) -> the first code of its interval under these cuts."""
     interval = np.zeros((problem.first.size - 1, CODES), np.uint8)
@@ -373,7 +374,7 @@ def _intervals(problem, inside):  # type: ignore[no-untyped-def]
     return interval
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _first_equal(codes, row, interval, hashes):  # type: ignore[no-untyped-def]
     """The first row since the stamp changed that is in the same intervals; the row itself if there is none."""
     key = np.uint64(0)
@@ -397,7 +398,7 @@ def _first_equal(codes, row, interval, hashes):  # type: ignore[no-untyped-def]
 # ---- a good recoding to start from
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def refine(problem, codes, counts, hashes, inside, barred):  # type: ignore[no-untyped-def]
     """Adds the cut that lowers the cost most, but not the barred one, until none does.
 
@@ -416,7 +417,7 @@ def refine(problem, codes, counts, hashes, inside, barred):  # type: ignore[no-u
         inside[best] = True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_free(problem, codes, counts, hashes, inside):  # type: ignore[no-untyped-def]
     """Adds every cut that splits no class that is kept: it costs nothing and shows more."""
     by_class = _classes(problem, codes, counts, hashes, inside)
@@ -425,7 +426,7 @@ def add_free(problem, codes, counts, hashes, inside):  # type: ignore[no-untyped
         inside[u] |= change[u] == 0 and harm[u] == 0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _classes(problem, codes, counts, hashes, inside):  # type: ignore[no-untyped-def]
     """The rows class after class under these cuts: their codes, their counts, and where each class begins."""
     interval = _intervals(problem, inside)
@@ -453,7 +454,7 @@ def _classes(problem, codes, counts, hashes, inside):  # type: ignore[no-untyped
     return sorted_codes, sorted_counts, begins
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _changes(problem, codes, counts, begins):  # type: ignore[no-untyped-def]
     """Cost and suppressed records of a recoding, and by how much each further cut would change them."""
     k, n = problem.k, problem.n

@@ -7,10 +7,11 @@ best[j] = least loss of the first j records = min over s of best[j - s] + loss o
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def optimal_cuts(line, k, exact):  # type: ignore[no-untyped-def]
     """Where each class of the line starts, and at last its length; `line` holds standardised rows.
 
@@ -31,7 +32,7 @@ def optimal_cuts(line, k, exact):  # type: ignore[no-untyped-def]
     return walked_back(size)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _class_losses(columns, k, exact):  # type: ignore[no-untyped-def]
     """losses[s - k, i]: the loss of the class of s records that begins with record i.
 
@@ -55,7 +56,7 @@ def _class_losses(columns, k, exact):  # type: ignore[no-untyped-def]
     return losses
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _corner_distances(columns, low, high, s, losses):  # type: ignore[no-untyped-def]
     """The summed distances of each class's records to the farthest corner of its box (Eq. 4)."""
     square = np.empty(losses.size, np.float32)
@@ -71,7 +72,7 @@ def _corner_distances(columns, low, high, s, losses):  # type: ignore[no-untyped
             losses[i] += np.sqrt(square[i])
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _diagonals(low, high, s, losses):  # type: ignore[no-untyped-def]
     """Size times diagonal of each class's box."""
     square = np.zeros(losses.size, np.float32)
@@ -82,7 +83,7 @@ def _diagonals(low, high, s, losses):  # type: ignore[no-untyped-def]
         losses[i] = s * np.sqrt(square[i])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def walked_back(size):  # type: ignore[no-untyped-def]
     """Walks back from the end of the line over the sizes chosen."""
     n = size.size - 1
@@ -97,7 +98,7 @@ def walked_back(size):  # type: ignore[no-untyped-def]
     return starts[place:]
 
 
-@njit(cache=True, nogil=True, fastmath=True, inline="always")
+@kernel(fastmath=True, inline="always")
 def widen(low, high, row):  # type: ignore[no-untyped-def]
     """Widens the box to hold the row; returns its squared diagonal."""
     square = np.float32(0.0)
@@ -110,7 +111,7 @@ def widen(low, high, row):  # type: ignore[no-untyped-def]
     return square
 
 
-@njit(cache=True, nogil=True, fastmath=True, inline="always")
+@kernel(fastmath=True, inline="always")
 def corner_distance(row, low, high):  # type: ignore[no-untyped-def]
     """Distance of the row to the farthest corner of the box (Eq. 4)."""
     square = np.float32(0.0)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def diversity(codes, order, starts, variant, c):  # type: ignore[no-untyped-def]
     """variant 0: distinct values; 1: exp of the entropy; 2: the largest l for which (c, l) holds."""
     level = np.empty(starts.size - 1, np.float64)
@@ -25,7 +26,7 @@ def diversity(codes, order, starts, variant, c):  # type: ignore[no-untyped-def]
     return level
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _counts(values):  # type: ignore[no-untyped-def]
     values = np.sort(values)
     counts = np.zeros(values.size, np.int64)
@@ -37,7 +38,7 @@ def _counts(values):  # type: ignore[no-untyped-def]
     return counts[: place + 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _recursive(ascending, c):  # type: ignore[no-untyped-def]
     """How many tails, from the longest on, outweigh the most frequent value: r1 < c (r_l + ... + r_v)."""
     largest = ascending[-1]

@@ -6,10 +6,11 @@ Records that are near on the curve are near in space, so a line along the curve 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def hilbert_keys(rows, low, steps, bits, keys):  # type: ignore[no-untyped-def]
     """Writes each row's place on the curve into keys[:, i], unsigned 64-bit words, most significant first.
 
@@ -26,7 +27,7 @@ def hilbert_keys(rows, low, steps, bits, keys):  # type: ignore[no-untyped-def]
         _interleave(cell, bits, keys, i)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def least(rows):  # type: ignore[no-untyped-def]
     """The least value of each attribute."""
     low = rows[0].copy()
@@ -36,7 +37,7 @@ def least(rows):  # type: ignore[no-untyped-def]
     return low
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _axes_to_transpose(cell, top):  # type: ignore[no-untyped-def]
     m = cell.size
     first = cell[0]
@@ -64,7 +65,7 @@ def _axes_to_transpose(cell, top):  # type: ignore[no-untyped-def]
         cell[j] ^= t
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _interleave(cell, bits, keys, i):  # type: ignore[no-untyped-def]
     """The transposed bits, most significant first, across the words."""
     word = np.uint64(0)

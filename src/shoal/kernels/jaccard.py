@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 
 class Lists(NamedTuple):
@@ -26,7 +27,7 @@ class Lists(NamedTuple):
     members: npt.NDArray[np.int32]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def similarities(queries, query_weights, query_totals, postings, weights, totals, by_product, start, stop, rows):  # type: ignore[no-untyped-def]
     """Writes the similarity of queries start to stop with every set: products summed, or weighted Jaccard.
 
@@ -45,7 +46,7 @@ def similarities(queries, query_weights, query_totals, postings, weights, totals
                     row[i] /= query_totals[q] + totals[i] - row[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _in_common(members, marked):  # type: ignore[no-untyped-def]
     shared = 0
     for item in members:
@@ -54,7 +55,7 @@ def _in_common(members, marked):  # type: ignore[no-untyped-def]
     return shared
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def nearest(queries, sets, postings, order, known, start, stop, guess, jaccard, ties):  # type: ignore[no-untyped-def]
     """Writes for queries start to stop the most similar set (the first of equals), its Jaccard coefficient and ties.
 

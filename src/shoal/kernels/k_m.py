@@ -7,10 +7,11 @@ all sets with one more good; those with enough baskets are gone down into. Every
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def rare_set(starts, items, goods, k, m, first):  # type: ignore[no-untyped-def]
     """The number of baskets that hold a rare set, and its goods; 0 if there is none.
 
@@ -55,7 +56,7 @@ def rare_set(starts, items, goods, k, m, first):  # type: ignore[no-untyped-def]
     return 0, path
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sweep(starts, items, k, held, rows, after, counts, seen):  # type: ignore[no-untyped-def]
     """Counts each good further on in the baskets: how many kinds, which are listed in order, and one that is rare."""
     kinds = 0
@@ -76,7 +77,7 @@ def _sweep(starts, items, k, held, rows, after, counts, seen):  # type: ignore[n
     return kinds, rare, good
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _holding(starts, items, good, held, rows, after, deeper_rows, deeper_after):  # type: ignore[no-untyped-def]
     """How many of the baskets hold the good further on; these, and the places after it, are listed."""
     deeper = 0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def kd_classes(rows, k, by_median):  # type: ignore[no-untyped-def]
     """Records class after class, left to right, and where the classes start."""
     n, m = rows.shape
@@ -36,7 +37,7 @@ def kd_classes(rows, k, by_median):  # type: ignore[no-untyped-def]
     return order, starts[: classes + 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _extent(rows, order, start, stop, width, middle):  # type: ignore[no-untyped-def]
     for a in range(rows.shape[1]):
         low = rows[order[start], a]
@@ -49,7 +50,7 @@ def _extent(rows, order, start, stop, width, middle):  # type: ignore[no-untyped
         middle[a] = low + 0.5 * (high - low)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _divide(rows, order, start, stop, k, width, middle, by_median):  # type: ignore[no-untyped-def]
     """Cuts at the middle (or the median) of the widest attribute that leaves k on either side; -1 if none does.
 
@@ -69,7 +70,7 @@ def _divide(rows, order, start, stop, k, width, middle, by_median):  # type: ign
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _median_cut(rows, order, start, stop, a):  # type: ignore[no-untyped-def]
     """The value whose cut leaves the two sides most nearly equal, ties kept together."""
     values = np.empty(stop - start, rows.dtype)
@@ -88,7 +89,7 @@ def _median_cut(rows, order, start, stop, a):  # type: ignore[no-untyped-def]
     return values[up - 1]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _separate(rows, order, start, stop, a, at, left):  # type: ignore[no-untyped-def]
     """Records up to the cut before the others, either side in its old order."""
     spare = order[start:stop].copy()

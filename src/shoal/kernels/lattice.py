@@ -12,14 +12,14 @@ levels rise, so where it reaches the best cost known, neither this level nor a h
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.sorting import sort_with
 
 DISCERNIBILITY, GEOMETRIC, ARITHMETIC, CLASS_SIZE = 0, 1, 2, 3
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def walk(keys, counts, fields, tree, price, levels, fixed, k, limit, best, prune, costs, suppressed):  # type: ignore[no-untyped-def]
     """Evaluates the nodes whose first attributes stand at the levels `fixed`; `keys` are the rows at those levels.
 
@@ -78,7 +78,7 @@ def walk(keys, counts, fields, tree, price, levels, fixed, k, limit, best, prune
             a -= 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _at_least_suppressed(keys, counts, n, shift, k):  # type: ignore[no-untyped-def]
     """Records in classes below k when only the fields above `shift` are shown."""
     total = 0
@@ -94,7 +94,7 @@ def _at_least_suppressed(keys, counts, n, shift, k):  # type: ignore[no-untyped-
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bound(counts, n, price, level, k):  # type: ignore[no-untyped-def]
     """No node at these levels or above costs less."""
     kind, records, _, _, totals, least, greatest, weight = price
@@ -111,7 +111,7 @@ def _bound(counts, n, price, level, k):  # type: ignore[no-untyped-def]
     return mean_loss(kind, records, sums, least, greatest, weight)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _evaluate(keys, counts, fields, price, level, k, limit):  # type: ignore[no-untyped-def]
     """A node's cost, infinite if it suppresses more than the limit, and the records it suppresses."""
     kind, records, prices, price_at, totals, least, greatest, weight = price
@@ -142,7 +142,7 @@ def _evaluate(keys, counts, fields, price, level, k, limit):  # type: ignore[no-
     return mean_loss(kind, records, sums, least, greatest, weight), out
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mean_loss(kind, records, sums, least, greatest, weight):  # type: ignore[no-untyped-def]
     """The attributes' losses, each from 0 (as it was) to 1 (all at the top), as one geometric or arithmetic mean."""
     total = 0.0
@@ -154,7 +154,7 @@ def mean_loss(kind, records, sums, least, greatest, weight):  # type: ignore[no-
     return np.expm1(total) if kind == GEOMETRIC else total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _raise(keys, counts, n, b, level, fields, tree, spare, spare_counts):  # type: ignore[no-untyped-def]
     """One level up in attribute b; returns how many rows are left."""
     shift, mask = np.uint64(fields[0][b]), np.uint64(fields[1][b])
@@ -168,7 +168,7 @@ def _raise(keys, counts, n, b, level, fields, tree, spare, spare_counts):  # typ
     return merge_rows(keys, counts, n)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge_rows(keys, counts, n):  # type: ignore[no-untyped-def]
     """Adds up equal neighbours in place; returns how many rows are left."""
     j = 0

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.kd import kd_classes
 from shoal.kernels.threads import in_blocks
 
@@ -97,7 +97,7 @@ def assigned(space: Space, step: float, most: int) -> npt.NDArray[np.int64]:
     return np.where(place < 0, -1, blocks.order[place])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bounds(x, value, weight, blocks, bound):  # type: ignore[no-untyped-def]
     """At least the distance of a person to each block."""
     bound[:] = 0.0
@@ -111,7 +111,7 @@ def _bounds(x, value, weight, blocks, bound):  # type: ignore[no-untyped-def]
                 bound[b] += weight[j]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _add_distances(x, value, weight, blocks, b, sums):  # type: ignore[no-untyped-def]
     """Adds the distances of a person to the records of one block."""
     start, stop = blocks.starts[b], blocks.starts[b + 1]
@@ -126,7 +126,7 @@ def _add_distances(x, value, weight, blocks, b, sums):  # type: ignore[no-untype
             sums[i] += more if codes[i] != code else 0.0
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _own_shares(people, values, weights, blocks, own, shares):  # type: ignore[no-untyped-def]
     starts = blocks.starts
     bound = np.empty(starts.size - 1)
@@ -149,7 +149,7 @@ def _own_shares(people, values, weights, blocks, own, shares):  # type: ignore[n
         shares[q] = 0.0 if beaten else 1.0 / alike
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _auction(people, values, weights, blocks, step, most):  # type: ignore[no-untyped-def]
     n, starts = people.shape[0], blocks.starts
     price = np.zeros(blocks.order.size)

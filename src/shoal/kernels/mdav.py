@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.kd import kd_classes
 
 _BLOCK = 128  # records of a block, to begin with
@@ -38,7 +38,7 @@ class Blocks(NamedTuple):
     square: npt.NDArray[np.float64]  # place in a block -> scratch
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def mdav_groups(rows, k):  # type: ignore[no-untyped-def]
     """record -> group, numbered as they are made; there must be k records or more."""
     n = rows.shape[0]
@@ -64,7 +64,7 @@ def mdav_groups(rows, k):  # type: ignore[no-untyped-def]
     return group
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pack(rows, rest):  # type: ignore[no-untyped-def]
     n, m = rest.size, rows.shape[1]
     order, starts = kd_classes(rows[rest], _BLOCK, True)
@@ -88,7 +88,7 @@ def _pack(rows, rest):  # type: ignore[no-untyped-def]
     return Blocks(x, record, place, block, starts, sizes, low, high, np.empty(sizes.size), np.empty(sizes.max()))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _group_about(blocks, rows, centre, k, group, number, total):  # type: ignore[no-untyped-def]
     """The centre and its k - 1 nearest leave as one group."""
     _remove(blocks, centre)
@@ -100,7 +100,7 @@ def _group_about(blocks, rows, centre, k, group, number, total):  # type: ignore
         total -= rows[other]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _remove(blocks, record):  # type: ignore[no-untyped-def]
     b = blocks.block[record]
     blocks.sizes[b] -= 1
@@ -111,7 +111,7 @@ def _remove(blocks, record):  # type: ignore[no-untyped-def]
     blocks.place[blocks.record[free]] = free
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _squares(blocks, b, point):  # type: ignore[no-untyped-def]
     """Squared distances of the block's records to the point."""
     start, size = blocks.starts[b], blocks.sizes[b]
@@ -125,7 +125,7 @@ def _squares(blocks, b, point):  # type: ignore[no-untyped-def]
     return square
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _farthest(blocks, point):  # type: ignore[no-untyped-def]
     """The record farthest from the point; the block that may hold the farthest goes first."""
     bound = blocks.bound
@@ -151,7 +151,7 @@ def _farthest(blocks, point):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _nearest(blocks, point, wanted, home):  # type: ignore[no-untyped-def]
     """The records nearest to the point, nearest first; the block it comes from goes first."""
     bound = blocks.bound

@@ -12,14 +12,14 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.cuts import walked_back
 
 _GAIN = 1e-12  # of the SSE of all: less is a rounding error
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def least_squares_cuts(line, k):  # type: ignore[no-untyped-def]
     """Where each group of the ascending line starts, and at last its length.
 
@@ -58,7 +58,7 @@ class Groups(NamedTuple):
     k: int
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def groups_of(rows, label, k):  # type: ignore[no-untyped-def]
     n, m = rows.shape
     room = n // k + 1
@@ -76,7 +76,7 @@ def groups_of(rows, label, k):  # type: ignore[no-untyped-def]
     return groups
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _join(groups, i, to):  # type: ignore[no-untyped-def]
     groups.members[to, groups.size[to]] = i
     groups.slot[i] = groups.size[to]
@@ -86,7 +86,7 @@ def _join(groups, i, to):  # type: ignore[no-untyped-def]
         groups.centre[to, a] += (groups.rows[i, a] - groups.centre[to, a]) / groups.size[to]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move(groups, i, to):  # type: ignore[no-untyped-def]
     """Takes record i from its group into another."""
     home = groups.group[i]
@@ -103,7 +103,7 @@ def _move(groups, i, to):  # type: ignore[no-untyped-def]
     _join(groups, i, to)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _square(groups, i, group):  # type: ignore[no-untyped-def]
     """Squared distance of record i to the group's centre."""
     square = 0.0
@@ -113,20 +113,20 @@ def _square(groups, i, group):  # type: ignore[no-untyped-def]
     return square
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _joining(groups, i, to):  # type: ignore[no-untyped-def]
     """By what the SSE grows when record i joins the group."""
     return groups.size[to] / (groups.size[to] + 1.0) * _square(groups, i, to)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _leaving(groups, i):  # type: ignore[no-untyped-def]
     """By what the SSE shrinks when record i leaves its group of two or more."""
     home = groups.group[i]
     return groups.size[home] / (groups.size[home] - 1.0) * _square(groups, i, home)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sse(groups):  # type: ignore[no-untyped-def]
     total = 0.0
     for i in range(groups.group.size):
@@ -134,7 +134,7 @@ def sse(groups):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_exchange(groups, i, to):  # type: ignore[no-untyped-def]
     """The least change of the SSE when record i goes to the group, and who comes for it (-1: nobody).
 
@@ -159,7 +159,7 @@ def _best_exchange(groups, i, to):  # type: ignore[no-untyped-def]
     return least, partner
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _exchange(groups, i, to, partner):  # type: ignore[no-untyped-def]
     home = groups.group[i]
     _move(groups, i, to)
@@ -167,7 +167,7 @@ def _exchange(groups, i, to, partner):  # type: ignore[no-untyped-def]
         _move(groups, partner, home)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def settle(groups, near):  # type: ignore[no-untyped-def]
     """One round of changes that lower the SSE; `near` lists each group's neighbours. Says by how much it fell."""
     before = sse(groups)
@@ -190,7 +190,7 @@ def settle(groups, near):  # type: ignore[no-untyped-def]
     return before - sse(groups)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _dissolve(groups, group, near, worth):  # type: ignore[no-untyped-def]
     """Each member to the neighbour where it costs least; undone unless that is less than what they cost together."""
     members = groups.members[group, : groups.size[group]].copy()
@@ -213,7 +213,7 @@ def _dissolve(groups, group, near, worth):  # type: ignore[no-untyped-def]
         _move(groups, i, chosen)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _split_off(groups, seed, near, worth):  # type: ignore[no-untyped-def]
     """Record `seed` and the nearest of those that neighbours can spare as a new group; undone unless it pays."""
     free = np.argmin(groups.size)
@@ -239,7 +239,7 @@ def _split_off(groups, seed, near, worth):  # type: ignore[no-untyped-def]
             return
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _nearest_spare(groups, seed, near, free):  # type: ignore[no-untyped-def]
     """The record nearest to the seed in a neighbour that has more than k; -1 if none has."""
     least, found = np.inf, -1
@@ -257,7 +257,7 @@ def _nearest_spare(groups, seed, near, free):  # type: ignore[no-untyped-def]
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def anneal(groups, beside, proposals, hot, cooling):  # type: ignore[no-untyped-def]
     """Random records propose to join a random neighbour; `beside` lists the records nearest to each.
 
@@ -282,7 +282,7 @@ def anneal(groups, beside, proposals, hot, cooling):  # type: ignore[no-untyped-
         _exchange(groups, i, to, partner)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _next(state):  # type: ignore[no-untyped-def]
     """Marsaglia's xorshift."""
     state ^= state << np.uint64(13)

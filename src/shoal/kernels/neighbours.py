@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.kd import kd_classes
 from shoal.kernels.threads import in_blocks
 
@@ -48,7 +48,7 @@ def nearest(queries: Floats, points: Floats, *, largest: bool = False) -> Floats
     return found
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bounds(query, blocks, largest, bound):  # type: ignore[no-untyped-def]
     """Squared distance of the query to each box."""
     bound[:] = 0.0
@@ -59,7 +59,7 @@ def _bounds(query, blocks, largest, bound):  # type: ignore[no-untyped-def]
             bound[b] = max(bound[b], gap * gap) if largest else bound[b] + gap * gap
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _distances(query, points, first, last, largest, squares):  # type: ignore[no-untyped-def]
     """Squared distances of the query to the points of one block."""
     size = last - first
@@ -76,7 +76,7 @@ def _distances(query, points, first, last, largest, squares):  # type: ignore[no
                 squares[i] += gap * gap
 
 
-@njit(cache=True, nogil=True, fastmath={"nnan", "nsz"})
+@kernel(fastmath={"nnan", "nsz"})
 def _least(squares, size):  # type: ignore[no-untyped-def]
     """Numbers are never NaN here: told so, the compiler looks at several at a time."""
     least = np.inf
@@ -85,7 +85,7 @@ def _least(squares, size):  # type: ignore[no-untyped-def]
     return least
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _nearest(queries, blocks, largest, found):  # type: ignore[no-untyped-def]
     starts = blocks.starts
     bound = np.empty(starts.size - 1)

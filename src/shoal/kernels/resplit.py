@@ -11,14 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.cuts import corner_distance, optimal_cuts, widen
 
 _APART = 0.35  # centres farther apart than this share of both diagonals: a third of the pairs, hardly any of the gain
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def cut_and_divide(rows, order, k, block, exact, passes):  # type: ignore[no-untyped-def]
     """Classes of a line of records, block after block: optimal cuts, then pairs divided anew.
 
@@ -46,7 +46,7 @@ def cut_and_divide(rows, order, k, block, exact, passes):  # type: ignore[no-unt
     return grouped, starts[: classes + 1]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def resplit(line, starts, k, passes):  # type: ignore[no-untyped-def]
     """Returns the positions of the line, class after class, and where the classes start."""
     classes = starts.size - 1
@@ -71,7 +71,7 @@ def resplit(line, starts, k, passes):  # type: ignore[no-untyped-def]
     return _flatten(members, sizes)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _nearest(line, members, sizes, changed):  # type: ignore[no-untyped-def]
     """For every changed class the nearest class by centre, -1 for the others and where the two lie too far apart."""
     classes, m = sizes.size, line.shape[1]
@@ -118,7 +118,7 @@ class _Desk(NamedTuple):
     high: npt.NDArray[np.float32]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _desk(most, m):  # type: ignore[no-untyped-def]
     return _Desk(
         np.empty((most, m + 1), np.float32),
@@ -132,7 +132,7 @@ def _desk(most, m):  # type: ignore[no-untyped-def]
     )
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _divide_anew(line, members, sizes, c, d, k, desk):  # type: ignore[no-untyped-def]
     """Divides the records of classes c and d anew if that loses less; says whether it did."""
     first = sizes[c]
@@ -173,7 +173,7 @@ def _divide_anew(line, members, sizes, c, d, k, desk):  # type: ignore[no-untype
     return True
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _spread(line, pool, rows):  # type: ignore[no-untyped-def]
     """The pool's rows in those attributes in which they differ at all."""
     m = 0
@@ -187,7 +187,7 @@ def _spread(line, pool, rows):  # type: ignore[no-untyped-def]
     return rows[: pool.size, :m]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _sort(along, order):  # type: ignore[no-untyped-def]
     """Where each value of a small pool stood: its rank is how many are less, counted without a branch."""
     for t in range(along.size):
@@ -200,7 +200,7 @@ def _sort(along, order):  # type: ignore[no-untyped-def]
         order[rank] = t
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _between_centres(rows, first, along):  # type: ignore[no-untyped-def]
     """Each row's place along the line from one class's centre to the other's."""
     n = rows.shape[0]
@@ -213,7 +213,7 @@ def _between_centres(rows, first, along):  # type: ignore[no-untyped-def]
             along[t] += step * rows[t, a]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _best_cut(rows, order, k, low, high, bound):  # type: ignore[no-untyped-def]
     """The cut with the least sum of size times diagonal, an upper bound of the loss that needs one sweep each way."""
     n = order.size
@@ -234,7 +234,7 @@ def _best_cut(rows, order, k, low, high, bound):  # type: ignore[no-untyped-def]
     return cut, least
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _loss(rows, members, low, high):  # type: ignore[no-untyped-def]
     _begin(low, high, rows[members[0]])
     for i in members:
@@ -245,7 +245,7 @@ def _loss(rows, members, low, high):  # type: ignore[no-untyped-def]
     return total
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _begin(low, high, row):  # type: ignore[no-untyped-def]
     """A box that holds the one row."""
     for a in range(row.size):
@@ -253,7 +253,7 @@ def _begin(low, high, row):  # type: ignore[no-untyped-def]
         high[a] = row[a]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@kernel(fastmath=True)
 def _flatten(members, sizes):  # type: ignore[no-untyped-def]
     starts = np.zeros(sizes.size + 1, np.int64)
     for c in range(sizes.size):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def extremes(codes, order, starts):  # type: ignore[no-untyped-def]
     """Least and greatest code of each class."""
     classes = starts.size - 1
@@ -24,7 +25,7 @@ def extremes(codes, order, starts):  # type: ignore[no-untyped-def]
     return low, high
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def distinct(codes, order, starts):  # type: ignore[no-untyped-def]
     """The distinct codes of each class, ascending: those of class c are found[offsets[c]:offsets[c + 1]]."""
     classes = starts.size - 1
@@ -41,7 +42,7 @@ def distinct(codes, order, starts):  # type: ignore[no-untyped-def]
     return offsets, found[:place]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def add_squares(squares, codes, positions, index, low, high, scale, missing):  # type: ignore[no-untyped-def]
     """Adds each record's squared standardised distance to the farther end of its cell (Eq. 4).
 

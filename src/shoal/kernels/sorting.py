@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.threads import in_blocks
 
 _BITS = 11
@@ -40,7 +40,7 @@ def float_keys(numbers: npt.NDArray[np.float64]) -> npt.NDArray[np.uint64]:
     return (bits ^ flip).view(np.uint64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def merge(keys, load, half, out):  # type: ignore[no-untyped-def]
     """What two sorted halves carry, in the order of all keys; where keys are equal, the first half's comes first."""
     i = 0
@@ -54,7 +54,7 @@ def merge(keys, load, half, out):  # type: ignore[no-untyped-def]
             j += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sort_with(keys, load, n, spare, spare_load):  # type: ignore[no-untyped-def]
     """Stable radix sort of n keys with what each carries, in place; digits equal everywhere are passed over."""
     varies = np.uint64(0)
@@ -77,7 +77,7 @@ def sort_with(keys, load, n, spare, spare_load):  # type: ignore[no-untyped-def]
             load[i] = spare_load[i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _radix_pass(keys, load, n, shift, bucket, out, out_load):  # type: ignore[no-untyped-def]
     bucket[:] = 0
     digit = np.uint64(_BUCKETS - 1)

@@ -9,12 +9,12 @@ the same stratum where that loses less.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from shoal.kernels.compiled import kernel
 from shoal.kernels.cuts import corner_distance, widen
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def divide_strata(rows, records, offsets, node, least, slot):  # type: ignore[no-untyped-def]
     """Divides the strata of a node and returns the nodes of at most `least` classes; those of one class are done.
 
@@ -57,7 +57,7 @@ def divide_strata(rows, records, offsets, node, least, slot):  # type: ignore[no
     return done[:found]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _where(rows, records, spans, size):  # type: ignore[no-untyped-def]
     """The attribute in which the strata are widest on average, and how many records lie left of their middles."""
     strata, m = spans.shape[0], rows.shape[1]
@@ -95,7 +95,7 @@ def _where(rows, records, spans, size):  # type: ignore[no-untyped-def]
     return widest[0], size // 2
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _least_first(rows, records, start, stop, attribute, count):  # type: ignore[no-untyped-def]
     """Brings the `count` least of a span to its front, ties by position."""
     if count == 0 or count == stop - start:
@@ -123,7 +123,7 @@ def _least_first(rows, records, start, stop, attribute, count):  # type: ignore[
             j += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def exchange(rows, table, first, stop, reach):  # type: ignore[no-untyped-def]
     """Classes table[first:stop] swap records of the same stratum with those up to `reach` places on."""
     m = rows.shape[1]
@@ -146,7 +146,7 @@ def exchange(rows, table, first, stop, reach):  # type: ignore[no-untyped-def]
                     table[c, i], table[d, i] = table[d, i], table[c, i]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pair_loss(rows, table, c, d, low, high):  # type: ignore[no-untyped-def]
     total = 0.0
     for side in range(2):

@@ -8,13 +8,14 @@ every free rank of the window is equally likely.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 _BLOCK = 16
 _TRIES = 16
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def swap_partners(visits, down, up, rng):  # type: ignore[no-untyped-def]
     """rank -> the rank that it changes places with; itself where none in its window was left.
 
@@ -46,7 +47,7 @@ def swap_partners(visits, down, up, rng):  # type: ignore[no-untyped-def]
     return partner
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _draw(free, window, rng):  # type: ignore[no-untyped-def]
     """One of the ranks listed that are free, all equally likely; -1 if there is none."""
     if window.size == 0:
@@ -59,7 +60,7 @@ def _draw(free, window, rng):  # type: ignore[no-untyped-def]
     return left[int(rng.random() * left.size)] if left.size > 0 else np.int32(-1)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _list_anew(free, listed, size, first_at):  # type: ignore[no-untyped-def]
     """Keeps of the list what is free, in place; returns its new size."""
     kept = 0
@@ -76,7 +77,7 @@ def _list_anew(free, listed, size, first_at):  # type: ignore[no-untyped-def]
     return kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _place(listed, size, first_at, rank):  # type: ignore[no-untyped-def]
     """Where in the list the ranks from this one on begin."""
     place = first_at[rank // _BLOCK]
@@ -85,7 +86,7 @@ def _place(listed, size, first_at, rank):  # type: ignore[no-untyped-def]
     return place
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def shuffle_ties(keys, records, rng):  # type: ignore[no-untyped-def]
     """Puts records of equal keys, which stand together, in random order (Fisher and Yates)."""
     start = 0

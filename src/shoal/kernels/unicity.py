@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from shoal.kernels.compiled import kernel
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _among(posting, person):  # type: ignore[no-untyped-def]
     at = np.searchsorted(posting, person)
     return at < posting.size and posting[at] == person
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _in_both(a, b, both):  # type: ignore[no-untyped-def]
     """Writes who is in both of two ascending lists: each of the shorter is looked for in the longer."""
     short, long = (a, b) if a.size <= b.size else (b, a)
@@ -24,7 +25,7 @@ def _in_both(a, b, both):  # type: ignore[no-untyped-def]
     return both[:kept]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def others_who_match(points, postings, start, stop, others):  # type: ignore[no-untyped-def]
     """Writes how many other people share the first 1, 2, ... points of persons start to stop; all where there are less.
 

@@ -341,4 +341,4 @@ def _subtract(
     asked[batch] = True
     for join in _joins(patterns):
         _compare(boxes, join, asked, tally, groups, into)
-    return subtract_each(boxes, groups, ends, max_boxes)
+    return np.asarray(subtract_each(boxes, groups, ends, max_boxes))
