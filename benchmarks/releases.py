@@ -55,9 +55,11 @@ def releases(rows: int) -> list[Claim]:
         ledger = Ledger(Path(folder) / "ledger.db", b"k" * 32, "id")
         target = Path(folder) / "r.csv"
         plain, _ = _seconds(lambda: made[0].write(target))
-        taken, _ = _seconds(lambda: made[0].write(target, ledger=ledger))
+        taken, _ = _seconds(lambda: made[0].write(target, ledger=ledger, overwrite=True))
         claims.append(Claim(f"recording {n:,} subjects", f"{taken - plain:.1f} s", "within 10 s", taken - plain <= 10))
-        taken, release = _seconds(lambda: draft(second, policy, after=ledger).write(target, ledger=ledger))
+        taken, release = _seconds(
+            lambda: draft(second, policy, after=ledger).write(target, ledger=ledger, overwrite=True)
+        )
         claims.append(Claim("a release that goes on from it", f"{taken:.1f} s, {release.records:,} records"))
         kept = audit(ledger.releases(), 5)
         claims.append(

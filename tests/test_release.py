@@ -146,13 +146,13 @@ def test_columns_of_any_type_are_released_and_judged_again(tmp_path: Path, suffi
     )
     for names in (table.columns[:5], table.columns[5:10]):
         policy = Policy(quasi_identifiers=names, rest="insensitive", models=[KAnonymity(3)])
-        anonymize(table, policy).write(tmp_path / f"r{suffix}")
+        anonymize(table, policy).write(tmp_path / f"r{suffix}", overwrite=True)
     confidential = [name for name in table.columns if name not in ("whole", "nothing", "time")]
     policy = Policy(
         quasi_identifiers=["whole"], confidential=confidential, models=[KAnonymity(3), LDiversity(2), TCloseness(0.5)]
     )
     certificate = tmp_path / "c.json"
-    anonymize(table, policy).write(tmp_path / f"r{suffix}", certificate=certificate)
+    anonymize(table, policy).write(tmp_path / f"r{suffix}", certificate=certificate, overwrite=True)
     assert shoal.data.files.read_table(tmp_path / f"r{suffix}").height == n
     from shoal.report.certificate import read_certificate
 
@@ -354,4 +354,4 @@ def test_formulas_are_disarmed_where_asked(tmp_path: Path) -> None:
         made.write(tmp_path / "r.parquet", disarm=True)
     named = Policy(quasi_identifiers=["=a"], models=[KAnonymity(5)])
     with pytest.raises(InputError, match="'=a' begins like a formula"):
-        draft(pl.DataFrame({"=a": [1] * 5}), named).write(tmp_path / "r.csv", disarm=True)
+        draft(pl.DataFrame({"=a": [1] * 5}), named).write(tmp_path / "s.csv", disarm=True)

@@ -225,7 +225,7 @@ def test_written_tables_and_their_certificates_hold(tmp_path: Path) -> None:
 def test_all_are_written_or_none(tmp_path: Path) -> None:
     (tmp_path / "r.tosses.csv").mkdir()  # the last cannot be written
     with pytest.raises(InputError, match="folder"):
-        split_draft(people(), POLICY).write(tmp_path / "r.csv", merge=True)
+        split_draft(people(), POLICY).write(tmp_path / "r.csv", merge=True, overwrite=True)
     assert [path.name for path in tmp_path.iterdir()] == ["r.tosses.csv"]
 
 
@@ -287,6 +287,10 @@ def test_where_one_file_cannot_get_its_name_none_is_left(tmp_path: Path, monkeyp
         named.append(target)
         replace(source, target)
 
+    def no_links(source: Path, target: Path) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", no_links)
     monkeypatch.setattr(os, "replace", fail_late)
     with pytest.raises(shoal.InputError, match="no space is left"):
         split_draft(table, policy).write(tmp_path / "r.csv", certificate=tmp_path / "c.json")

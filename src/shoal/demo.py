@@ -43,7 +43,7 @@ race.kind = "nominal"
 
 
 def run(folder: Path, rows: int, progress: Callable[[str], None]) -> Group:
-    """Fills the folder with table, policy, release, report and certificate; gives what to show of them."""
+    """Fills the folder with table, policy, release, report and certificate, replacing them; gives what to show."""
     from shoal.data.files import write_table
     from shoal.data.sample import discharges
     from shoal.policy import Policy
@@ -54,15 +54,15 @@ def run(folder: Path, rows: int, progress: Callable[[str], None]) -> Group:
     table = discharges(rows, seed=7)
     progress("writing table and policy")
     _make_folder(folder)
-    write_table(table, folder / "discharges.csv")
+    write_table(table, folder / "discharges.csv", overwrite=True)
     (folder / "shoal.toml").write_text(POLICY, encoding="utf-8")
     policy = Policy.read(folder / "shoal.toml")
     progress("anonymizing")
     release = anonymize(table, policy, seed=7)
     progress("writing and judging the release")
-    release.write(folder / "release.csv", certificate=folder / "certificate.json", seed=7)
+    release.write(folder / "release.csv", certificate=folder / "certificate.json", seed=7, overwrite=True)
     progress("writing the report")
-    release.report(folder / "report.html")
+    release.report(folder / "report.html", overwrite=True)
     progress("measuring risk before and after")
     before = assess_risk(table, release.schema, when=[SECRET])
     return _shown(folder, release, before, release.risk(when=[SECRET]))

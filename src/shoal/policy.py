@@ -163,6 +163,11 @@ class Policy(BaseModel):
             if table[key] not in own:
                 _inside(Path(table[key]), path.parent, path, ", or name it yourself (--hierarchies, --population)")
 
+    @property
+    def files(self) -> list[str]:
+        """Hierarchies and populations that it names."""
+        return [table[key] for table, key in _named_files(self.model_dump())]
+
     def to_toml(self, folder: str | Path | None = None) -> str:
         """What differs from the defaults, as the text of a policy file.
 

@@ -77,19 +77,46 @@ class Draft:
         certificate: str | Path | None = None,
         seed: int | None = None,
         ledger: Ledger | None = None,
-        together: Callable[[], None] = lambda: None,
-        epsilon: float | None = None,
-        shown_beside: Sequence[str] = (),
         disarm: bool = False,
+        overwrite: bool = False,
     ) -> Release:
         """Writes the release, shuffled unless told otherwise, if every promise holds of the written file.
 
-        `together` is called once it is judged and before it gets its name: by raising it withholds the name.
+        Files that are there already are refused, or with `overwrite` replaced: the release and its certificate
+        together, or neither. With a ledger it is recorded there, and refused where it would expose somebody beside
+        earlier releases. With `disarm`, texts that a spreadsheet would take for formulas are written to a text file
+        after an apostrophe.
+        """
+        from shoal.data.files import is_sql
+        from shoal.data.outputs import Outputs
+        from shoal.report.certificate import refuse_uncertified
 
-        With a ledger it is recorded there, and refused where it would expose somebody beside earlier releases;
-        `epsilon` is what it costs together with the files that go with it, where that is more, and `shown_beside` are
-        the columns that these show. With `disarm`, texts that a spreadsheet would take for formulas are written to a
-        text file after an apostrophe.
+        refuse_uncertified(path, [certificate], overwrite=overwrite)
+        with Outputs(None if is_sql(path) else Path(path), [certificate], overwrite=overwrite) as outputs:
+            return self.write_file(
+                path, keep_order=keep_order, certificate=certificate, seed=seed, ledger=ledger, disarm=disarm,
+                overwrite=overwrite, together=outputs.make_way,
+            )  # fmt: skip
+
+    def write_file(
+        self,
+        path: str | Path,
+        *,
+        keep_order: bool,
+        certificate: str | Path | None,
+        seed: int | None,
+        ledger: Ledger | None,
+        overwrite: bool,
+        together: Callable[[], None],
+        disarm: bool = False,
+        epsilon: float | None = None,
+        shown_beside: Sequence[str] = (),
+    ) -> Release:
+        """Writes it as one of several files, perhaps.
+
+        `together` is called once it is judged and before it gets its name: by raising it withholds the name. For the
+        ledger, `epsilon` is what it costs together with the files that go with it, where that is more, and
+        `shown_beside` are the columns that these show.
         """
         from shoal.data.csv_files import disarmed
         from shoal.data.files import atomic_write, is_delimited, is_sql, write_table
@@ -131,11 +158,11 @@ class Draft:
                     content = certify(Shown.of(table, release.sizes), self.schema, self.promises, release.verdicts)
                     content["record_order"] = "as in the source" if keep_order else "shuffled"
                     content["sha256"] = digest(written)
-                    partial = beside.enter_context(atomic_write(certificate, private=False))
+                    partial = beside.enter_context(atomic_write(certificate, private=False, overwrite=overwrite))
                     partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
                 together()
 
-            write_table(table, path, before_commit=judge_file)
+            write_table(table, path, overwrite=overwrite, before_commit=judge_file)
         return judged[0]
 
     def noted(self, ledger: Ledger) -> Self:
@@ -295,11 +322,11 @@ class Release(Draft):
             ]
         )
 
-    def report(self, path: str | Path) -> None:
+    def report(self, path: str | Path, *, overwrite: bool = False) -> None:
         """Writes the custodian's report, one self-contained page."""
         from shoal.report.page import write_report
 
-        write_report(self, path)
+        write_report(self, path, overwrite=overwrite)
 
     def risk(self, *, when: Sequence[str] = ()) -> Risk:
         """What an intruder could still do; `when` are conditions on confidential attributes."""

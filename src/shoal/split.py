@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from shoal.data.microdata import Microdata
+from shoal.data.outputs import Outputs
 from shoal.data.schema import Role, Schema
 from shoal.errors import InputError, PromiseError
 from shoal.masking.grouped import class_size
@@ -29,6 +30,7 @@ from shoal.masking.publishing.private_mean import budget
 from shoal.policy import Policy
 from shoal.privacy.check import released_classes
 from shoal.release import Draft, Progress, Release, draft, prepare
+from shoal.report.certificate import refuse_uncertified
 from shoal.risk.attack import Outcome
 from shoal.risk.dependence import Dependence, dependence
 from shoal.risk.joined import Standing, attack_joined, broken_together
@@ -71,11 +73,13 @@ class SplitDraft:
         certificate: str | Path | None = None,
         seed: int | None = None,
         ledger: Ledger | None = None,
+        overwrite: bool = False,
     ) -> SplitRelease:
         """Writes `release.charge.csv` and so on for `release.csv`, with `merge` all in one as `release.csv` too.
 
-        All files are written and judged before the first gets its name. With a ledger, the classes they share are
-        recorded once, with the last of them.
+        All files are written and judged before the first gets its name; with `overwrite` all old ones go before, as
+        an old table beside a new one would tell more than either. With a ledger, the classes they share are recorded
+        once, with the last of them.
         """
         self._check(merge, keep_order, ledger)
         self._judge_together()
@@ -86,6 +90,9 @@ class SplitDraft:
         queue = [(name, self.tables[name], target, papers[name]) for name, target in targets.items()]
         if merge and self.merged is not None:
             queue.insert(0, ("", self.merged, Path(path), None if certificate is None else Path(certificate)))
+        for _, _, target, paper in queue:
+            refuse_uncertified(target, [paper], overwrite=overwrite)
+        outputs = Outputs(None, [file for _, _, *files in queue for file in files], overwrite=overwrite)
         written: dict[str, Release] = {}
 
         means = [mean for made in self.tables.values() for mean in made.policy.private_means().values()]
@@ -94,25 +101,28 @@ class SplitDraft:
         def write_from(i: int) -> None:
             """The i-th file, and within it all that follow: the innermost gets its name first."""
             if i == len(queue):
+                outputs.make_way()
                 return
             name, made, target, paper = queue[i]
-            written[name] = made.write(
+            written[name] = made.write_file(
                 target,
                 keep_order=keep_order,
                 certificate=paper,
                 seed=None if seed is None else seed + i,  # orders of their own: positions link nobody
                 ledger=ledger if i == 0 else None,
+                overwrite=overwrite,
                 together=lambda: write_from(i + 1),
                 epsilon=spent,
                 shown_beside=list(self.tables),
             )
 
-        try:
-            write_from(0)
-        except BaseException:  # none is released where one could not get its name
-            for target in (file for name, _, *files in queue if name in written for file in files if file is not None):
-                Path(target).unlink(missing_ok=True)
-            raise
+        with outputs:
+            try:
+                write_from(0)
+            except BaseException:  # none is released where one could not get its name
+                for target in (file for name, _, *files in queue if name in written for file in files if file):
+                    Path(target).unlink(missing_ok=True)
+                raise
         merged = written.pop("", None) or (self.merged.judged() if self.merged is not None else None)
         tables = {name: written[name] for name in self.tables}
         return SplitRelease(tables, merged, self.dependence, self.notes)

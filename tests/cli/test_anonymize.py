@@ -72,7 +72,7 @@ def test_the_release_keeps_what_is_printed(
 
 def test_the_default_method_loses_less_than_the_papers(shoal: Shoal, discharges: Path, tmp_path: Path) -> None:
     def loss(*method: str) -> float:
-        facts = shoal("anonymize", discharges, "-o", tmp_path / "r.csv", *ROLES, *method, "--json").json
+        facts = shoal("anonymize", discharges, "-o", tmp_path / "r.csv", *ROLES, *method, "--overwrite", "--json").json
         return float(facts["information_loss"])
 
     assert loss() < loss("--method", "kd") < loss("--method", "sorted")
@@ -104,10 +104,10 @@ def test_a_seed_makes_a_run_repeatable_and_without_one_the_order_differs(
 def test_other_formats_show_the_same(shoal: Shoal, discharges: Path, tmp_path: Path, name: str) -> None:
     for output in ("r.csv", name):
         run = shoal("anonymize", discharges, "-o", tmp_path / output, *ROLES, "--keep-order", "--certificate",
-                    tmp_path / "c.json")  # fmt: skip
+                    tmp_path / f"{output}.json")  # fmt: skip
         assert run.code == 0
     assert read_table(tmp_path / name).equals(read_table(tmp_path / "r.csv"))
-    assert shoal("check", tmp_path / name, "--certificate", tmp_path / "c.json").code == 0
+    assert shoal("check", tmp_path / name, "--certificate", tmp_path / f"{name}.json").code == 0
 
 
 def test_a_database_table_in_and_out(shoal: Shoal, discharges: Path, tmp_path: Path) -> None:
@@ -133,7 +133,7 @@ def test_only_columns_with_a_role_get_out(shoal: Shoal, tmp_path: Path) -> None:
 
     def columns(*options: str) -> tuple[list[str], str]:
         run = shoal("anonymize", source, "-o", target, "--quasi", "age", "--confidential", "charge",
-                    "--identifiers", "name", "--json", *options)  # fmt: skip
+                    "--identifiers", "name", "--overwrite", "--json", *options)  # fmt: skip
         assert run.code == 0
         assert run.json["notes"] == run.err.splitlines()
         return list(rows_of(target)[0]), run.err
@@ -190,7 +190,7 @@ def test_the_certificate_says_when_the_order_was_kept(shoal: Shoal, discharges: 
 def test_a_broken_promise_leaves_nothing(shoal: Shoal, discharges: Path, tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_text("what stood here before")
     run = shoal("anonymize", discharges, "-o", tmp_path / "r.csv", *ROLES, "--method", "coarsen", "--json",
-                "--certificate", tmp_path / "c.json", "--report", tmp_path / "p.html")  # fmt: skip
+                "--overwrite", "--certificate", tmp_path / "c.json", "--report", tmp_path / "p.html")  # fmt: skip
     assert run.code == 1
     assert "does not keep k-anonymity: 5 was asked for, 1 is reached" in run.sentence
     assert files(tmp_path) == ["r.csv"]
@@ -271,7 +271,7 @@ def test_the_policy_is_never_written_over(shoal: Shoal, discharges: Path, tmp_pa
 
 
 def test_no_space_left_leaves_nothing(shoal: Shoal, discharges: Path, tmp_path: Path) -> None:
-    arguments = ("anonymize", discharges, "-o", tmp_path / "r.csv", *ROLES)
+    arguments = ("anonymize", discharges, "-o", tmp_path / "r.csv", *ROLES, "--overwrite")
     assert shoal(*arguments).code == 0  # compiled kernels are stored now, not under the limit
     whole = (tmp_path / "r.csv").read_bytes()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
@@ -336,6 +336,7 @@ def test_killed_at_any_moment_it_leaves_the_whole_release_or_none(
     (tmp_path / "r.csv").write_text("what stood here before")
     when, event, count = moment.split()
     words = ["anonymize", discharges, "-o", tmp_path / "r.csv", *ROLES, "--certificate", tmp_path / "c.json"]
+    words += ["--overwrite"]
     script = [sys.executable, "-c", KILLED, tmp_path, event, count, when, "SIGKILL"]
     assert subprocess.run([*script, *words], capture_output=True).returncode == -signal.SIGKILL
     if released:

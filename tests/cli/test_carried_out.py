@@ -141,7 +141,7 @@ def test_options_of_text_are_refused_where_no_text_is_read(shoal: Shoal, words: 
     assert run.sentence.startswith(f"{max(parameter.opts, key=len)} is of text files"), run.err
 
 
-RECODING = {"k", "m", "taxonomy", "key", "customer", "item", "baskets", "output", "as_json"}
+RECODING = {"k", "m", "taxonomy", "key", "customer", "item", "baskets", "output", "overwrite", "as_json"}
 READING = {"no_header", "delimiter", "encoding", "decimal"}
 
 

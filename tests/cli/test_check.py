@@ -38,7 +38,7 @@ def people(tmp_path: Path) -> Path:
 def certified(shoal: Shoal, discharges: Path, tmp_path: Path) -> tuple[Path, Path]:
     release, certificate = tmp_path / "r.csv", tmp_path / "c.json"
     run = shoal("anonymize", discharges, "-o", release, *ROLES, "--k", "4", "--t", "0.2", "--insensitive", "diag_p",
-                "--certificate", certificate)  # fmt: skip
+                "--certificate", certificate, "--overwrite")  # fmt: skip
     assert run.code == 0
     return release, certificate
 

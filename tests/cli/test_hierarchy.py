@@ -86,7 +86,7 @@ def test_a_value_that_is_not_listed_ends_in_its_name(shoal: Shoal, table: Path) 
         (["build", "d.csv", "age", "-o", "x.csv"], "--steps"),
         (["build", "d.csv", "age", "-o", "x.csv", "--auto", "--mask"], "--mask and --auto"),
         (["build", "d.csv", "agee", "-o", "x.csv", "--auto"], "Did you mean 'age'?"),
-        (["build", "d.csv", "age", "-o", "d.csv", "--auto"], "is the input"),
+        (["build", "d.csv", "age", "-o", "d.csv", "--auto"], "which this command reads"),
         (["build", "d.csv", "age", "-o", "x.csv", "--steps", "5,ten"], "'5,ten'"),
         (["build", "d.csv", "age", "-o", "x.csv", "--steps", "5,12"], "multiple"),
         (["build", "d.csv", "size", "-o", "x.csv", "--steps", "5"], "no number"),

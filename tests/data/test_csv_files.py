@@ -429,7 +429,7 @@ def frames(draw: st.DrawFn) -> pl.DataFrame:
 @given(frame=frames())
 def test_what_is_written_is_read_back(frame: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "round_trip.csv"
-    write_table(frame, path)
+    write_table(frame, path, overwrite=True)
     texts = [column.name for column in frame if column.dtype == pl.String]
     back = read_table(path, delimiter=",", text=texts)
     expected = frame.with_columns(pl.col(pl.String).replace("", None))  # CSV knows one kind of nothing

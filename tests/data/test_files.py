@@ -147,7 +147,7 @@ def test_unknown_formats_are_named(tmp_path: Path) -> None:
 
 def test_a_write_leaves_the_file_and_nothing_else(tmp_path: Path) -> None:
     write_table(NASTY, tmp_path / "t.csv")
-    write_table(NASTY.head(1), tmp_path / "t.csv")
+    write_table(NASTY.head(1), tmp_path / "t.csv", overwrite=True)
     assert [p.name for p in tmp_path.iterdir()] == ["t.csv"]
     assert read_table(tmp_path / "t.csv").height == 1
     umask = os.umask(0)
@@ -155,12 +155,13 @@ def test_a_write_leaves_the_file_and_nothing_else(tmp_path: Path) -> None:
     assert (tmp_path / "t.csv").stat().st_mode & 0o777 == 0o666 & ~umask
 
 
-def test_existing_files_are_kept_on_demand(tmp_path: Path) -> None:
+def test_existing_files_are_kept_unless_told_otherwise(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("mine")
-    with pytest.raises(InputError, match="exists already"):
-        write_table(NASTY, tmp_path / "t.csv", overwrite=False)
+    with pytest.raises(InputError, match="is there already"):
+        write_table(NASTY, tmp_path / "t.csv")
     assert (tmp_path / "t.csv").read_text() == "mine"
-    write_table(NASTY, tmp_path / "new.csv", overwrite=False)
+    write_table(NASTY, tmp_path / "t.csv", overwrite=True)
+    assert read_table(tmp_path / "t.csv").height == NASTY.height
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".csv.gz", ".arrow"])
@@ -187,7 +188,7 @@ def test_a_failed_check_leaves_what_was_there(tmp_path: Path, error: BaseExcepti
     assert list(tmp_path.iterdir()) == []
     (tmp_path / "old.csv").write_text("old")
     with pytest.raises(type(error)):
-        write_table(NASTY, tmp_path / "old.csv", before_commit=check)
+        write_table(NASTY, tmp_path / "old.csv", overwrite=True, before_commit=check)
     assert [p.read_text() for p in tmp_path.iterdir()] == ["old"]
 
 
@@ -328,7 +329,9 @@ def test_same_file_sees_through_links(tmp_path: Path) -> None:
     assert not same_file(original, tmp_path / "other.csv")
     assert not same_file(original, tmp_path / "new.csv")
     assert same_file(tmp_path / "new.csv", tmp_path / "dangling.csv")
-    assert not same_file(original, f"sqlite:///{original}#a")
+    assert same_file(original, f"sqlite:///{original}#a")  # its database
+    assert not same_file(original, f"sqlite:///{tmp_path}/other.csv#a")
+    assert not same_file(original, "postgresql://localhost/db#a")
 
 
 def test_a_text_too_long_for_a_cell_of_excel_is_refused(tmp_path: Path) -> None:
@@ -339,7 +342,7 @@ def test_a_text_too_long_for_a_cell_of_excel_is_refused(tmp_path: Path) -> None:
         with pytest.raises(
             InputError, match=r"'note' has a text of .* characters in row 3: a cell of Excel holds 32,767"
         ):
-            write_table(pl.DataFrame({"note": ["x", long]}), target)
+            write_table(pl.DataFrame({"note": ["x", long]}), target, overwrite=True)
 
 
 def test_texts_stay_texts_in_excel_whatever_they_look_like(tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_a_private_file_is_its_owners_alone_from_the_first_byte(tmp_path: Path, 
 def test_a_private_file_replaces_an_open_one(tmp_path: Path) -> None:
     (tmp_path / "map.csv").write_text("old")
     (tmp_path / "map.csv").chmod(0o666)
-    with atomic_write(tmp_path / "map.csv", private=True) as partial:
+    with atomic_write(tmp_path / "map.csv", private=True, overwrite=True) as partial:
         partial.write_text("new")
     assert (mode(tmp_path / "map.csv"), (tmp_path / "map.csv").read_text()) == (0o600, "new")
 

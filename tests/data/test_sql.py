@@ -93,11 +93,12 @@ def test_names_are_identifiers_and_nothing_else(database: str) -> None:
 
 def test_overwriting_replaces_the_table(database: str) -> None:
     write_table(NASTY, f"{database}#t")
-    write_table(pl.DataFrame({"other": ["x"]}), f"{database}#t")
+    write_table(pl.DataFrame({"other": ["x"]}), f"{database}#t", overwrite=True)
     assert read_table(f"{database}#t").rows() == [("x",)]
-    with pytest.raises(InputError, match="exists already"):
-        write_table(NASTY, f"{database}#t", overwrite=False)
-    write_table(NASTY, f"{database}#fresh", overwrite=False)
+    with pytest.raises(InputError, match="table 't' is there already"):
+        write_table(NASTY, f"{database}#t")
+    assert read_table(f"{database}#t").rows() == [("x",)]
+    write_table(NASTY, f"{database}#fresh")
     assert read_table(f"{database}#fresh").height == NASTY.height
 
 
@@ -112,7 +113,7 @@ def test_what_was_written_is_checked_before_it_counts(database: str) -> None:
 
     for table in ("t", "other"):
         with pytest.raises(PromiseError):
-            write_table(NASTY, f"{database}#{table}", before_commit=refuse)
+            write_table(NASTY, f"{database}#{table}", overwrite=True, before_commit=refuse)
     assert read_table(f"{database}#t").columns == ["old"]
     with pytest.raises(InputError):
         read_table(f"{database}#other")
@@ -137,7 +138,7 @@ def test_a_killed_process_leaves_the_old_table(database: str, tmp_path: Path) ->
         "import sys, time, pathlib, polars as pl\n"
         "from shoal.data.files import write_table\n"
         "wait = lambda path: (pathlib.Path(sys.argv[2]).touch(), time.sleep(60))\n"
-        "write_table(pl.DataFrame({'new': range(1000)}), sys.argv[1], before_commit=wait)\n"
+        "write_table(pl.DataFrame({'new': range(1000)}), sys.argv[1], overwrite=True, before_commit=wait)\n"
     )
     ready = tmp_path / "ready"
     process = subprocess.Popen([sys.executable, "-c", script, f"{database}#t", str(ready)])
@@ -219,13 +220,15 @@ def test_the_same_table_by_other_words(tmp_path: Path) -> None:
 class TestPostgres:
     @pytest.mark.parametrize("name", NAMES)
     def test_round_trip(self, postgres: str, name: str) -> None:
-        write_table(NASTY, f"{postgres}#{name}")
+        write_table(NASTY, f"{postgres}#{name}", overwrite=True)
         assert_frame_equal(read_table(f"{postgres}#{name}"), NASTY)
-        write_table(NASTY.head(1), f"{postgres}#public.{name}")
+        with pytest.raises(InputError, match="is there already"):
+            write_table(NASTY.head(1), f"{postgres}#public.{name}")
+        write_table(NASTY.head(1), f"{postgres}#public.{name}", overwrite=True)
         assert read_table(f"{postgres}#{name}").height == 1
 
     def test_a_failed_check_leaves_what_was_there(self, postgres: str) -> None:
-        write_table(pl.DataFrame({"old": [1]}), f"{postgres}#checked")
+        write_table(pl.DataFrame({"old": [1]}), f"{postgres}#checked", overwrite=True)
         seen: list[pl.DataFrame] = []
 
         def refuse(path: Path) -> None:
@@ -233,7 +236,7 @@ class TestPostgres:
             raise PromiseError("not safe")
 
         with pytest.raises(PromiseError):
-            write_table(NASTY, f"{postgres}#checked", before_commit=refuse)
+            write_table(NASTY, f"{postgres}#checked", overwrite=True, before_commit=refuse)
         assert_frame_equal(seen[0], NASTY)
         assert read_table(f"{postgres}#checked").rows() == [(1,)]
 

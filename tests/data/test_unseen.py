@@ -70,7 +70,7 @@ def test_files_of_every_type_pass(tmp_path: Path) -> None:
     frame = pl.DataFrame(columns).with_columns(pl.when(rows % 5 != 0).then(pl.exclude("high")))
     for suffix in (".parquet", ".arrow"):
         for table in (frame, frame.head(1), frame.clear()):
-            write_table(table, tmp_path / f"r{suffix}")
+            write_table(table, tmp_path / f"r{suffix}", overwrite=True)
 
 
 def test_large_files_are_divided_and_pass(tmp_path: Path) -> None:

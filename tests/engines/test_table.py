@@ -185,8 +185,8 @@ def test_what_fails_its_check_is_never_there(engine: Engine, tmp_path: Path) -> 
 @pytest.mark.each_engine
 def test_nothing_is_written_over(engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("mine")
-    for used in (tmp_path, tmp_path / "notes.txt"):
-        with pytest.raises(InputError, match="is there already"):
+    for used, why in ((tmp_path, "is there already"), (tmp_path / "notes.txt", "is a file")):
+        with pytest.raises(InputError, match=why):
             engine(records()).write(str(used), "parquet", lambda table, told: {})
     assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
     (tmp_path / "empty").mkdir()

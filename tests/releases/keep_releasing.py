@@ -25,4 +25,4 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     made = draft(TABLE, POLICY)
     while True:
-        made.write(folder / "r.csv", ledger=Ledger(folder / "ledger.db", b"k" * 32, "id"))
+        made.write(folder / "r.csv", ledger=Ledger(folder / "ledger.db", b"k" * 32, "id"), overwrite=True)

@@ -49,7 +49,7 @@ def table(people: dict[int, dict[str, Any]]) -> pl.DataFrame:
 def release(frame: pl.DataFrame, ledger: Ledger, policy: Policy = POLICY) -> Release:
     """Made to go on from the ledger, and judged by it: the refusal is the proof."""
     made = draft(frame, policy, after=ledger)
-    return made.write(ledger.path.parent / "r.csv", ledger=ledger, keep_order=True)
+    return made.write(ledger.path.parent / "r.csv", ledger=ledger, keep_order=True, overwrite=True)
 
 
 @pytest.fixture
@@ -277,7 +277,7 @@ def test_independent_releases_lose_what_the_ledger_keeps(tmp_path: Path) -> None
     policy = Policy(identifiers=["id"], quasi_identifiers=quasi, confidential=["charge"], models=[KAnonymity(5)])
     apart = [Ledger(tmp_path / f"{n}.db", b"k" * 32, "id") for n in range(2)]
     for half, alone in zip(halves, apart, strict=True):
-        draft(half, policy).write(tmp_path / "r.csv", ledger=alone)
+        draft(half, policy).write(tmp_path / "r.csv", ledger=alone, overwrite=True)
     found = audit([alone.releases()[0] for alone in apart], 5)
     assert found.pairs[0].common_subjects == 1_200
     assert found.smallest_pooled_class == 1

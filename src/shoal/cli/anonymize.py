@@ -126,6 +126,7 @@ def anonymize(
         float | None,
         typer.Option(metavar="SHARE", help="Largest share of records to leave out.", rich_help_panel=PANEL),
     ] = None,
+    overwrite: opt.Overwrite = False,
     keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the records.")] = False,
     disarm: Annotated[
         bool, typer.Option("--disarm-formulas", help="Of CSV: an apostrophe before texts such as =1+1.")
@@ -165,12 +166,11 @@ def anonymize(
     from shoal.errors import InputError
     from shoal.parted.opening import engine_of
     from shoal.release import draft
+    from shoal.report.certificate import refuse_uncertified
     from shoal.sheet import for_terminal
 
     used = engine_of(source, engine)
     opt_engines.refuse_options(context, used, [source])
-    in_one_file = output if used == "memory" else None
-    opt.check_paths([source, policy, population, ledger, ledger_key], in_one_file, [report, certificate])
     chosen = opt.make_policy(
         policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, k, t, l, l_variant,
         {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,
@@ -181,11 +181,16 @@ def anonymize(
     )  # fmt: skip
     if explain is not None and chosen.method.name != "recode":
         raise InputError("--explain shows the recodings to choose from: it is for --method recode.")
+    reads: list[str | Path | None] = [source, policy, population, ledger, ledger_key, *chosen.files]
     if used != "memory":
         opt_engines.anonymize_parts(
-            source, chosen, output, used, master=master, seed=seed, certificate=certificate, as_json=as_json
-        )
+            source, chosen, output, used, master=master, seed=seed, certificate=certificate, overwrite=overwrite,
+            reads=reads, as_json=as_json,
+        )  # fmt: skip
         return
+    if split is None:
+        opt.check_paths(reads, output, [report, certificate, *_frontier_in(explain)], overwrite=overwrite)
+        refuse_uncertified(output, [certificate], overwrite=overwrite)
     opt_split.check_options(
         split, independent=independent, merge=merge, incremental=incremental, explain=explain is not None
     )
@@ -204,8 +209,8 @@ def anonymize(
             raise InputError("--disarm-formulas is for one table: leave out --split, or disarm its files yourself.")
         opt_split.anonymize_split(
             chosen, lambda: opt.read(source, delimiter, encoding, decimal, text, chosen), output, said=said,
-            reads=[source, policy, population, ledger, ledger_key], independent=independent, merge=merge,
-            keep_order=keep_order, report=report, certificate=certificate, seed=seed, ledger=book, as_json=as_json,
+            reads=reads, independent=independent, merge=merge, keep_order=keep_order, report=report,
+            certificate=certificate, seed=seed, ledger=book, overwrite=overwrite, as_json=as_json,
         )  # fmt: skip
         return
     with stages("anonymize", 7) as step, ExitStack() as beside:
@@ -218,13 +223,15 @@ def anonymize(
             made = made.noted(book)
         step("writing the report")
         if report is not None:  # it gets its name after the release, and only if that got its own
-            made.judged().report(beside.enter_context(atomic_write(report, private=True)))
+            unfinished = beside.enter_context(atomic_write(report, private=True, overwrite=overwrite))
+            made.judged().report(unfinished, overwrite=True)
         step("writing and judging the file")
         release = made.write(
-            output, keep_order=keep_order, certificate=certificate, seed=seed, ledger=book, disarm=disarm
-        )
+            output, keep_order=keep_order, certificate=certificate, seed=seed, ledger=book, disarm=disarm,
+            overwrite=overwrite,
+        )  # fmt: skip
         if explain is not None:
-            _explain(release, explain)
+            _explain(release, explain, overwrite)
         step("done")
     for note in release.notes:
         if note not in said:
@@ -232,13 +239,20 @@ def anonymize(
     show(release.to_dict() if as_json else for_terminal(release.sheets(f"Released: {output}")), as_json)
 
 
-def _explain(release: Release, folder: Path) -> None:
+def _frontier_in(folder: Path | None) -> list[Path]:
+    """What --explain writes, if its folder is there already."""
+    from shoal.report.frontier import FILES
+
+    return [folder / name for name in FILES] if folder is not None and folder.is_dir() else []
+
+
+def _explain(release: Release, folder: Path, overwrite: bool) -> None:
     from shoal.masking.recoding.frontier import frontier
     from shoal.report.frontier import write_frontier
 
     method = release.policy.method
     table = frontier(release.original, method, release.promises)
-    write_frontier(folder, table, method.cost, release.suppressed)
+    write_frontier(folder, table, method.cost, release.suppressed, overwrite=overwrite)
 
 
 _CHECK_EXAMPLES = """Examples:

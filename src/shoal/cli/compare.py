@@ -70,6 +70,7 @@ def compare(
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="Where the release of --best goes.")
     ] = None,
+    overwrite: opt.Overwrite = False,
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw risk against utility (PNG, SVG or PDF).")
     ] = None,
@@ -107,7 +108,7 @@ def compare(
     if best != (output is not None) or (best and at_risk is None):
         raise InputError("--best writes a release held to a risk: give it together with --at-risk and -o FILE.")
     opt.refuse_of_text(context, [source])
-    opt.check_paths([source, policy], output, [plot])
+    opt.check_paths([source, policy], output, [plot], overwrite=overwrite)
     if plot is not None:
         check_plot(plot)
     named = opt.split(methods) or METHODS
@@ -129,13 +130,13 @@ def compare(
                 runs=runs, seed=seed, frontier=frontier, cache=kept, progress=step,
             )  # fmt: skip
             step("releasing the best" if best else "done")
-            release = found.release(table).write(output) if output is not None else None
+            release = found.release(table).write(output, overwrite=overwrite) if output is not None else None
     except KeyboardInterrupt:
         if kept is not None:
             say(f"What was measured is kept in {kept}: ask again to go on.")
         raise
     if plot is not None:
-        write_plot(found.plot(), plot)
+        write_plot(found.plot(), plot, overwrite=overwrite)
     if release is None:
         show(found, as_json)
         return

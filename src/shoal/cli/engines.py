@@ -74,7 +74,7 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
     "anonymize": frozenset(
         (
             *("source", "output", *_ROLES, "identifiers", "insensitive", "rest", "hierarchies"),
-            *(*_PROMISES, *_K_MAP, *_METHOD, "seed", "certificate", *_ALWAYS),
+            *(*_PROMISES, *_K_MAP, *_METHOD, "seed", "certificate", "overwrite", *_ALWAYS),
         )
     ),
     "check": frozenset(("source", "certificate", *_ROLES, "identifiers", *_PROMISES, *_K_MAP, *_ALWAYS)),
@@ -125,28 +125,34 @@ def anonymize_parts(
     seed: int | None,
     certificate: Path | None,
     as_json: bool,
+    overwrite: bool,
+    reads: Sequence[str | Path | None],
 ) -> None:
     from shoal.cli.console import say, show, stages
     from shoal.cli.kernels import load_kernels
-    from shoal.data.files import atomic_write
+    from shoal.data.outputs import refuse_within
     from shoal.engines.disk import refuse_used
     from shoal.parted.capabilities import refuse_what_cannot
-    from shoal.parted.opening import KINDS, kind_of_folder, open_table
+    from shoal.parted.opening import KINDS, files_of, kind_of_folder, open_table
     from shoal.parted.release import anonymize_to
+    from shoal.report.certificate import refuse_uncertified
     from shoal.sheet import for_terminal
 
     refuse_what_cannot(chosen, engine)
-    refuse_used(Path(output))
+    opt.check_paths([*reads, output], None, [certificate], overwrite=overwrite)
+    refuse_used(Path(output), overwrite=overwrite)
+    inputs = files_of(Path(source)) if Path(source).is_dir() else []
+    refuse_within(output, [path for path in (*reads, *inputs, certificate) if path is not None])
+    refuse_uncertified(output, [certificate], overwrite=overwrite)
     kinds = (KINDS.get(Path(name).suffix.lower()) for name in (output, source))
     kind = next((kind for kind in (*kinds, kind_of_folder(Path(source))) if kind in ("csv", "parquet")), "parquet")
     with stages("anonymize", 5) as step:
         step("opening")
         load_kernels()
         table = open_table(source, engine, master=master)
-        release = anonymize_to(table, chosen, output, kind, seed=seed, progress=step)
-        if certificate is not None:
-            with atomic_write(certificate, private=False) as partial:
-                partial.write_bytes(release.certificate_of_files())
+        release = anonymize_to(
+            table, chosen, output, kind, seed=seed, progress=step, certificate=certificate, overwrite=overwrite
+        )
         step("done")
     for note in release.notes:
         say(note)

@@ -86,6 +86,7 @@ def build(
         str | None,
         typer.Option(metavar="A,B", help="All categories in order, merged in pairs.", rich_help_panel=_BY),
     ] = None,
+    overwrite: opt.Overwrite = False,
     tree: Annotated[
         Path | None, typer.Option(metavar="PAIRS", help="A file of lines child;parent.", rich_help_panel=_BY)
     ] = None,
@@ -102,7 +103,6 @@ def build(
     from shoal.cli.console import say, stages
     from shoal.cli.console import show as put
     from shoal.data.build_hierarchy import build as make
-    from shoal.data.files import same_file
     from shoal.data.hierarchy import write_hierarchy
     from shoal.errors import InputError
 
@@ -122,15 +122,14 @@ def build(
     if len(chosen) != 1:
         raise InputError(f"Got {' and '.join(chosen) or 'no way'} to build by: choose one of {', '.join(ways)}.")
     opt.refuse_of_text(context, [source])
-    if same_file(source, output):
-        raise InputError(f"The output {str(output)!r} is the input: choose another name, the input is never changed.")
+    opt.check_paths([source, tree], None, [output], overwrite=overwrite)
     with stages("hierarchy", 4) as step:
         step("reading")
         values = _column(opt.read(source, delimiter, encoding, decimal, text), column)
         step("building")
         hierarchy = make(next(iter(chosen.values())), values, column)
         step("writing")
-        write_hierarchy(hierarchy, output)
+        write_hierarchy(hierarchy, output, overwrite=overwrite)
         step("done")
     say(f"Written to {output}.")
     put(_facts(hierarchy) if as_json else _levels(hierarchy), as_json)

@@ -104,6 +104,9 @@ MeasuredRisk = Annotated[
         rich_help_panel=_MODELS,
     ),
 ]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace what has the names of outputs already; otherwise it is refused.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 Delimiter = Annotated[
     str | None,
@@ -180,9 +183,20 @@ def refuse_of_text(context: typer.Context, files: Sequence[str | Path | None]) -
         raise InputError(f"{asked[0]} is of text files, and none is read here: leave it out.")
 
 
-def check_paths(read: Sequence[str | Path | None], table: str | None, beside: Sequence[Path | None] = ()) -> None:
-    """Refuses, before any work, to write over what is read, twice to one place, or where nothing can be written."""
-    from shoal.data.files import format_of, is_sql, same_file
+def check_paths(
+    read: Sequence[str | Path | None],
+    table: str | None,
+    beside: Sequence[Path | None] = (),
+    *,
+    overwrite: bool,
+) -> None:
+    """Refuses, before any work, to write over what is read, twice to one place, or where nothing can be written.
+
+    Nor over anything else, unless the user says so.
+    """
+    from shoal.data.files import check_writable, format_of, is_sql, same_file
+    from shoal.data.outputs import refuse_existing
+    from shoal.data.sql import refuse_existing_table
     from shoal.errors import InputError
 
     if table is not None and not is_sql(table):
@@ -200,6 +214,11 @@ def check_paths(read: Sequence[str | Path | None], table: str | None, beside: Se
         if not is_sql(target) and not (folder.is_dir() and os.access(folder, os.W_OK)):
             state = "may not be written to" if folder.is_dir() else "does not exist"
             raise InputError(f"{str(target)!r} cannot be written: the folder {str(folder)!r} {state}.")
+        if is_sql(target):
+            refuse_existing_table(str(target), overwrite=overwrite)
+        else:
+            check_writable(target)
+            refuse_existing(target, overwrite=overwrite)
 
 
 def make_policy(

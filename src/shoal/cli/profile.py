@@ -27,6 +27,7 @@ def profile(
     write_policy: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write a starting policy, to be looked through.")
     ] = None,
+    overwrite: opt.Overwrite = False,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -39,7 +40,7 @@ def profile(
     from shoal.profile import profile as examine
 
     opt.refuse_of_text(context, [source])
-    opt.check_paths([source], None, [write_policy])
+    opt.check_paths([source], None, [write_policy], overwrite=overwrite)
     with stages("profile", 3) as step:
         step("reading")
         table = opt.read(source, delimiter, encoding, decimal, text)
@@ -47,7 +48,7 @@ def profile(
         found = examine(table)
         step("done")
     if write_policy is not None:
-        with atomic_write(write_policy, private=True) as temporary:
+        with atomic_write(write_policy, private=True, overwrite=overwrite) as temporary:
             Path(temporary).write_text(found.policy_toml(), encoding="utf-8")
         say(f"A starting policy was written to {write_policy}: look it through before using it.")
     for note in found.notes:

@@ -33,6 +33,7 @@ def discharges(
     ],
     rows: Annotated[int, typer.Option(help="How many discharges.")] = 100_000,
     seed: Annotated[int | None, typer.Option(min=0, help="Makes the table repeatable.")] = None,
+    overwrite: opt.Overwrite = False,
 ) -> None:
     """Synthetic hospital discharges: nine quasi-identifiers, charge and diagnosis."""
     from shoal.cli.console import say, stages
@@ -40,27 +41,28 @@ def discharges(
     from shoal.data.sample import discharges as generate
 
     if not Path(output).suffix:
-        _discharges_in_chunks(Path(output), rows, seed)
+        _discharges_in_chunks(Path(output), rows, seed, overwrite)
         say(f"{rows:,} discharges written to {output}.")
         return
-    opt.check_paths([], output)
+    opt.check_paths([], output, overwrite=overwrite)
     with stages("sample", 3) as step:
         step("generating")
         table = generate(rows, seed)
         step("writing")
-        write_table(table, output)
+        write_table(table, output, overwrite=overwrite)
         step("done")
     say(f"{rows:,} discharges written to {output}.")
 
 
-def _discharges_in_chunks(folder: Path, rows: int, seed: int | None) -> None:
+def _discharges_in_chunks(folder: Path, rows: int, seed: int | None, overwrite: bool) -> None:
     """A million at a time: however many they are, memory holds one chunk."""
     from shoal.cli.console import stages
     from shoal.data.sample import discharge_chunks
     from shoal.engines.disk import new_folder
 
     million = 1_000_000
-    with stages("sample", -(-rows // million) + 1) as step, new_folder(folder) as partial:
+    made = new_folder(folder, overwrite=overwrite, certified=False)
+    with stages("sample", -(-rows // million) + 1) as step, made as partial:
         for number, chunk in enumerate(discharge_chunks(rows, seed, million)):
             step(f"{number + 1} million")
             chunk.write_parquet(partial / f"part-{number:05d}.parquet")
@@ -78,18 +80,19 @@ def purchases(
     output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where the table goes.")],
     customers: Annotated[int, typer.Option(help="How many customers; about 95 records each.")] = 400,
     seed: Annotated[int | None, typer.Option(min=0, help="Makes the table repeatable.")] = None,
+    overwrite: opt.Overwrite = False,
 ) -> None:
     """Synthetic purchase histories: customer, invoice, date, time, good, price and quantity."""
     from shoal.cli.console import say, stages
     from shoal.data.files import write_table
     from shoal.data.purchases import purchases as generate
 
-    opt.check_paths([], output)
+    opt.check_paths([], output, overwrite=overwrite)
     with stages("sample", 3) as step:
         step("generating")
         table = generate(customers, seed)
         step("writing")
-        write_table(table, output)
+        write_table(table, output, overwrite=overwrite)
         step("done")
     say(f"{table.height:,} records of {customers:,} customers written to {output}.")
 
@@ -110,6 +113,7 @@ def regenerate(
     ],
     rescale: Annotated[bool, typer.Option("--rescale", help="Fit counts that do not add up.")] = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Makes a run repeatable.")] = None,
+    overwrite: opt.Overwrite = False,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -122,14 +126,14 @@ def regenerate(
     from shoal.masking.regenerate import regenerate as fill
 
     opt.refuse_of_text(context, [source])
-    opt.check_paths([source, counts], output)
+    opt.check_paths([source, counts], output, overwrite=overwrite)
     with stages("regenerate", 4) as step:
         step("reading")
         table = opt.read(source, delimiter, encoding, decimal, text)
         step("drawing values")
         filled = fill(table, read_counts(counts), seed=seed, rescale=rescale)
         step("writing")
-        write_table(filled, output)
+        write_table(filled, output, overwrite=overwrite)
         step("done")
     say(f"Written to {output}.")
 

@@ -96,17 +96,23 @@ def anonymize_split(
     certificate: Path | None,
     seed: int | None,
     ledger: Ledger | None,
+    overwrite: bool,
     as_json: bool,
 ) -> None:
     """One table for each confidential column; all are written, or none."""
     from shoal.cli.console import say, show, stages
     from shoal.data.files import atomic_write
     from shoal.errors import InputError
+    from shoal.report.certificate import refuse_uncertified
     from shoal.split import beside, split_draft
 
     first, *others = [beside(output, name) for name in policy.confidential] or [Path(output)]
     certificates = [beside(certificate, name) for name in policy.confidential] if certificate is not None else []
-    opt.check_paths(reads, str(first), [*others, report, *certificates])
+    merged = [Path(output), certificate] if merge else []
+    opt.check_paths(reads, str(first), [*others, report, *certificates, *merged], overwrite=overwrite)
+    for name in policy.confidential:
+        paper = None if certificate is None else beside(certificate, name)
+        refuse_uncertified(beside(output, name), [paper], overwrite=overwrite)
     with stages("anonymize", 7) as step, ExitStack() as stack:
         step("reading")
         made = split_draft(read(), policy, independent=independent, seed=seed, progress=step)
@@ -116,11 +122,13 @@ def anonymize_split(
         if report is not None:
             if made.merged is None:
                 raise InputError("A report is about one partition: leave out --independent or --report.")
-            made.merged.judged().report(stack.enter_context(atomic_write(report, private=True)))
+            unfinished = stack.enter_context(atomic_write(report, private=True, overwrite=overwrite))
+            made.merged.judged().report(unfinished, overwrite=True)
         step("writing and judging the files")
         release = made.write(
-            output, merge=merge, keep_order=keep_order, certificate=certificate, seed=seed, ledger=ledger
-        )
+            output, merge=merge, keep_order=keep_order, certificate=certificate, seed=seed, ledger=ledger,
+            overwrite=overwrite,
+        )  # fmt: skip
         step("done")
     for note in release.notes:
         if note not in said:

@@ -82,6 +82,7 @@ def attack(
     output: Annotated[
         str | None, typer.Option("-o", "--output", metavar="FILE", help="Where each customer's guess goes.")
     ] = None,
+    overwrite: opt.Overwrite = False,
     seed: Seed = None,
     no_header: NoHeader = False,
     delimiter: opt.Delimiter = None,
@@ -97,7 +98,7 @@ def attack(
     from shoal.transactions.trained import KNOWN, trained_attack
 
     opt.refuse_of_text(context, [original, masked])
-    opt.check_paths([original, masked, truth], output)
+    opt.check_paths([original, masked, truth], output, overwrite=overwrite)
     _refuse_unused_columns(
         {
             "--time": (time, trained or first or last, "--trained, --from or --to"),
@@ -130,7 +131,7 @@ def attack(
         learnt = trained_attack(before, after, truth=secret, known=known or KNOWN, seed=seed) if trained else None
         step("done")
     if output is not None:
-        write_table(result.guesses, output, private=True)
+        write_table(result.guesses, output, private=True, overwrite=overwrite)
     if as_json:
         show(result.to_dict() | {"trained": None if learnt is None else learnt.to_dict()}, as_json)
         return

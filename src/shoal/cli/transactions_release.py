@@ -31,7 +31,15 @@ Baskets = Annotated[
 ]
 _KM = "k^m-anonymity of baskets"
 _READING = ("source", "customer", "item", "baskets", "no_header", "delimiter", "encoding", "decimal", "as_json")
-_RECODING = (*_READING, "output", "k", "m", "taxonomy", "key")  # what k^m-anonymity of a release carries out
+_RECODING = (
+    *_READING,
+    "output",
+    "overwrite",
+    "k",
+    "m",
+    "taxonomy",
+    "key",
+)  # what k^m-anonymity of a release carries out
 _COUNTING = (*_READING, "k", "m", "goods_only")  # and what judging it does
 K = Annotated[int | None, typer.Option("--k", help="Baskets that hold any m goods known.", rich_help_panel=_KM)]
 M = Annotated[int | None, typer.Option("--m", help="Goods that an intruder may know.", rich_help_panel=_KM)]
@@ -109,6 +117,7 @@ def anonymize(
             "--incremental", help="Clusters go on from those in the ledger.", rich_help_panel=opt_ledger.PANEL
         ),
     ] = False,
+    overwrite: opt.Overwrite = False,
     seed: Seed = None,
     baskets: Baskets = False,
     no_header: NoHeader = False,
@@ -129,7 +138,7 @@ def anonymize(
     from shoal.transactions.pseudonyms import read_key
     from shoal.transactions.release import anonymize_transactions
 
-    opt.check_paths([source, key, taxonomy, ledger, ledger_key], output, [secret_map, log])
+    opt.check_paths([source, key, taxonomy, ledger, ledger_key], output, [secret_map, log], overwrite=overwrite)
     known = _known_goods(k, m)
     if ledger is not None:
         _check_ledger(known, key, incremental, clusters, baskets)
@@ -155,7 +164,7 @@ def anonymize(
                 key=read_key(key) if key is not None else None,
             )
             step("writing and judging the file")
-            show(recoded.write(output), as_json)
+            show(recoded.write(output, overwrite=overwrite), as_json)
             return
         book = opt_ledger.open_ledger(ledger, histories.roles.customer, ledger_key) if ledger is not None else None
         release = anonymize_transactions(
@@ -174,7 +183,7 @@ def anonymize(
         )
         step("writing and judging the file")
         strangers = release.strangers(book) if book is not None else ()
-        release.write(output, header=not no_header, secret_map=secret_map, log=log, ledger=book)
+        release.write(output, header=not no_header, secret_map=secret_map, log=log, ledger=book, overwrite=overwrite)
         step("attacking the release")
         facts = release.to_dict()
         facts["notes"] = [*facts["notes"], *strangers]

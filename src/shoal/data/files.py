@@ -25,6 +25,7 @@ from shoal.data.anew import made_anew
 from shoal.data.csv_files import read_delimited, write_delimited
 from shoal.data.frames import check_names, finite
 from shoal.data.ordered import with_orders
+from shoal.data.outputs import refuse_existing, there_already
 from shoal.data.scratch import Unfinished, make_private
 from shoal.data.workbook import inspect_excel
 from shoal.errors import InputError, did_you_mean
@@ -83,11 +84,13 @@ def write_table(
     frame: pl.DataFrame,
     target: str | Path,
     *,
-    overwrite: bool = True,
+    overwrite: bool = False,
     private: bool = False,
     before_commit: Callable[[Path], None] | None = None,
 ) -> None:
     """Write the table to a file or an SQL table, whole or not at all; a `private` file is its owner's alone.
+
+    What is there already is refused, unless it is to be replaced (`overwrite`).
 
     `before_commit` is given what was written, as a file that `read_table` reads, before it takes the target's
     place; if it raises, nothing is left. Before that the file's bytes are looked at: nothing may stand in them that
@@ -102,9 +105,7 @@ def write_table(
     known = format_of(path)
     if known.write is None:
         raise InputError(f"Files ending in {path.suffix} can be read, not written: write .csv, .parquet or .xlsx.")
-    if not overwrite and path.exists():
-        raise InputError(f"{path} exists already: name another file, or allow it to be overwritten.")
-    with atomic_write(path, private=private) as partial:
+    with atomic_write(path, private=private, overwrite=overwrite) as partial:
         try:
             known.write(frame if known.is_text else made_anew(frame), partial)
         except (InputError, OSError):
@@ -117,11 +118,14 @@ def write_table(
 
 
 def same_file(a: str | Path, b: str | Path) -> bool:
-    """Do both names lead to the same file or SQL table, by links or otherwise?"""
+    """Do both names lead to the same file or SQL table, by links or otherwise; or is one the other's database?"""
     if is_sql(a) or is_sql(b):
         from shoal.data import sql
 
-        return is_sql(a) and is_sql(b) and sql.same_table(str(a), str(b))
+        if is_sql(a) and is_sql(b):
+            return sql.same_table(str(a), str(b))
+        address, path = (str(a), b) if is_sql(a) else (str(b), a)
+        return (database := sql.file_of(address)) is not None and same_file(database, path)
     try:
         return os.path.samefile(a, b)
     except OSError:  # one of them does not exist
@@ -129,23 +133,43 @@ def same_file(a: str | Path, b: str | Path) -> bool:
 
 
 @contextmanager
-def atomic_write(target: str | Path, *, private: bool) -> Iterator[Path]:
+def atomic_write(target: str | Path, *, private: bool, overwrite: bool = False) -> Iterator[Path]:
     """A path to write to, of the target's name and on its disk; what is there at the end becomes it.
+
+    What has the target's name already, or gets it meanwhile, is replaced only with `overwrite`.
 
     A `private` file, whatever is not for the public, is its owner's alone (0600) from the first byte.
     """
     path = Path(os.path.realpath(target))
     check_writable(target)
+    refuse_existing(target, overwrite=overwrite)
     try:
         with Unfinished(path) as partial:
             if private:
                 make_private(partial)
             yield partial
             flush(partial)
-            os.replace(partial, path)
+            if overwrite:
+                os.replace(partial, path)
+            else:
+                _give_name(partial, path)
             flush(path.parent)
+    except FileExistsError:
+        raise there_already(repr(str(target))) from None
     except OSError as error:
         raise InputError(f"{target} cannot be written: {reason(error)}.") from error
+
+
+def _give_name(partial: Path, path: Path) -> None:
+    """Unless another file got it meanwhile."""
+    try:
+        os.link(partial, path)
+    except FileExistsError:
+        raise
+    except OSError:  # no file system for links
+        if path.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
+        os.replace(partial, path)
 
 
 def flush(path: Path) -> None:

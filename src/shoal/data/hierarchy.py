@@ -257,13 +257,13 @@ def _delimiter(file: TextFile) -> str:
     return likely_delimiter(file)
 
 
-def write_hierarchy(hierarchy: Hierarchy, path: str | Path) -> None:
+def write_hierarchy(hierarchy: Hierarchy, path: str | Path, *, overwrite: bool = False) -> None:
     """As a file that `read_hierarchy` reads."""
     from shoal.data.files import atomic_write
 
     often = np.repeat(np.arange(len(hierarchy.lines)), hierarchy.lines)
     levels = [hierarchy.shown(level).gather(often).alias(str(level)) for level in range(hierarchy.levels)]
-    with atomic_write(path, private=True) as temporary:
+    with atomic_write(path, private=True, overwrite=overwrite) as temporary:
         pl.DataFrame(levels).write_csv(temporary, separator=DELIMITERS[0], include_header=False)
 
 

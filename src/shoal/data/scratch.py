@@ -7,7 +7,8 @@ and whoever next works in the same place as the same user removes the folders wh
 
     1. make the folder; make the lock file in it; lock it. Was it swept meanwhile? Begin anew.
     2. work
-    3. remove all but the lock file, then the lock file, then the folder
+    3. what was put aside to be replaced, and has not been, goes back to its place
+    4. remove all but the lock file, then the lock file, then the folder
 
 Nothing is ever written before the lock is held, so a folder without one is either empty or abandoned. Links are never
 followed, and nobody else's folders are touched.
@@ -26,6 +27,7 @@ from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 
 LOCK = ".shoal-lock"
+ASIDE = ".aside"  # within an unfinished folder: what is to go when the new one has its name
 _OURS = re.compile(r"shoal-[a-z0-9_]{8}\.scratch|\.shoal-[a-z0-9_]{8}\.partial")
 
 
@@ -56,6 +58,11 @@ class Unfinished(AbstractContextManager[Path]):
     def __enter__(self) -> Path:
         self._folder = _Held(self._target.parent, ".shoal-", ".partial")
         return self._folder.path / self._target.name
+
+    def put_aside(self) -> None:
+        """What has the target's name now: it goes at the end, or back to its place where that is still free then."""
+        (self._folder.path / ASIDE).mkdir()
+        os.rename(self._target, self._folder.path / ASIDE / self._target.name)
 
     def __exit__(self, *_: object) -> None:
         self._folder.clear()
@@ -138,8 +145,9 @@ def _free(lock: int, *, unless_known: bool) -> bool:
 
 
 def _clear(folder: Path) -> None:
-    """The lock file goes last: what cannot be removed now is found again by the next sweep."""
+    """The lock file goes last: what cannot be removed or put back now is found again by the next sweep."""
     with suppress(OSError):
+        _put_back(folder)
         for entry in list(os.scandir(folder)):
             if entry.is_dir(follow_symlinks=False):
                 shutil.rmtree(entry.path, ignore_errors=True)
@@ -148,3 +156,11 @@ def _clear(folder: Path) -> None:
         if os.listdir(folder) == [LOCK]:
             os.unlink(folder / LOCK)
             os.rmdir(folder)
+
+
+def _put_back(folder: Path) -> None:
+    """What was put aside and not replaced."""
+    if (folder / ASIDE).is_dir():
+        for entry in list(os.scandir(folder / ASIDE)):
+            if not os.path.lexists(folder.parent / entry.name):
+                os.rename(entry.path, folder.parent / entry.name)

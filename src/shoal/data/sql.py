@@ -20,6 +20,7 @@ from urllib.parse import quote, urlsplit
 import polars as pl
 
 from shoal.data.files import extra_package, reason, same_file
+from shoal.data.outputs import there_already
 from shoal.data.scratch import Scratch
 from shoal.data.text_types import MixedColumnError, typed
 from shoal.errors import InputError
@@ -68,13 +69,12 @@ def write_sql(
     frame: pl.DataFrame,
     target: str,
     *,
-    overwrite: bool = True,
+    overwrite: bool = False,
     before_commit: Callable[[Path], None] | None = None,
 ) -> None:
     """Write the table in one transaction; `before_commit` gets what the database holds, as a Parquet file."""
     address = address_of(target)
-    if not overwrite and exists(address):
-        raise InputError(f"{address} exists already: name another, or allow it to be overwritten.")
+    refuse_existing_table(target, overwrite=overwrite)
     partial = Address(address.scheme, address.place, address.schema, f"shoal_{secrets.token_hex(8)}_partial")
     with opened(address, writable=True) as database:
         database.create(partial, frame.with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)))
@@ -82,9 +82,23 @@ def write_sql(
             with Scratch() as scratch:
                 database.read(partial).write_parquet(written := scratch.path / "written.parquet")
                 before_commit(written)
-        database.execute(f"DROP TABLE IF EXISTS {address.quoted()}")
+        if overwrite:
+            database.execute(f"DROP TABLE IF EXISTS {address.quoted()}")
         database.execute(f"ALTER TABLE {partial.quoted()} RENAME TO {as_identifier(address.table)}")
         database.commit()
+
+
+def refuse_existing_table(target: str, *, overwrite: bool) -> None:
+    """Nothing is replaced unless the user says so."""
+    address = address_of(target)
+    if not overwrite and exists(address):
+        raise there_already(str(address))
+
+
+def file_of(source: str) -> Path | None:
+    """The database's own file, if it has one."""
+    address = address_of(source)
+    return None if address.scheme == "postgresql" else Path(address.place)
 
 
 def exists(address: Address) -> bool:

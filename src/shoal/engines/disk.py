@@ -26,6 +26,7 @@ from shoal.data.csv_files import scan_written
 from shoal.data.csv_records import WholeFile, scan_text
 from shoal.data.frames import check_names
 from shoal.data.ordered import Orders, as_enums, orders_in_duckdb
+from shoal.data.outputs import refuse_folder, refuse_within
 from shoal.data.scratch import Scratch, Unfinished
 from shoal.data.unseen import inspect_parquet
 from shoal.engines.table import COUNTED, FACTS, Batch, Table, pack, unpacked
@@ -42,6 +43,7 @@ class Disk(AbstractContextManager["Disk"]):
 
     def __init__(self, scratch: str | Path | None = None) -> None:
         self._scratch = Scratch(scratch)
+        self.inputs: list[Path] = []  # files that are read
         self.shown_as: Callable[[list[Path]], Any] = pl.scan_parquet  # how files are handed out
 
     def __exit__(self, *_: object) -> None:
@@ -195,8 +197,10 @@ class DiskTable:
         files = tuple(path for path, _ in written)
         return _of_files(self.disk, files, schema, kind), [fact for _, told in written for fact in told]
 
-    def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> DiskTable:
-        with new_folder(Path(folder)) as partial_folder:
+    def write(
+        self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]], *, overwrite: bool = False
+    ) -> DiskTable:
+        with new_folder(Path(folder), overwrite=overwrite, reads=self.disk.inputs) as partial_folder:
             written, told = self._to_files(partial_folder, kind)
             for name, content in {**check(written, told), "_SUCCESS": b""}.items():
                 (partial_folder / name).write_bytes(content)
@@ -286,22 +290,32 @@ class DiskParts:
         return pl.concat([frame, *self.joined[part]]) if part in self.joined else frame
 
 
-def refuse_used(target: Path) -> None:
-    """A release goes to a new folder: nothing is ever written over."""
-    if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InputError(f"{str(target)!r} is there already: name a new folder, or remove it first.")
+def refuse_used(target: Path, *, overwrite: bool, certified: bool = True) -> None:
+    """A release goes to a new folder, or replaces another release."""
+    if target.is_dir():
+        refuse_folder(target, os.listdir(target), overwrite=overwrite, certified=certified)
+    elif os.path.exists(target):
+        raise InputError(f"{str(target)!r} is a file, and a folder is to be written: name another.")
 
 
 @contextmanager
-def new_folder(target: Path) -> Iterator[Path]:
-    """A folder to write to, which gets its name when all is written, or goes."""
-    refuse_used(target)
+def new_folder(target: Path, *, overwrite: bool, certified: bool = True, reads: Sequence[Path] = ()) -> Iterator[Path]:
+    """A folder to write to, which gets its name when all is written, or goes.
+
+    One that it replaces stays as it is until then. `certified` says that this must be a release with a certificate.
+    """
+    refuse_used(target, overwrite=overwrite, certified=certified)
+    refuse_within(target, reads)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
-        with Unfinished(target) as partial:
+        unfinished = Unfinished(Path(os.path.realpath(target)))
+        with unfinished as partial:
             partial.mkdir()
             yield partial
-            os.replace(partial, target)
+            refuse_used(target, overwrite=overwrite, certified=certified)  # nobody wrote to it meanwhile
+            if target.is_dir():
+                unfinished.put_aside()
+            os.replace(partial, os.path.realpath(target))
     except OSError as error:
         raise InputError(f"{str(target)!r} cannot be written: {error.strerror}. Name another folder.") from None
 

@@ -26,7 +26,8 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.frames import OWN, check_names
-from shoal.data.scratch import Scratch, Unfinished, sweep
+from shoal.data.outputs import refuse_folder
+from shoal.data.scratch import ASIDE, Scratch, Unfinished, sweep
 from shoal.engines.disk import BATCH
 from shoal.engines.sealed import Seal
 from shoal.engines.table import COUNTED, FACTS, Batch, Block, Table, pack, packed, unpacked
@@ -153,6 +154,7 @@ class Spark(AbstractContextManager["Spark"]):
         self.seal = Seal()
         self._held: weakref.WeakSet[Held] = weakref.WeakSet()
         self._unneeded: list[DataFrame] = []
+        self._read: list[DataFrame] = []
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -207,7 +209,12 @@ class Spark(AbstractContextManager["Spark"]):
 
     def table(self, frame: DataFrame) -> SparkTable:
         check_names(frame.columns, "The Spark frame")
+        self._read.append(frame)
         return SparkTable(self, frame, to_polars(frame.schema))
+
+    def inputs(self) -> list[str]:
+        """The files that are read."""
+        return [name for frame in self._read for name in frame.inputFiles()]
 
     def read(
         self,
@@ -590,14 +597,16 @@ class SparkTable:
                 frame.count()
         return SparkTable(self.spark, frame.select(*map(column, schema)), schema, persisted), told
 
-    def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> SparkTable:
+    def write(
+        self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]], *, overwrite: bool = False
+    ) -> SparkTable:
         if kind == "csv" and len(set(self.schema) - {FACTS}) == 1:
             raise InputError(
                 "Spark leaves out the missing values of a table of one column when it writes CSV: write it as Parquet."
             )
         target = Folder(self.spark.session, folder)
         with self.spark.sentences(f"The release cannot be written to {folder!r}"):
-            target.refuse_used()
+            target.refuse_used(overwrite=overwrite, reads=self.spark.inputs() if overwrite else ())
             table, told = self.kept() if FACTS in self.schema else (self, [])
             try:
                 with target.beside() as partial:
@@ -607,6 +616,7 @@ class SparkTable:
                         self.spark.inspect(partial.path)
                     for name, content in check(self.spark.written(partial.path, kind, table.schema), told).items():
                         partial.put(name, content)
+                    target.put_aside(partial)
                     partial.rename(target)
                     target.mark_or_remove()
             finally:
@@ -646,11 +656,37 @@ class Folder:
     def path(self) -> str:
         return str(self._path.toString())
 
-    def refuse_used(self) -> None:
-        if self._files.exists(self._path):
-            if self._files.isFile(self._path) or len(self._files.listStatus(self._path)):
-                raise InputError(f"{self._given!r} is there already: name a new folder, or remove it first.")
+    def refuse_used(self, *, overwrite: bool, reads: Sequence[str] = ()) -> None:
+        """Refuses all but a new folder, an empty one, and a release to be replaced that is not what is read."""
+        if not self._files.exists(self._path):
+            return
+        if self._files.isFile(self._path):
+            raise InputError(f"{self._given!r} is a file, and a folder is to be written: name another.")
+        held = [status.getPath().getName() for status in self._files.listStatus(self._path)]
+        refuse_folder(self._given, held, overwrite=overwrite, certified=True)
+        qualified = (self._files.makeQualified(self._hadoop.Path(name)).toString() for name in reads)
+        if held and any(name.startswith(f"{self.path}/") for name in qualified):
+            raise InputError(f"The output {self._given!r} is what is read: name another folder, it is never changed.")
+
+    def put_aside(self, partial: Folder) -> None:
+        """What has this name now, into the hidden folder in which the new one waits."""
+        if not self._files.exists(self._path):
+            return
+        if not len(self._files.listStatus(self._path)):
             self._files.delete(self._path, False)  # else what is renamed to it would come to lie in it
+            return
+        replaced = self._replaced(partial._path.getParent())
+        if not self._files.mkdirs(replaced.getParent()) or not self._files.rename(self._path, replaced):
+            raise self._refused("what is there cannot be put aside")
+
+    def _put_back(self, hidden: Folder) -> None:
+        """What was put aside, unless the new one has its name."""
+        replaced = self._replaced(hidden._path)
+        if self._files.exists(replaced) and not self._files.exists(self._path):
+            self._files.rename(replaced, self._path)
+
+    def _replaced(self, hidden: Any) -> Any:
+        return self._hadoop.Path(hidden, f"{ASIDE}/{self._path.getName()}")
 
     @contextmanager
     def beside(self) -> Iterator[Folder]:
@@ -674,6 +710,7 @@ class Folder:
         try:
             yield Folder(self._session, f"{hidden.path}/{name}")
         finally:
+            self._put_back(hidden)
             hidden.remove()
 
     def _refused(self, why: str) -> InputError:

@@ -79,7 +79,9 @@ class Table(Protocol):
         """The same, worked out and put where reading it again is cheap; and what the works have told (`FACTS`)."""
         ...
 
-    def write(self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]]) -> Table:
+    def write(
+        self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]], *, overwrite: bool = False
+    ) -> Table:
         """As a folder of files: written under another name, checked there as it stands, then renamed.
 
         `check` gets what was written and what the works have told; it raises to withhold the name, and gives the files

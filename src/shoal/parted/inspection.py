@@ -15,9 +15,10 @@ from xml.etree import ElementTree
 import pyarrow as pa
 
 from shoal.data.files import format_of, is_sql, reason
+from shoal.data.outputs import CERTIFICATE
 from shoal.errors import InputError, PromiseError
 from shoal.parted.opening import files_of
-from shoal.report.certificate import CERTIFICATE, stated_of
+from shoal.report.certificate import stated_of
 
 SUCCESS = "_SUCCESS"
 CHECKED = 512  # bytes to a checksum

@@ -78,6 +78,7 @@ def _on_disk(frame: Any, text: Sequence[str], as_written: Sequence[str]) -> Tabl
     atexit.register(disk.close)  # what is released lies in its scratch folder: it goes with the process
     if isinstance(frame, str | Path):
         files, kind = table_files(Path(frame))
+        disk.inputs = [Path(frame), *files]
         if kind == "csv":
             table, head = disk.text(_whole_files(files), HEAD)
             return with_types(table, head, text, as_written)

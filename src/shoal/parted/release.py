@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -13,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from shoal.data.files import atomic_write
+from shoal.data.outputs import CERTIFICATE, Outputs
 from shoal.data.people import Repeating
 from shoal.engines.table import Table, selected
 from shoal.masking.collapse import few_classes, refuse_single_class
@@ -28,7 +31,7 @@ from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken
 from shoal.privacy.model import Verdict
 from shoal.release import released_sheets
-from shoal.report.certificate import CERTIFICATE, certify, digest_of_list
+from shoal.report.certificate import certify, digest_of_list, refuse_uncertified
 from shoal.sheet import Sheet, for_notebook, for_terminal
 
 if TYPE_CHECKING:
@@ -82,15 +85,16 @@ class PartedRelease:
         content = {**self.certificate, "sha256": digest_of_list(self.table.digests())}
         return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
-    def write(self, folder: str | Path, kind: str = "parquet") -> None:
-        """As a folder of files, judged once more as they stand there."""
+    def write(self, folder: str | Path, kind: str = "parquet", *, overwrite: bool = False) -> None:
+        """As a folder of files, judged once more as they stand there; a release that is there is replaced if asked."""
 
         def judge_files(written: Table, _: list[str]) -> dict[str, bytes]:
             judged = judged_with_parts(self.source, written, self.told)
             refuse_broken(judged.verdicts)
             return {CERTIFICATE: replace(self, table=written, judged=judged).certificate_of_files()}
 
-        self.table.write(str(folder), kind, judge_files)
+        refuse_uncertified(folder, [], overwrite=overwrite)
+        self.table.write(str(folder), kind, judge_files, overwrite=overwrite)
 
     def __rich__(self) -> Group:
         return for_terminal(self.sheets("Released"))
@@ -136,19 +140,32 @@ def anonymize_to(
     *,
     seed: int | None = None,
     progress: Progress | None = None,
+    certificate: str | Path | None = None,
+    overwrite: bool = False,
 ) -> PartedRelease:
-    """The same, written to a folder that gets its name only if every promise holds of what stands in it."""
+    """The same, written to a folder that gets its name only if every promise holds of what stands in it.
+
+    The certificate lies in the folder, and where it is named as a file, there too.
+    """
     say = progress or (lambda stage: None)
+    refuse_uncertified(folder, [certificate], overwrite=overwrite)
     source, masked = _draft(table, policy, seed, say)
     judged: list[PartedRelease] = []
 
-    def judge_files(written: Table, told: list[str]) -> dict[str, bytes]:
-        say("judging the files")
-        release = _released(source, written, told)
-        judged.append(release)
-        return {CERTIFICATE: release.certificate_of_files()}
+    with Outputs(None, [certificate], overwrite=overwrite) as outputs, ExitStack() as beside:
 
-    written = masked.write(folder, kind, judge_files)
+        def judge_files(written: Table, told: list[str]) -> dict[str, bytes]:
+            say("judging the files")
+            release = _released(source, written, told)
+            judged.append(release)
+            content = release.certificate_of_files()
+            if certificate is not None:  # it gets its name after the release, and only if that got its own
+                beside.enter_context(atomic_write(certificate, private=False, overwrite=overwrite)).write_bytes(content)
+            outputs.make_way()
+            return {CERTIFICATE: content}
+
+        written = masked.write(folder, kind, judge_files, overwrite=overwrite)
+        outputs.forget()
     return replace(judged[0], table=written)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from math import isclose
@@ -19,7 +20,9 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 import shoal
+from shoal.data.files import is_sql, same_file
 from shoal.data.microdata import declared_order
+from shoal.data.outputs import CERTIFICATE
 from shoal.data.people import COUNTED
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError, PromiseError
@@ -27,8 +30,7 @@ from shoal.policy import Policy, refuse_own_code
 from shoal.privacy.check import released_classes
 from shoal.privacy.model import PrivacyModel, Verdict
 
-CERTIFICATE = "_certificate.json"  # the one that lies in the folder it is of
-
+_LARGEST = 1 << 26  # bytes of a certificate
 _JUDGED = ("asked", "achieved", "holds")
 
 
@@ -242,6 +244,31 @@ def stated_of(path: str | Path, source: str | Path) -> dict[str, Any]:
     if stated.counts != COUNTED or set(stated.attributes) != set(stated.confidential):
         raise _no_certificate(path)
     return content
+
+
+def refuse_uncertified(release: str | Path, certificates: Sequence[str | Path | None], *, overwrite: bool) -> None:
+    """Refuses to replace a release whose certificate lies beside it and is not replaced together with it."""
+    if not overwrite or is_sql(release) or not os.path.exists(release):
+        return
+    if os.path.isdir(release) and CERTIFICATE not in os.listdir(release):  # it will be refused for what it is
+        return
+    named = [path for path in certificates if path is not None]
+    others = [path for path in Path(os.path.realpath(release)).parent.glob("*.json") if _may_certify(path)]
+    others = [path for path in others if not any(same_file(path, other) for other in named)]
+    try:
+        found = digest(release) if others else ""
+    except OSError as error:
+        raise InputError(f"{str(release)!r} cannot be read ({error.strerror}), so it is not replaced.") from None
+    for path in sorted(others):
+        if found in path.read_text(encoding="utf-8", errors="replace") and _content(path)["sha256"] == found:
+            raise InputError(
+                f"{str(path)!r} is the certificate of {str(release)!r} as it is now: have both replaced "
+                f"(--certificate {path}), or move it away first."
+            )
+
+
+def _may_certify(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.R_OK) and path.stat().st_size <= _LARGEST
 
 
 def _refuse_unprotected(policy: Policy, columns: Sequence[str], path: str | Path) -> None:

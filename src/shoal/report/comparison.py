@@ -74,6 +74,6 @@ def check_plot(path: str | Path) -> None:
         raise InputError(f"The plot {str(path)!r} must end in one of {', '.join(_FORMATS)}.")
 
 
-def write_plot(figure: Figure, path: str | Path) -> None:
-    with atomic_write(path, private=True) as temporary:
+def write_plot(figure: Figure, path: str | Path, *, overwrite: bool = False) -> None:
+    with atomic_write(path, private=True, overwrite=overwrite) as temporary:
         figure.savefig(temporary, dpi=150)

@@ -9,11 +9,13 @@ import polars as pl
 from shoal.data.files import atomic_write, write_table
 from shoal.sheet import blank_figure
 
+FILES = ("frontier.csv", "frontier.png")
 
-def write_frontier(folder: Path, table: pl.DataFrame, cost: str, chosen: int) -> None:
+
+def write_frontier(folder: Path, table: pl.DataFrame, cost: str, chosen: int, *, overwrite: bool = False) -> None:
     """`frontier.csv` and `frontier.png`; the node with so many suppressed records is marked."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_table(table, folder / "frontier.csv", private=True)
+    write_table(table, folder / FILES[0], private=True, overwrite=overwrite)
     figure = blank_figure(7.5, 4.5)
     axes = figure.add_subplot()
     share = table["share"].to_numpy() * 100
@@ -29,5 +31,5 @@ def write_frontier(folder: Path, table: pl.DataFrame, cost: str, chosen: int) ->
     axes.set_title("The best recoding for each share of suppressed records", loc="left")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(axis="y", color="#e5e7eb")
-    with atomic_write(folder / "frontier.png", private=True) as temporary:
+    with atomic_write(folder / FILES[1], private=True, overwrite=overwrite) as temporary:
         figure.savefig(temporary, dpi=150)

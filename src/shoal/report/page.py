@@ -29,12 +29,14 @@ if TYPE_CHECKING:
 POLICY = 200_000  # characters of the policy
 
 
-def write_report(release: Release, path: str | Path) -> None:
+def write_report(release: Release, path: str | Path, *, overwrite: bool = False) -> None:
     """Measures the release against the original and writes the page, whole or not at all."""
     from shoal.data.files import atomic_write
+    from shoal.data.outputs import refuse_existing
 
+    refuse_existing(path, overwrite=overwrite)
     page = render(release)
-    with atomic_write(path, private=True) as partial:
+    with atomic_write(path, private=True, overwrite=overwrite) as partial:
         Path(partial).write_text(page, encoding="utf-8")
 
 

@@ -155,7 +155,7 @@ def _real_data() -> list[tuple[str, int, int]]:
 def write_whole(path: Path, content: bytes) -> None:
     from shoal.data.files import atomic_write
 
-    with atomic_write(path, private=False) as partial:
+    with atomic_write(path, private=False, overwrite=True) as partial:
         partial.write_bytes(content)
 
 

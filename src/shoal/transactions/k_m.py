@@ -68,13 +68,13 @@ class BasketRelease:
         rows = [(name.replace("_", " "), f"{value:,.4g}") for name, value in self.to_dict().items()]
         return for_terminal([Sheet("Baskets", ("", "value"), rows)])
 
-    def write(self, path: str | Path) -> BasketRelease:
+    def write(self, path: str | Path, *, overwrite: bool = False) -> BasketRelease:
         """Writes the baskets, a line a good; the promise is judged again on the written file."""
 
         def judge_file(written: Path) -> None:
             refuse_rare(read_histories(written, customer=self.roles.customer, item=self.roles.item), self.k, self.m)
 
-        write_table(self.table, path, before_commit=judge_file)
+        write_table(self.table, path, overwrite=overwrite, before_commit=judge_file)
         return self
 
 

@@ -26,6 +26,7 @@ import polars as pl
 from shoal.data.anew import made_anew
 from shoal.data.csv_files import write_delimited
 from shoal.data.files import atomic_write, format_of, is_sql, write_table
+from shoal.data.outputs import Outputs
 from shoal.errors import InputError, PromiseError, did_you_mean, require
 from shoal.sheet import Sheet, for_notebook, for_terminal
 from shoal.transactions.attack import Attack, jaccard_attack
@@ -206,29 +207,34 @@ class TransactionRelease:
         secret_map: str | Path | None = None,
         log: str | Path | None = None,
         ledger: Ledger | None = None,
+        overwrite: bool = False,
     ) -> TransactionRelease:
         """Writes the release once the file holds what is promised; the map and the log after it, if it got its name.
+
+        Files that are there already are refused, or with `overwrite` replaced, all of them or none.
 
         Without a header, columns that are left out stay as empty ones, so that the others keep their numbers. With a
         ledger it is recorded there, and refused where it would expose somebody beside earlier releases.
         """
         if ledger is not None and is_sql(path):
             raise InputError("A ledger knows a release by its file's digest: write the release to a file.")
-        with ExitStack() as beside:
+        one = None if is_sql(path) else Path(path)
+        with Outputs(one, [secret_map, log], overwrite=overwrite) as outputs, ExitStack() as beside:
             for target, content in ((secret_map, self.secret_map), (log, self.origins)):
                 if target is not None:
-                    content.write_csv(beside.enter_context(atomic_write(target, private=True)))
+                    content.write_csv(beside.enter_context(atomic_write(target, private=True, overwrite=overwrite)))
 
             def judge(written: Path, header: bool = True) -> None:
                 self._judge_file(written, header)
                 if ledger is not None:  # settled last, by whether the release got its name
                     recorded = entry(ledger, self.original, self.table, self.label, self.least, self.seed)
                     beside.enter_context(ledger.entering(*recorded, path, written))
+                outputs.make_way()
 
             if header or is_sql(path) or format_of(Path(path)).write is not write_delimited:
-                write_table(self.table, path, before_commit=judge)
+                write_table(self.table, path, overwrite=overwrite, before_commit=judge)
             else:
-                with atomic_write(path, private=False) as partial:
+                with atomic_write(path, private=False, overwrite=overwrite) as partial:
                     self._in_place.write_csv(partial, include_header=False)
                     judge(partial, header=False)
         return self
