@@ -169,3 +169,17 @@ def test_the_command_line_takes_names_of_ours(tmp_path: Path) -> None:
     parts = pl.read_csv(tmp_path / "r" / "part-*.csv")
     assert parts.columns == pl.read_csv(tmp_path / "r.csv").columns == names
     assert parts.height == 40
+
+
+@pytest.mark.parametrize("door", ["frame", "parquet", "disk", "folder"])
+def test_a_name_that_arrow_would_cut_short_is_refused_at_every_door(tmp_path: Path, door: str) -> None:
+    frame = pl.DataFrame({"age\0": [1, 2]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    doors = {
+        "frame": lambda: to_polars(frame),
+        "parquet": lambda: read_table(tmp_path / "t.parquet"),
+        "disk": lambda: open_table(frame, "disk"),
+        "folder": lambda: open_table(tmp_path / "t.parquet", "disk"),
+    }
+    with pytest.raises(InputError, match="holds a NUL character; rename it"):
+        doors[door]()

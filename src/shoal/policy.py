@@ -23,6 +23,7 @@ from pydantic import (
     field_validator,
 )
 
+from shoal.data.files import refuse_pipe
 from shoal.data.hierarchy import Hierarchy, hierarchy_of, read_hierarchy
 from shoal.data.inference import infer_kind
 from shoal.data.ordered import refuse_without_order
@@ -141,6 +142,7 @@ class Policy(BaseModel):
         `own_code` it can name built-in measures only, none that would have to be imported.
         """
         path = Path(path)
+        refuse_pipe(path)
         try:
             choices = tomllib.loads(path.read_text(encoding="utf-8-sig"))
         except OSError as error:

@@ -76,7 +76,7 @@ def test_the_release_can_be_attacked_and_measured_with_the_same_options(
 
 def test_a_check_of_named_columns_judges_whole_histories(shoal: Shoal, purchases: Path, tmp_path: Path) -> None:
     columns = (*COLUMNS, "--time", "4", "--quantity", "6")
-    made = ("transactions", "anonymize", purchases, "-o", tmp_path / "r.csv", *columns, "--show", "4,6")
+    made = ("transactions", "anonymize", purchases, "-o", tmp_path / "r.csv", "--overwrite", *columns, "--show", "4,6")
     sized = ("--min-size", "5")
     assert shoal(*made, *sized, "--seed", "1", "--json").code == 0
     checked = shoal("transactions", "check", tmp_path / "r.csv", *columns, *sized, "--json")

@@ -217,10 +217,15 @@ def check_readable(path: Path) -> None:
         near = os.listdir(path.parent) if os.path.isdir(path.parent) else []
         hint = did_you_mean(path.name, near) or " Check its name and its folder."
         raise InputError(f"There is no file {str(path)!r}.{hint}")
-    if not os.path.isfile(path):  # a pipe would be waited for, a device has no end
-        raise InputError(f"{path} is not a plain file: write what it gives to one first.")
+    refuse_pipe(path)
     if not os.access(path, os.R_OK):
         raise InputError(f"{path} may not be read: ask for permission.")
+
+
+def refuse_pipe(path: str | Path) -> None:
+    """A pipe would be waited for, perhaps for ever, and could not be read a second time; a device has no end."""
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise InputError(f"{path} is not a plain file: write what it gives to one first.")
 
 
 def is_delimited(source: str | Path) -> bool:

@@ -162,6 +162,8 @@ def check_names(names: Sequence[str], label: str) -> None:
     if doubled := sorted(name for name, times in Counter(names).items() if times > 1):
         shown = ", ".join(repr(name) for name in doubled)
         raise InputError(f"{label}: the column name {shown} occurs more than once; rename one.")
+    if nul := [name for name in names if "\0" in name]:  # Arrow's own interface ends a name there
+        raise InputError(f"{label}: the column name {nul[0]!r} holds a NUL character; rename it.")
     if ours := [name for name in names if OWN in name]:
         raise InputError(
             f"{label}: the column name {ours[0].replace(OWN, '')!r} holds the character U+FDD0, kept for columns of "

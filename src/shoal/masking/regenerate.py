@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from shoal.data.files import refuse_pipe
 from shoal.data.masked import unescape
 from shoal.errors import InputError, did_you_mean
 
@@ -106,6 +107,7 @@ def _natural(text: pl.Series) -> pl.Series:
 def read_counts(path: str | Path) -> dict[str, dict[str, int]]:
     """Counts of masked values from a CSV file `attribute,value,count` or JSON {attribute: {value: count}}."""
     path = Path(path)
+    refuse_pipe(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:

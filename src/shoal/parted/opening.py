@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 import polars as pl
 
 from shoal.data.csv_records import WholeFile, whole_file
+from shoal.data.files import check_readable
 from shoal.data.ordered import with_orders
 from shoal.errors import InputError, did_you_mean
 from shoal.risk.disclosure import named_in
@@ -140,9 +141,17 @@ def table_files(path: Path) -> tuple[list[Path], str]:
             else "is no Parquet, CSV or Arrow file, nor a folder"
         )
         raise InputError(f"{str(path)!r} {what}: the engines 'disk' and 'spark' read these.")
-    if not path.exists():
-        raise InputError(f"There is no file {str(path)!r}: check the name.")
-    return files_of(path) if path.is_dir() else [path], kind
+    if not path.is_dir():
+        check_readable(path)
+        return [path], kind
+    for other in _named_like_files(path):
+        if not other.is_file():
+            raise InputError(
+                f"{str(other)!r} is named like a file of the table, but no plain file stands behind it: remove it or "
+                "write it anew."
+            )
+        check_readable(other)
+    return files_of(path), kind
 
 
 def _whole_files(paths: Sequence[Path]) -> list[WholeFile]:
@@ -200,7 +209,12 @@ def kind_of(path: Path) -> str | None:
 
 def files_of(folder: Path) -> list[Path]:
     """The files of a table, also in folders of folders; names that begin with _ or . are notes about it."""
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix.lower() in KINDS)
+    return [path for path in _named_like_files(folder) if path.is_file()]
+
+
+def _named_like_files(folder: Path) -> list[Path]:
+    """Links that lead nowhere and pipes too, but no folders."""
+    found = (path for path in sorted(folder.rglob("*")) if path.suffix.lower() in KINDS and not path.is_dir())
     return [path for path in found if not any(part[0] in "_." for part in path.relative_to(folder).parts)]
 
 

@@ -20,7 +20,7 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 import shoal
-from shoal.data.files import is_sql, same_file
+from shoal.data.files import is_sql, refuse_pipe, same_file
 from shoal.data.microdata import declared_order
 from shoal.data.outputs import CERTIFICATE
 from shoal.data.people import COUNTED
@@ -102,6 +102,7 @@ def _stated(promise: PrivacyModel, verdict: Verdict, *, beside: bool) -> dict[st
 def digest(path: str | Path) -> str:
     """Of a file; of a folder, that of a list of its files' digests."""
     path = Path(path)
+    refuse_pipe(path)
     if path.is_dir():
         return digest_of_list({file.name: digest(file) for file in path.iterdir() if file.name[0] not in "_."})
     with path.open("rb") as file:
@@ -284,6 +285,7 @@ def _refuse_unprotected(policy: Policy, columns: Sequence[str], path: str | Path
 
 def _content(path: str | Path) -> dict[str, Any]:
     """What stands in the file, none of it interpreted; it states a digest."""
+    refuse_pipe(path)
     try:
         content = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
