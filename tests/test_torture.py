@@ -7,6 +7,8 @@ import csv
 import hashlib
 import json
 import shutil
+import time
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
@@ -15,6 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from torture import judge
+from torture.__main__ import Plan
 from torture.attacks import all_tables
 from torture.cases import Case, draw_case, seed_of, words_of
 from torture.collisions import confused
@@ -27,6 +30,7 @@ from torture.splits import run_split
 from torture.state import State
 from torture.tables import Column, Table, write
 from torture.verdicts import digests, judged, run_case
+from torture.work import PIECES
 
 ROOT = Path(__file__).parents[1] / "torture"
 AGE = Column("age", pl.Series([20, 21, 30, 31]), ordered=True)
@@ -432,3 +436,13 @@ def test_split_tables_that_nobody_masked_are_noticed(tmp_path: Path) -> None:
         (tmp_path / str(seed)).mkdir()
         said.append(run_split(seed, Divider(), tmp_path / str(seed))[1])
     assert sum("look the same" in (one or "") for one in said) > 8
+
+
+def test_everything_has_its_turn_and_one_process_has_spark() -> None:
+    options = Namespace(minutes=30, cases=None, piece="cases", kills=0, spark=True)
+    plan = Plan(State(), options, time.monotonic())
+    turns = [plan.next(slot) for _ in range(400) for slot in (0, 1)]
+    assert {piece for piece, _, _ in filter(None, turns)} == set(PIECES) - {"kills"}
+    assert not any(turn and turn[0] == "spark" for turn in turns[1::2])
+    cases = [number for turn in turns if turn and turn[0] == "cases" for number in range(turn[1], turn[1] + turn[2])]
+    assert cases == list(range(len(cases)))
