@@ -90,7 +90,7 @@ class Case:
 
     def models(self) -> list[str]:
         """The promises' names as the figures count them."""
-        named = {"l": f"l-diversity, {self.variant}", "k-map": f"k-map by {self.known}", "k": "k-anonymity"}
+        named = {"l": f"l-diversity ({self.variant})", "k-map": f"k-map by {self.known}", "k": "k-anonymity"}
         return [named.get(name, {"t": "t-closeness"}.get(name, name)) for name in self.promises]
 
 
@@ -134,7 +134,7 @@ def _promises(
     if method in PERTURBING:
         return {"measured-risk": float(rng.choice([0.1, 0.3, 0.6, 0.9]))}, "", ""
     size = float(rng.choice([2, 3, 5]))
-    if rng.random() < 0.12 and k_map:
+    if rng.random() < (0.3 if method == "recode" else 0.12) and k_map:
         known = "fraction" if method == "recode" and rng.random() < 0.5 else "population"
         return {"k-map": size}, "", known
     promises = {"k": size}

@@ -10,6 +10,7 @@ from torture.state import State
 from torture.verdicts import SORTS
 
 BEGIN, END = "<!-- figures of the torture -->", "<!-- end of the figures -->"
+_TITLES = tuple((group, f"tables by {group}") for group in ("engine", "method", "model", "input", "output"))
 _GROUPS = ("method", "model", "engine", "input", "output", "table")
 
 
@@ -39,7 +40,7 @@ def table_of(state: State) -> str:
     refused = sum(no for _, _, no in _by(state.cases, "engine"))
     rows = [("minutes", f"{state.minutes:.0f}"), ("tables", f"{state.done['cases']:,}")]
     rows += [("of these released, refused", f"{released:,}, {refused:,}")]
-    for group, title in (("engine", "tables by engine"), ("model", "tables by promise")):
+    for group, title in _TITLES:
         rows += [(title, ", ".join(f"{name} {ok + no:,}" for name, ok, no in _by(state.cases, group)))]
     rows += [
         (what, f"{count:,}")
