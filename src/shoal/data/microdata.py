@@ -24,6 +24,7 @@ from shoal.errors import InputError
 MISSING = -1
 _FAR = 1e9  # standard deviations
 _TABLE = 1 << 22  # integers that span less are coded by a look-up table, others by sorting
+_FEW = 10_000  # records: of fewer, starting threads takes longer than the work
 
 
 @dataclass(frozen=True)
@@ -148,8 +149,11 @@ class Microdata:
 
     @cached_property
     def quasi(self) -> list[Coded]:
+        names = self.schema.quasi_identifiers
+        if len(self) < _FEW:
+            return [self[name] for name in names]
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            return list(pool.map(self.__getitem__, self.schema.quasi_identifiers))
+            return list(pool.map(self.__getitem__, names))
 
     def rows(self) -> npt.NDArray[np.float32]:
         """The quasi-identifiers as one row-major matrix of standardised places, each counted from its least."""
@@ -158,6 +162,10 @@ class Microdata:
         def fill(j: int) -> None:
             matrix[:, j] = self.quasi[j].from_least()[self.quasi[j].codes]
 
+        if len(self) < _FEW:
+            for j in range(len(self.quasi)):
+                fill(j)
+            return matrix
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             list(pool.map(fill, range(len(self.quasi))))
         return matrix

@@ -129,21 +129,35 @@ def exchange(rows, table, first, stop, reach):  # type: ignore[no-untyped-def]
     m = rows.shape[1]
     low = np.empty((2, m), rows.dtype)
     high = np.empty((2, m), rows.dtype)
+    gains = np.empty(table.shape[1], np.float64)
     for step in range(1, reach + 1):
         for c in range(first, stop - step):
             d = c + step
             loss = _pair_loss(rows, table, c, d, low, high)
             if loss == 0.0:
                 continue
-            for i in range(table.shape[1]):
-                if table[c, i] < 0 or table[d, i] < 0:
-                    continue
-                table[c, i], table[d, i] = table[d, i], table[c, i]
+            for i in range(gains.size):
+                gains[i] = 0.0
+                if table[c, i] >= 0 and table[d, i] >= 0:
+                    _swap(table, c, d, i)
+                    gains[i] = loss - _pair_loss(rows, table, c, d, low, high)
+                    _swap(table, c, d, i)
+            # The best first, ties by record: strata tried in their own order could be told from one another.
+            order = np.argsort(table[c])
+            for i in order[np.argsort(-gains[order], kind="mergesort")]:
+                if gains[i] <= 0.0:
+                    break
+                _swap(table, c, d, i)
                 swapped = _pair_loss(rows, table, c, d, low, high)
                 if swapped < loss * (1.0 - 1e-6):
                     loss = swapped
                 else:
-                    table[c, i], table[d, i] = table[d, i], table[c, i]
+                    _swap(table, c, d, i)
+
+
+@kernel
+def _swap(table, c, d, i):  # type: ignore[no-untyped-def]
+    table[c, i], table[d, i] = table[d, i], table[c, i]
 
 
 @kernel

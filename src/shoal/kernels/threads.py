@@ -16,6 +16,9 @@ def blocks(n: int, size: int) -> list[tuple[int, int]]:
 
 def in_blocks(n: int, size: int, work: Callable[[int, int], None]) -> None:
     """work(start, stop) for every block, side by side."""
+    if n <= size:
+        work(0, n)
+        return
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for done in [pool.submit(work, start, stop) for start, stop in blocks(n, size)]:
             done.result()

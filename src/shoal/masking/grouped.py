@@ -17,7 +17,7 @@ last two by means as they are known for, the others by ranges.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, get_args
@@ -32,7 +32,7 @@ from shoal.masking.grouping.cheapest_first import cheapest_first
 from shoal.masking.grouping.kd import kd
 from shoal.masking.grouping.mdav import blocked, mdav
 from shoal.masking.grouping.ordered import hilbert, zero_distance
-from shoal.masking.grouping.stratified import divided, stratified
+from shoal.masking.grouping.stratified import Lots, divided, stratified
 from shoal.masking.method import Masked
 from shoal.masking.partition import Partition
 from shoal.masking.publishing.ancestor import publish_ancestor
@@ -45,6 +45,7 @@ Grouping = Literal["hilbert", "sorted", "stratified", "kd", "kd-median", "mdav",
 Publishing = Literal["range", "mean", "median"]
 
 _MEANS = ("mdav", "mdav+")  # known for showing means
+_LOTS = 0x5712A7A  # tells what strata draw from whatever else is drawn with the same seed
 _TAUGHT = (
     "Each class takes its people from all strata of the confidential values: who of a class has which can often be "
     "learnt from how values go with the quasi-identifiers. shoal attack measures it; --method kd merges neighbours "
@@ -91,7 +92,7 @@ class Grouped:
             replace(publish(microdata, enforce(microdata, p, others, suppression), self.shown_by), notes=notes)
             for notes, groupings in (
                 ((), self.by_quasi_identifiers(microdata, k)),
-                (_TAUGHT, self.by_strata(microdata, k, others)),
+                (_TAUGHT, self.by_strata(microdata, k, others, seed)),
             )
             for p in groupings
         ]
@@ -105,14 +106,16 @@ class Grouped:
     def shown_by(self) -> Publishing:
         return self.publish or ("mean" if self.grouping in _MEANS else "range")
 
-    def groupings(self, microdata: Microdata, k: int, models: Sequence[PrivacyModel]) -> Iterator[Partition]:
+    def groupings(
+        self, microdata: Microdata, k: int, models: Sequence[PrivacyModel], seed: int | None = None
+    ) -> Iterator[Partition]:
         """What to try: one grouping; the default tries more where more may win, and the one that loses least is kept.
 
         For t-closeness: merging costs least where the confidential attribute hardly depends on the others, strata
         where it does. Where all is published by common ancestors, classes that follow the hierarchies.
         """
         yield from self.by_quasi_identifiers(microdata, k)
-        yield from self.by_strata(microdata, k, models)
+        yield from self.by_strata(microdata, k, models, seed)
 
     def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
         """The groupings to try that look at nothing else."""
@@ -127,12 +130,33 @@ class Grouped:
             if all(coded.attribute.hierarchy is not None for coded in microdata.quasi):
                 yield cheapest_first(microdata, k)
 
-    def by_strata(self, microdata: Microdata, k: int, models: Sequence[PrivacyModel]) -> Iterator[Partition]:
+    def by_strata(
+        self, microdata: Microdata, k: int, models: Sequence[PrivacyModel], seed: int | None = None
+    ) -> Iterator[Partition]:
         """The groupings to try whose classes take records from every stratum of a confidential attribute."""
+        made = self.strata(microdata, k, models)
+        if made is not None:
+            # Of a stream of its own: the order of the released records may be drawn with the same seed.
+            dice = np.random.default_rng(None if seed is None else [seed, _LOTS])
+            yield made.grouping(microdata, dice.permutation(len(microdata)))
+
+    def strata(self, microdata: Microdata, k: int, models: Sequence[PrivacyModel]) -> Strata | None:
+        """How strata would be grouped, where the grouping may take some."""
         if self.grouping == "stratified":
-            yield stratified(microdata, k, *_stratum(microdata, models), remainder=self.remainder)
-        elif self.grouping == "hilbert" and any(isinstance(model, TCloseness) for model in models):
-            yield divided(microdata, k, *_stratum(microdata, models))
+            t, name = _stratum(microdata, models)
+            return Strata(name, lambda table, lots: stratified(table, k, t, name, lots, remainder=self.remainder))
+        if self.grouping == "hilbert" and any(isinstance(model, TCloseness) for model in models):
+            t, name = _stratum(microdata, models)
+            return Strata(name, lambda table, lots: divided(table, k, t, name, lots))
+        return None
+
+
+@dataclass(frozen=True)
+class Strata:
+    """A grouping of strata: of which attribute, and the classes of a table whose ties fall as `lots` say."""
+
+    attribute: str
+    grouping: Callable[[Microdata, Lots], Partition]
 
 
 def _stratum(microdata: Microdata, models: Sequence[PrivacyModel]) -> tuple[float | None, str]:

@@ -76,7 +76,7 @@ class Incremental:
                 f"at k = {k}: nothing was released. Wait for more people, or ask for a smaller k."
             )
         rest, atom = microdata.take(kept), past.atom[kept]
-        unit = _units(rest, atom, self.method, k, others)
+        unit = _units(rest, atom, self.method, k, others, seed)
         partition = enforce(rest, _along_the_line(rest, unit), others, suppression, divisible=False)
         masked = _publish(rest, partition, past, atom)
         records = kept if masked.kept is None else kept[masked.kept]
@@ -146,13 +146,13 @@ def _staying(past: _Past, k: int) -> npt.NDArray[np.bool_]:
 
 
 def _units(
-    rest: Microdata, atom: Labels, method: Grouped, k: int, others: Sequence[PrivacyModel]
+    rest: Microdata, atom: Labels, method: Grouped, k: int, others: Sequence[PrivacyModel], seed: int | None
 ) -> npt.NDArray[np.int64]:
     """record -> the people she is shown together with: her atom, or other new ones."""
     unit = atom.astype(np.int64)
     new = np.flatnonzero(atom == NEW)
     if len(new):
-        partition = next(method.groupings(rest.take(new), k, others))
+        partition = next(method.groupings(rest.take(new), k, others, seed))
         unit[new] = atom.max() + 1 + partition.class_of(len(new))
     return unit
 

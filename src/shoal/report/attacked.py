@@ -25,7 +25,7 @@ PEOPLE = 2_000  # that attacks are played on
 
 def attacked(release: Release) -> Attacked:
     """What the built-in attacks find out from the release, or from one like it of fewer people."""
-    original, table, kept = release.original, release.table, release.masked.kept
+    original, table, masked = release.original, release.table, release.masked
     if len(original) > PEOPLE:
         some = np.sort(np.random.default_rng(0).choice(len(original), PEOPLE, replace=False))
         original = original.take(some)
@@ -34,11 +34,12 @@ def attacked(release: Release) -> Attacked:
             masked = method.mask(original, release.promises, suppression=release.policy.suppression, seed=0)
         except InputError as error:
             return Attacked((), {}, {"all": str(error)})
-        table, kept = _shown(original, masked), masked.kept
+        table = _shown(original, masked)
     apart = release.sizes.min(initial=1) < 2  # in a class, whoever is found is one of several
-    rows = np.arange(len(original)) if kept is None else kept
+    rows = np.arange(len(original)) if masked.kept is None else masked.kept
     method, suppression = release.policy.method, release.policy.suppression
-    return run_attacks(Scene(original, table, method, release.promises, suppression, rows=rows if apart else None))
+    scene = Scene(original, table, method, release.promises, suppression, rows=rows if apart else None, made=masked)
+    return run_attacks(scene)
 
 
 def _shown(original: Microdata, masked: Masked) -> pl.DataFrame:

@@ -35,7 +35,7 @@ from shoal.sheet import Sheet, for_notebook, for_terminal
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from shoal.masking.method import Method
+    from shoal.masking.method import Masked, Method
     from shoal.privacy.model import PrivacyModel
 
 # Modules in which attacks are registered.
@@ -58,6 +58,7 @@ class Scene:
     suppression: float = 0.0
     seed: int = 0
     rows: npt.NDArray[np.int64] | None = None  # released record -> original one, where the custodian knows
+    made: Masked | None = None  # the release as it was made, where the custodian has it at hand
 
     def pair(self) -> Pair:
         """Both tables side by side, to score who was found."""

@@ -37,14 +37,15 @@ def definetti(scene: Scene) -> list[Outcome]:
     secrets = [name for name in scene.original.schema.confidential if name not in quasi]
     if not secrets:
         raise InputError("No confidential attribute is named: there is nothing to be learnt of anybody.")
-    label = standing(scene).label
+    place = standing(scene)
+    label = place.label
     kept = np.flatnonzero(label != SUPPRESSED)
     known = [_Groups.of(_binned(coded)[kept]) for coded in scene.original.quasi]
     found: list[Outcome] = []
     for name in secrets:
         whole = guessable(scene.original[name])
         target = replace(whole, codes=whole.codes[kept])
-        found += score("definetti", target, label[kept], _learnt(known, label[kept], target))
+        found += score("definetti", target, label[kept], _learnt(known, label[kept], target), place.notes)
     return found
 
 

@@ -118,8 +118,9 @@ class Dependence:
             least = max((pair.detectable for pair in self.pairs), default=0.0)
             return (
                 "No dependence was found between confidential attributes, which does not prove that there is none: of "
-                f"{least:.2g} bits or more the test would have found nine in ten. Their tables may have classes of "
-                "their own, but then must not be merged."
+                f"{least:.2g} bits or more the test would have found nine in ten, and none that shows only in values "
+                f"finer than {_RESOLUTIONS[-1]} quantiles. Their tables may have classes of their own, but then must "
+                "not be merged."
             )
         linked = "; ".join(", ".join(repr(name) for name in names) for names in apart if len(names) > 1)
         return f"Dependent, so that their tables must share one partition: {linked}."

@@ -13,7 +13,9 @@ SURE = 0.9  # from here on she takes a value for known
 Shares = npt.NDArray[np.float64]  # [record, value] -> probability
 
 
-def score(attack: str, target: Guessable, label: npt.NDArray[np.int64], believed: Shares) -> list[Outcome]:
+def score(
+    attack: str, target: Guessable, label: npt.NDArray[np.int64], believed: Shares, notes: tuple[str, ...] = ()
+) -> list[Outcome]:
     """Two outcomes: of the people whose value she takes for known where class frequencies leave it open; of everybody.
 
     `believed` is how likely she takes each value to be. The baseline is how often the most frequent value of each
@@ -37,6 +39,7 @@ def score(attack: str, target: Guessable, label: npt.NDArray[np.int64], believed
             right=float(right[who].sum()),
             baseline=float(known[who].max(axis=1).mean()) if found else 0.0,
             control=float(known[who, guess[who]].mean()) if found else None,
+            notes=notes,
         )
 
     return [outcome(sure, "taken for known"), outcome(everybody, "everybody")]

@@ -1,13 +1,15 @@
 """Who stands in which class of a release: what an intruder knows who has everybody's quasi-identifiers and the method.
 
 She runs the method again. That it gives the very rows of the release says that she has the right one, and places
-everybody; where it depends on values that she does not know, she is granted the right places: the worst case.
+everybody; where it depends on values that she does not know, she is granted the right places: the worst case. Strata
+deal records of the same value by lot: where neither the release as it was made nor its seed is at hand, a release of
+the same people by the same method is attacked in its stead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +18,7 @@ import polars as pl
 from shoal.data.microdata import MISSING, Coded
 from shoal.errors import InputError
 from shoal.masking.enforce import enforce
-from shoal.masking.grouped import Grouped, beyond_size, class_size, publish
+from shoal.masking.grouped import Grouped, Strata, beyond_size, class_size, publish
 from shoal.masking.grouping.cheapest_first import cheapest_first
 from shoal.masking.method import Masked
 from shoal.masking.partition import Partition
@@ -26,6 +28,10 @@ from shoal.risk.attack import Scene
 SUPPRESSED = -1
 MOST_VALUES = 64  # of a confidential attribute that has more, bands are guessed
 BANDS = 10
+_LIKE_IT = (
+    "Strata deal records of the same value by lot, so that this release cannot be made again: another one of the same "
+    "people by the same method was attacked (give the seed that it was made with to attack this very one)."
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,9 @@ class Standing:
     """Everybody's place in the release."""
 
     label: npt.NDArray[np.int64]  # record -> released class, SUPPRESSED where there is none
-    base: Partition | None  # the classes before any was merged, where they follow from quasi-identifiers alone
+    base: Partition | None = None  # the classes before any was merged, where they follow from quasi-identifiers alone
+    strata: Strata | None = None  # how strata were grouped, where they were
+    notes: tuple[str, ...] = ()
 
     @property
     def kept(self) -> npt.NDArray[np.int64]:
@@ -47,33 +55,56 @@ def standing(scene: Scene) -> Standing:
     if absent:
         raise InputError(f"The release does not show {absent[0]!r}: give the quasi-identifiers that it was made with.")
     released = _sorted(scene.released.select(pl.col(quasi).cast(pl.String)))
-    for base, masked in _again(scene):
-        shown = pl.DataFrame({name: masked.columns[name].values().cast(pl.String) for name in quasi})
+    like = None
+    for place, masked in _again(scene):
+        shown = _shown(masked, quasi)
         if shown.height == released.height and _sorted(shown).equals(released):
-            return Standing(_labels(shown, masked.kept, len(scene.original)), base)
+            return replace(place, label=_labels(shown, masked.kept, len(scene.original)))
+        if place.strata is not None and _sizes(shown) == _sizes(released):
+            like = replace(place, label=_labels(shown, masked.kept, len(scene.original)), notes=(_LIKE_IT,))
+    if like is not None:
+        return like
     raise InputError(
         "The release is not what the policy's method makes of the original, so that nobody can be placed in it: give "
-        "the policy that it was made with. (Methods that draw at random make no classes to be placed in.)"
+        "the policy that it was made with. (Methods that draw at random make no classes to be placed in, and of strata "
+        "the seed may be needed that the release was made with.)"
     )
+
+
+def _shown(masked: Masked, quasi: Sequence[str]) -> pl.DataFrame:
+    return pl.DataFrame({name: masked.columns[name].values().cast(pl.String) for name in quasi})
 
 
 def _sorted(table: pl.DataFrame) -> pl.DataFrame:
     return table.sort(table.columns)
 
 
-def _again(scene: Scene) -> Iterator[tuple[Partition | None, Masked]]:
-    """The method again; a grouping by every way it may have taken."""
+def _sizes(shown: pl.DataFrame) -> list[int]:
+    return sorted(shown.group_by(pl.all()).len()["len"].to_list())
+
+
+def _again(scene: Scene) -> Iterator[tuple[Standing, Masked]]:
+    """The method again, people not yet placed; a grouping by every way it may have taken."""
     method, original = scene.method, scene.original
+    nobody = np.full(len(original), SUPPRESSED)
     if isinstance(method, Grouped):
         k, others = class_size(original, scene.promises), beyond_size(scene.promises)
+
+        def made(base: Partition) -> Masked:
+            return publish(original, enforce(original, base, others, scene.suppression), method.shown_by)
+
         for base in method.by_quasi_identifiers(original, k):
-            yield base, publish(original, enforce(original, base, others, scene.suppression), method.shown_by)
-        for base in method.by_strata(original, k, others):
-            yield None, publish(original, enforce(original, base, others, scene.suppression), method.shown_by)
+            yield Standing(nobody, base), made(base)
+        strata = Standing(nobody, strata=method.strata(original, k, others))
+        if strata.strata is not None and scene.made is not None:
+            yield strata, scene.made
+        for base in method.by_strata(original, k, others, scene.seed):
+            yield strata, made(base)
         return
     local = isinstance(method, GlobalRecoding) and method.local
     alone = cheapest_first(original, class_size(original, scene.promises)) if local else None
-    yield alone, method.mask(original, scene.promises, suppression=scene.suppression, seed=scene.seed)
+    masked = method.mask(original, scene.promises, suppression=scene.suppression, seed=scene.seed)
+    yield Standing(nobody, alone), masked
 
 
 def _labels(shown: pl.DataFrame, kept: npt.NDArray[np.int64] | None, records: int) -> npt.NDArray[np.int64]:

@@ -3,6 +3,15 @@
 So each class mirrors the attribute's distribution, and t-closeness comes with the class size (paper 1, Eqs. 6 to 8).
 `stratified` is the paper's Algorithm S4: strata ordered by the distance to zero, the c-th records of all make class c.
 `divided` keeps the same bound and loses far less: all strata are divided together, as Mondrian divides one table.
+
+Strata are made of the confidential values, so who stands together depends on who has what. It must not tell who has
+what. Both groupings therefore look at nothing of a stratum but who is in it, and treat all strata alike: had two strata
+exchanged their records, the same classes would have come out. Which of a class's records came from which stratum cannot
+be told, then, and each has each of the class's values as likely as the class shows (`shoal.risk.strata` attacks it).
+That holds only if it is not known which of the records that share a value fell into which stratum: they are dealt by
+lot. `lots` is the order in which they are taken; without, as they stand in the table, which may be known. Where the
+number of records is no multiple of the class size, some are left over, fewer than a class's size in all but tiny
+tables, and their classes are not covered.
 """
 
 from __future__ import annotations
@@ -22,9 +31,11 @@ _NODES = 64  # parts that are divided side by side
 _BLOCK = 2048  # classes that exchange records among themselves
 _REACH = 3  # how far apart on the line two classes may be that exchange records
 
+Lots = npt.NDArray[np.int64]  # all records in the order in which those of the same value are dealt to strata
+
 
 def strata(
-    confidential: Coded, size: int, remainder: Literal["central", "last"] = "central"
+    confidential: Coded, size: int, remainder: Literal["central", "last"] = "central", lots: Lots | None = None
 ) -> list[npt.NDArray[np.int64]]:
     """Algorithm S4, lines 2 to 4: records by confidential value in strata of q = n div size, and what is left over.
 
@@ -37,11 +48,13 @@ def strata(
     q = n // size
     whole = n // q  # strata of q records each
     rest = n - whole * q
-    by_value = argsort_keys((confidential.codes.astype(np.int64) + 1).view(np.uint64))
+    codes = confidential.codes if lots is None else confidential.codes[lots]
+    by_value = argsort_keys((codes.astype(np.int64) + 1).view(np.uint64))
+    by_value = by_value if lots is None else lots[by_value]
     start = (n - rest) // 2 // q * q if remainder == "central" else n - rest
     left_over, others = by_value[start : start + rest], np.delete(by_value, slice(start, start + rest))
-    found = [others[i * q : (i + 1) * q] for i in range(whole)]
-    return [*found, left_over] if rest else found
+    found = [np.sort(others[i * q : (i + 1) * q]) for i in range(whole)]
+    return [*found, np.sort(left_over)] if rest else found
 
 
 def stratified(
@@ -49,6 +62,7 @@ def stratified(
     k: int,
     t: float | None,
     confidential: str,
+    lots: Lots | None = None,
     *,
     remainder: Literal["central", "last"] = "central",
 ) -> Partition:
@@ -57,26 +71,28 @@ def stratified(
     size = _class_size(n, k, t)
     place = np.empty(n, np.int64)
     place[zero_distance_order(microdata)] = np.arange(n)
-    sorted_strata = [s[np.argsort(place[s])] for s in strata(microdata[confidential], size, remainder)]
+    sorted_strata = [s[np.argsort(place[s])] for s in strata(microdata[confidential], size, remainder, lots)]
     label = np.concatenate([np.arange(len(s)) for s in sorted_strata])
     order = np.concatenate(sorted_strata)[np.argsort(label, kind="stable")]
     return Partition(order, np.append(0, np.cumsum(np.bincount(label))))
 
 
-def divided(microdata: Microdata, k: int, t: float | None, confidential: str) -> Partition:
+def divided(microdata: Microdata, k: int, t: float | None, confidential: str, lots: Lots | None = None) -> Partition:
     """Class c takes of every stratum the record that lies like the others in theirs; neighbours then exchange some."""
     from shoal.kernels.strata import divide_strata, exchange
     from shoal.kernels.threads import in_blocks
 
     rows = microdata.rows()
-    found = strata(microdata[confidential], _class_size(len(microdata), k, t))
+    found = strata(microdata[confidential], _class_size(len(microdata), k, t), lots=lots)
     records = np.concatenate(found)
     offsets = np.append(0, np.cumsum([len(stratum) for stratum in found]))
     q, rest = len(found[0]), len(found[-1]) % len(found[0])
     slot = np.zeros(rest, np.int64)
     whole = np.array([0, q, 0, rest])
-    nodes = divide_strata(rows, records, offsets, whole, max(1, q // _NODES), slot)
-    in_blocks(len(nodes), 1, lambda a, _: divide_strata(rows, records, offsets, nodes[a], 1, slot))
+    least = 1 if q <= _BLOCK else q // _NODES
+    nodes = divide_strata(rows, records, offsets, whole, least, slot)
+    if least > 1:
+        in_blocks(len(nodes), 1, lambda a, _: divide_strata(rows, records, offsets, nodes[a], 1, slot))
     table = np.full((q, len(found)), -1, np.int64)
     for i, (start, stop) in enumerate(pairwise(offsets)):
         table[slot if stop - start < q else slice(None), i] = records[start:stop]
