@@ -26,19 +26,26 @@ QUASI = ["--quasi", "age,town", "--confidential", "charge", "--k", "5"]
 
 
 def kill_some(seed: int, folder: Path, engine: str) -> tuple[int, str | None]:
-    """Kills runs at random moments, one after the other, makes a whole one, and says what is wrong afterwards."""
+    """Kills runs at random moments, one after the other, makes a whole one, and says what is wrong afterwards.
+
+    Every other time a release is there already, which the runs are to replace.
+    """
     rng = np.random.default_rng(seed)
     source, temporary, output = _prepared(rng, folder, engine)
     kills = 1 if engine == "spark" else KILLS
+    more = ["--overwrite"] if seed // 2 % 2 else []
+    if more and _begin(source, output, temporary, engine).wait() != 0:
+        return 0, f"the first run: {(folder / 'err').read_text()[-300:]}"
     for _ in range(kills):
-        run = _begin(source, output, temporary, engine)
+        run = _begin(source, output, temporary, engine, more)
         time.sleep(float(rng.uniform(*MOMENTS[engine])))
         _kill(run)
         if output.exists() and (wrong := _unfinished(output, folder)):
             return kills, f"after a kill: {wrong}"
-        _clear(output)
-        (folder / "certificate.json").unlink(missing_ok=True)
-    again = _begin(source, output, temporary, engine)
+        if not more:
+            _clear(output)
+            (folder / "certificate.json").unlink(missing_ok=True)
+    again = _begin(source, output, temporary, engine, more)
     if again.wait() != 0:
         return kills, f"the next run ends with {again.returncode}: {(folder / 'err').read_text()[-300:]}"
     if wrong := _unfinished(output, folder):
