@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -355,3 +356,21 @@ def test_formulas_are_disarmed_where_asked(tmp_path: Path) -> None:
     named = Policy(quasi_identifiers=["=a"], models=[KAnonymity(5)])
     with pytest.raises(InputError, match="'=a' begins like a formula"):
         draft(pl.DataFrame({"=a": [1] * 5}), named).write(tmp_path / "s.csv", disarm=True)
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_a_file_is_checked_by_its_name_as_by_the_command(tmp_path: Path, engine: str) -> None:
+    policy = Policy(quasi_identifiers=["age"], models=[KAnonymity(2)])
+    (tmp_path / "r.csv").write_text("age\n5\n5\n6\n6\n")
+    assert [verdict.holds for verdict in check(tmp_path / "r.csv", policy, engine=engine)] == [True]
+    (tmp_path / "spelled.csv").write_text("age\n5\n5.0\n6\n6\n")  # two values to whoever reads the file
+    assert [verdict.holds for verdict in check(str(tmp_path / "spelled.csv"), policy, engine=engine)] == [False]
+    (tmp_path / "more.csv").write_text("age,name\n5,a\n5,b\n")
+    with pytest.raises(PromiseError, match="shows 'name', which the policy names no role for"):
+        check(tmp_path / "more.csv", policy, engine=engine)
+    noted = pl.DataFrame({"age": [5, 5]}).to_arrow().replace_schema_metadata({"note": "Ann is 5"})
+    pq.write_table(noted, tmp_path / "noted.parquet")
+    with pytest.raises(PromiseError):
+        check(tmp_path / "noted.parquet", policy, engine=engine)
+    with pytest.raises(InputError, match="no file"):
+        check(tmp_path / "gone.csv", policy, engine=engine)

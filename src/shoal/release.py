@@ -506,23 +506,40 @@ def check(
 ) -> tuple[Verdict, ...]:
     """Judges a table, released by whomever, against a policy's models; a measured risk needs the original beside it.
 
-    `paired` says that row i of both is the same person: a release is shuffled unless told otherwise.
+    Of a frame its rows are judged. Of a file or folder, by name, all that `shoal check --policy` looks at: what stands
+    there of each value, columns that the policy would not release, and whatever is in it besides the rows. `paired`
+    says that row i of release and original is the same person: a release is shuffled unless told otherwise.
     """
     from shoal.data.frames import to_polars
+    from shoal.data.written import read_released
+    from shoal.parted.inspection import inspect_released
     from shoal.parted.opening import engine_of, open_table
 
     if (chosen := engine_of(frame, engine)) != "memory":
         from shoal.parted.check import check as check_parts
-        from shoal.parted.inspection import inspect_released
 
         if original is not None or paired:
             raise InputError(f"The engine {chosen!r} judges a release by itself: leave the original out.")
         found = check_parts(open_table(frame, chosen, as_written=policy.quasi_identifiers), policy)
         if isinstance(frame, str | Path):
             inspect_released(frame)
+            refuse_unnamed(list(found.shown.columns), policy)
+        return found.verdicts
+    if isinstance(frame, str | Path):
+        released = read_released(frame, policy.quasi_identifiers)
+        found = check_table(*released, policy, original=original, paired=paired)
+        inspect_released(frame)
+        refuse_unnamed(released.table.columns, policy)
         return found.verdicts
     table, _ = to_polars(frame, as_it_stands=policy.quasi_identifiers)
     return check_table(table, None, policy, original=original, paired=paired).verdicts
+
+
+def refuse_unnamed(columns: Sequence[str], policy: Policy) -> None:
+    """Refuses a file that shows a column which the policy would not release."""
+    roles = policy.roles(columns, released=True)
+    if unnamed := ", ".join(repr(name) for name in columns if name not in roles):
+        raise PromiseError(f"The file shows {unnamed}, which the policy names no role for and would not release.")
 
 
 def check_table(

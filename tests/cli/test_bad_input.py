@@ -261,3 +261,21 @@ def test_t_of_0_makes_one_class(shoal: Shoal, tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text(PEOPLE)
     run = shoal("anonymize", tmp_path / "d.csv", "-o", tmp_path / "r.csv", *USUAL.split(), "--t", "0", "--json")
     assert (run.code, run.json["classes"]) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--confidential", "charge", "--report", "x" * 300 + ".html"),
+        ("--confidential", "charge", "--certificate", "x" * 300 + ".json"),
+        ("--confidential", "x" * 300, "--split", "confidential"),
+    ],
+)
+def test_a_name_too_long_for_a_file_is_refused_before_any_work(
+    shoal: Shoal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("d.csv").write_text(f"age,charge,{'x' * 300}\n" + "1,2,3\n" * 9)
+    refused = shoal("anonymize", "d.csv", "-o", "r.csv", "--quasi", "age", *words)
+    assert (refused.code, "file name too long" in refused.sentence) == (2, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["d.csv"]

@@ -170,6 +170,8 @@ def test_goods_are_recoded_with_options_that_have_a_part_in_it(shoal: Shoal) -> 
         ("transactions risk d.csv --customer c --item g --price p", "--price names a column that nothing looks at"),
         ("releases audit --ledger l.db --quasi age", "--quasi is about released files"),
         ("releases audit --ledger l.db --text age", "--text is about released files"),
+        ("releases audit d.csv d.csv --key id --quasi age --kind age=nominal", "--kind says how an intruder compares"),
+        ("releases audit d.csv d.csv --key id --quasi age --order age=1,2", "--order says how an intruder compares"),
         ("hierarchy check age.csv --text age", "--text is about a table: give --data"),
     ],
 )

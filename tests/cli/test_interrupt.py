@@ -89,3 +89,15 @@ def test_no_bar_where_nobody_looks(shoal: Shoal, tmp_path: Path) -> None:
         "anonymize", tmp_path / "d.csv", "-o", tmp_path / "r.csv", "--quasi", "age,zip", "--rest", "insensitive"
     )
     assert (run.code, run.err) == (0, "")
+
+
+def test_a_signal_to_end_while_all_is_cleared_up_is_not_complained_of() -> None:
+    script = (
+        "import atexit, os, signal, sys\n"
+        "from shoal.cli.main import run\n"
+        "atexit.register(os.kill, os.getpid(), signal.SIGTERM)\n"
+        "sys.argv[1:] = ['--version']\n"
+        "run()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

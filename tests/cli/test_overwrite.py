@@ -398,6 +398,7 @@ def never_stale(place: Place, shoal: Shoal, target: str, certificate: str) -> No
     assert found.code == 0 if paper.exists() and (place.folder / target).exists() else found.code == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["memory", "disk"])
 def test_a_run_killed_while_it_replaces_never_leaves_an_old_certificate(
     engine: str, tmp_path: Path, shoal: Shoal

@@ -80,7 +80,7 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
     "check": frozenset(("source", "certificate", *_ROLES, "identifiers", *_PROMISES, *_K_MAP, *_ALWAYS)),
     "risk": frozenset(("source", *_ROLES, "when", "group", "fraction", "population", "threshold", *_ALWAYS)),
     "utility": frozenset(("original", "masked", *_ROLES, "hierarchies", "measures", *_ALWAYS)),
-    "audit": frozenset(("files", "key", *_ROLES, "k", *_ALWAYS)),
+    "audit": frozenset(("files", "key", "policy", "quasi", "confidential", "k", *_ALWAYS)),
 }
 
 
@@ -180,15 +180,14 @@ def tell_judged(found: Checked, chosen: Policy, *, by_policy: bool, as_json: boo
     """Shows how a release was judged and ends with its code; columns that nothing was promised of are told."""
     from shoal.cli.console import say, show
     from shoal.data.schema import Role
-    from shoal.errors import PromiseError
-    from shoal.release import judgement
+    from shoal.release import judgement, refuse_unnamed
     from shoal.sheet import for_terminal
 
     columns = list(found.shown.columns)
     roles = chosen.roles(columns, released=True)
+    if by_policy:
+        refuse_unnamed(columns, chosen)
     if unnamed := ", ".join(repr(name) for name in columns if name not in roles):
-        if by_policy:
-            raise PromiseError(f"The file shows {unnamed}, which the policy names no role for and would not release.")
         say(f"No role names {unnamed}: nobody protects this. A release made by these options would not show it.")
     if as_they_are := ", ".join(repr(name) for name in columns if Role.INSENSITIVE in roles.get(name, ())):
         say(f"Released as they are, as insensitive: {as_they_are}.")

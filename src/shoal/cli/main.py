@@ -91,6 +91,13 @@ def run() -> None:
             "Set SHOAL_DEBUG=1 to see where, and please report it.",
             2,
         )
+    finally:
+        atexit.register(_let_end)  # the last to be registered is the first to be called
+
+
+def _let_end() -> None:
+    """Only clearing up is left: a signal to end would interrupt that, and be complained of."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def _end_quickly() -> None:

@@ -124,6 +124,11 @@ def audit(
             ("ledger", "k", "engine", "as_json"),
             "is about released files, and a ledger holds what was judged of its own: leave it out, or --ledger.",
         )
+    if key is not None and (kind or order):
+        raise InputError(
+            f"{'--kind' if kind else '--order'} says how an intruder compares values, and with --key nobody has to: "
+            "leave one of them out."
+        )
     if len(files or []) == 1:
         raise InputError("One release alone is judged by shoal check: name at least two files.")
     if used != "memory":
