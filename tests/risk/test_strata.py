@@ -16,6 +16,7 @@ from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.masking.grouped import Strata
 from shoal.masking.grouping.stratified import divided, stratified
 from shoal.masking.partition import Partition
+from shoal.report.attacked import attacked as attacked_in_report
 from shoal.risk.attack import Outcome
 from shoal.risk.dealing import Line
 from shoal.risk.strata import walk
@@ -204,3 +205,10 @@ def test_on_adult_too_strata_do_not_tell_the_salary() -> None:
         method=shoal.Grouped("stratified"),
     )
     assert all(outcome.interval[0] <= outcome.baseline for outcome in attacked(frame, policy))
+
+
+def test_the_report_attacks_the_very_release_whatever_its_lots_were() -> None:
+    found = attacked_in_report(shoal.anonymize(people(60), asked()))
+    outcomes = [each for each in found.outcomes if each.attack == "minimality"]
+    assert [each.people for each in outcomes] == [60, 60]
+    assert all(each.notes == () for each in outcomes)
