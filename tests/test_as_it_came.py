@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,14 @@ import pytest
 
 import shoal
 from shoal.cli.method import GROUPINGS
+from shoal.data.files import read_table
 from shoal.data.masked import read_cells
 from shoal.data.microdata import Microdata
+from shoal.data.spelling import Spelling
 from shoal.masking.regenerate import regenerate
 from shoal.release import draft
 from shoal.releases.ledger import Ledger
+from tests.cli.conftest import run_command
 
 TEXTS = {  # what came -> what leaves where it stands alone
     "[70-80)": "[70-80)",
@@ -135,3 +139,129 @@ def test_on_engines_too_only_averaged_columns_are_floats() -> None:
     )  # fmt: skip
     made = shoal.anonymize(frame.lazy(), chosen, seed=1, engine="disk").frame.collect()
     assert made.schema == {"age": pl.Float64, "balance": pl.Int64, "rest": pl.Int64}
+
+
+# ---- values as the file spelled them
+
+SPELLED = {  # column -> texts that no two records of one table need to share
+    "moment": [f"2020-01-{1 + i % 5:02d}T10:{i % 3:02d}:00" for i in range(40)],
+    "minute": [f"2021-03-0{1 + i % 3} 08:{i % 60:02d}" for i in range(40)],
+    "zoned": [f"2020-01-{1 + i % 5:02d}T10:00:00+02:00" for i in range(40)],
+    "utc": [f"2020-01-{1 + i % 5:02d} 10:00:00.250Z" for i in range(40)],
+    "day": [f"2020-01-{1 + i % 5:02d}" for i in range(40)],
+    "fixed": [f"{i % 4}.50" for i in range(40)],
+    "bare": [("1", "2.5", "30")[i % 3] for i in range(40)],
+    "odd": [("1e5", "+3", "1.50", " 2", "NA", "-0.0")[i % 6] for i in range(40)],
+    "signed": [("+5", "-3", "07"[1:])[i % 3] for i in range(40)],
+    "code": [f"{i % 7:03d}" for i in range(40)],
+    "truth": [("True", "False")[i % 2] for i in range(40)],
+    "shout": [("TRUE", "FALSE", "NA")[i % 3] for i in range(40)],
+    "text": [("[70-80)", "x*", '""', "a", "")[i % 5] for i in range(40)],
+}
+
+
+def spelled(folder: Path, columns: dict[str, list[str]]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "d.csv"
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join(("person", *columns)), *(",".join((f"p{i}", *row)) for i, row in enumerate(rows))]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def lines_of(path: Path) -> list[str]:
+    files = sorted(path.glob("part-*")) if path.is_dir() else [path]
+    return [line for file in files for line in file.read_text().splitlines()[1:]]
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+@pytest.mark.parametrize("role", ["--confidential", "--insensitive"])
+def test_columns_that_nothing_masks_are_written_as_they_were_read(tmp_path: Path, role: str, engine: str) -> None:
+    columns = {"age": [str(20 + i % 4) for i in range(40)], **SPELLED}
+    source, target = spelled(tmp_path, columns), tmp_path / "r.csv"
+    words = ["--identifiers", "person", "--quasi", "age", role, ",".join(SPELLED), "--k", "5", "--engine", engine]
+    assert run_command("anonymize", source, "-o", target, *words, "--method", "sorted") == 0
+    came = [line.split(",", 2)[2] for line in lines_of(source)]
+    assert sorted(line.split(",", 1)[1] for line in lines_of(target)) == sorted(came)
+
+
+NOTED = ["moment", "minute", "zoned", "utc", "day", "fixed", "bare", "truth", "code"]
+
+
+METHODS = [
+    ("memory", "hilbert"), ("memory", "mdav", "--publish", "median"), ("memory", "coarsen", "--resolution", "40"),
+    ("memory", "cut-points"), ("disk", "hilbert"), ("disk", "mdav", "--publish", "median"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NOTED)
+@pytest.mark.parametrize(("engine", "method"), [(engine, words) for engine, *words in METHODS])
+def test_a_value_of_a_class_is_written_in_the_notation_of_its_column(
+    tmp_path: Path, name: str, engine: str, method: list[str]
+) -> None:
+    texts = sorted(SPELLED[name] * 10)
+    source, target = spelled(tmp_path, {name: texts, "ill": ["a", "b"] * 200}), tmp_path / "r.csv"
+    words = [
+        "--identifiers",
+        "person",
+        "--quasi",
+        name,
+        "--confidential",
+        "ill",
+        "--k",
+        "5",
+        "--seed",
+        "1",
+        "--engine",
+        engine,
+    ]
+    assert run_command("anonymize", source, "-o", target, *words, "--method", *method) == 0
+    shown = {line.split(",")[0] for line in lines_of(target)}
+    parts = {part for cell in shown for part in cell.strip("[]{}").split(";")}
+    assert parts <= set(texts)
+    assert run_command("check", target, "--quasi", name, "--confidential", "ill", "--k", "5") == 0
+    assert run_command("utility", source, target, "--quasi", name) == 0
+    assert run_command("risk", target, "--quasi", name) == 0
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_spellings_of_a_value_do_not_tell_the_records_of_a_class_apart(tmp_path: Path, engine: str) -> None:
+    texts = [("5", "5.0", "5.00", "+5", "7.1")[i % 5] for i in range(40)]
+    source, target = spelled(tmp_path, {"x": texts, "ill": ["a", "b"] * 20}), tmp_path / "r.csv"
+    words = ["--identifiers", "person", "--quasi", "x", "--confidential", "ill", "--k", "5", "--engine", engine]
+    assert run_command("anonymize", source, "-o", target, *words) == 0
+    assert {line.split(",")[0] for line in lines_of(target)} == {"5.0", "7.1"}
+
+
+def test_a_decimal_comma_becomes_the_point_of_the_release_and_nothing_else_changes(tmp_path: Path) -> None:
+    source, target = tmp_path / "d.csv", tmp_path / "r.csv"
+    source.write_text("age;charge;x\n" + "".join(f"{20 + i % 2};{i},50;{i % 2},5\n" for i in range(20)))
+    words = ["--quasi", "age,x", "--confidential", "charge", "--k", "5", "--keep-order"]
+    assert run_command("anonymize", source, "-o", target, *words, "--method", "sorted") == 0
+    assert lines_of(target)[:3] == ["20,0.50,0.5", "21,1.50,1.5", "20,2.50,0.5"]
+
+
+def test_a_file_that_is_written_to_meanwhile_is_refused(tmp_path: Path) -> None:
+    source = spelled(tmp_path, {"age": ["20"] * 10, "charge": [f"{i}.50" for i in range(10)]})
+    spelling = Spelling.of(source, None, None, None)
+    table = read_table(source)
+    source.write_text(source.read_text().replace(".50", ".5"))
+    chosen = shoal.Policy(quasi_identifiers=["age"], confidential=["charge"], models=[shoal.KAnonymity(5)])
+    with pytest.raises(shoal.InputError, match="was written to while it was read"):
+        draft(table, chosen, spelling=spelling).write(tmp_path / "r.csv")
+    assert not (tmp_path / "r.csv").exists()
+
+
+def test_times_of_typed_tables_gain_no_zeros_and_keep_unit_and_zone(tmp_path: Path) -> None:
+    when = pl.Series("when", [dt.datetime(2020, 1, 1, 10, i % 2) for i in range(20)])
+    frame = pl.DataFrame(
+        [when, when.dt.replace_time_zone("Europe/Berlin").cast(pl.Datetime("ms", "Europe/Berlin")).alias("zoned")]
+    ).with_columns(seen=pl.col("when"), age=pl.col("when").dt.minute())
+    frame.write_parquet(tmp_path / "d.parquet")
+    words = ["--quasi", "when", "--confidential", "age", "--insensitive", "zoned,seen", "--k", "5", "--keep-order"]
+    for target in ("r.parquet", "r.csv"):
+        ends = run_command("anonymize", tmp_path / "d.parquet", "-o", tmp_path / target, *words, "--method", "sorted")
+        assert ends == 0
+    kept = pl.read_parquet(tmp_path / "r.parquet").schema
+    assert (kept["zoned"], kept["seen"]) == (frame.schema["zoned"], frame.schema["seen"])
+    assert lines_of(tmp_path / "r.csv")[0] == "2020-01-01 10:00:00,2020-01-01T10:00:00+01:00,2020-01-01T10:00:00,0"

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Group
 
+    from shoal.data.spelling import Spelling
     from shoal.parted.release import PartedRelease
     from shoal.releases.ledger import Ledger, Promised
     from shoal.releases.published import Published
@@ -64,6 +65,7 @@ class Draft:
     notes: tuple[str, ...]
     restore: Callable[..., Any] = field(repr=False)
     repeating: tuple[Repeating, ...]  # identifiers of fewer people than records
+    spelling: Spelling | None = field(repr=False)  # how the text file spelled it from which the table was read
 
     def judged(self) -> Release:
         """The release, if every promise holds of what is shown."""
@@ -137,14 +139,13 @@ class Draft:
         table = self.shown if keep_order else self.shown[order]
         if Path(path).suffix.lower() != ".csv":  # elsewhere the codes would show
             table = self._plain(table)
-        if disarm:
-            table = disarmed(table)
+        rows = order.astype(np.int64) if self.masked.kept is None else self.masked.kept[order]
+        spelled, copied = self._as_it_came(table, rows, path)
         judged: list[Release] = []
         with ExitStack() as beside:
 
             def judge_file(written: Path) -> None:
-                rows = order.astype(np.int64) if self.masked.kept is None else self.masked.kept[order]
-                values, shown = _read_back(written, table, self.schema.quasi_identifiers)
+                values, shown = _read_back(written, spelled, self.schema.quasi_identifiers, copied)
                 source = Source(self.original, rows)
                 classes = released_classes(values, self.schema, source, written=shown)
                 release = self._released(classes)
@@ -162,8 +163,24 @@ class Draft:
                     partial.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
                 together()
 
-            write_table(table, path, overwrite=overwrite, before_commit=judge_file)
+            shown_table = disarmed(spelled) if disarm else spelled
+            write_table(shown_table, path, overwrite=overwrite, before_commit=judge_file)
         return judged[0]
+
+    def _as_it_came(
+        self, table: pl.DataFrame, rows: npt.NDArray[np.int64], target: str | Path
+    ) -> tuple[pl.DataFrame, dict[str, pl.DataType]]:
+        """The table in the text of the file that it was read from, and the types of the columns copied from there."""
+        from shoal.data.files import is_delimited
+        from shoal.data.spelling import respelled
+
+        if self.spelling is None or not is_delimited(target):
+            return table, {}
+        source = self.original.frame
+        spelled, copied = respelled(
+            table, source, list(self.schema), list(self.masked.columns), self.spelling.texts, pl.Series(rows)
+        )
+        return spelled, {name: source[name].dtype for name in copied}
 
     def noted(self, ledger: Ledger) -> Self:
         """With a note where hardly anybody is known to the ledger."""
@@ -395,8 +412,12 @@ def draft(
     seed: int | None = None,
     progress: Progress | None = None,
     after: Ledger | None = None,
+    spelling: Spelling | None = None,
 ) -> Draft:
-    """Masks the frame as the policy says. Nothing has been judged yet."""
+    """Masks the frame as the policy says. Nothing has been judged yet.
+
+    Where the frame was read from a text file, its `spelling` lets what nothing masks leave in the same text.
+    """
     from shoal.data.frames import to_polars
     from shoal.data.scratch import sweep
 
@@ -431,7 +452,7 @@ def draft(
     )
     shown = assemble(original, masked)
     notes += budget(means, k) + masked.notes
-    return Draft(shown, original.schema, policy, promises, original, masked, notes, restore, again)
+    return Draft(shown, original.schema, policy, promises, original, masked, notes, restore, again, spelling)
 
 
 def _counts(coded: Coded) -> npt.NDArray[np.int64]:
@@ -595,11 +616,12 @@ def judgement(verdicts: Sequence[Verdict]) -> Sheet:
 
 
 def _read_back(
-    path: Path, table: pl.DataFrame, quasi: Sequence[str]
+    path: Path, table: pl.DataFrame, quasi: Sequence[str], copied: Mapping[str, pl.DataType]
 ) -> tuple[pl.DataFrame | pl.LazyFrame, pl.DataFrame | pl.LazyFrame]:
     """What stands in the written file, and of the quasi-identifiers what a reader can tell apart.
 
-    Of a text file only what will be asked for is read.
+    Of a text file only what will be asked for is read; `copied` are columns in the text of the original's file, with
+    the types that they have.
     """
     from shoal.data.csv_files import scan_written
     from shoal.data.files import is_delimited
@@ -610,8 +632,18 @@ def _read_back(
     text = (pl.Null, pl.Enum, pl.Categorical)  # otherwise the types are known: no need to guess them again
     types = [pl.String() if isinstance(dtype, text) else dtype for dtype in table.dtypes]
     values = scan_written(path, dict(zip(table.columns, types, strict=True)), empty_is_missing=True)
+    values = values.with_columns(_retyped(name, dtype) for name, dtype in copied.items())
     texts = scan_written(path, dict.fromkeys(table.columns, pl.String()))
     return values, texts.select(quasi)
+
+
+def _retyped(name: str, dtype: pl.DataType) -> pl.Expr:
+    """A column of text as the values it was read as before."""
+    from shoal.data.text_types import known_words, values_as
+
+    if dtype in (pl.String, pl.Null):
+        return pl.col(name)
+    return pl.col(name).map_batches(lambda text: values_as(known_words(text), dtype), return_dtype=dtype)
 
 
 def _listed(names: Sequence[str]) -> str:

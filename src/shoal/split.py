@@ -38,6 +38,7 @@ from shoal.risk.joined import Standing, attack_joined, broken_together
 if TYPE_CHECKING:
     from rich.console import Group
 
+    from shoal.data.spelling import Spelling
     from shoal.releases.ledger import Ledger
     from shoal.sheet import Sheet
 
@@ -231,6 +232,7 @@ def split_draft(
     independent: bool = False,
     seed: int | None = None,
     progress: Progress | None = None,
+    spelling: Spelling | None = None,
 ) -> SplitDraft:
     """Masks every table. Nothing has been judged yet."""
     from shoal.data.frames import to_polars
@@ -252,7 +254,7 @@ def split_draft(
     for names in groups:
         alone = independent and len(names) == 1  # an ordinary release, unless an aggregate is asked for
         shown = {n: by for n, by in policy.show.items() if n in names} if alone else _shown(policy, names)
-        made = draft(frame, _about(policy, names, shown), seed=seed, progress=progress)
+        made = draft(frame, _about(policy, names, shown), seed=seed, progress=progress, spelling=spelling)
         tables |= {name: _only(made, name) for name in names}
         notes += made.masked.notes
     merged = made if len(groups) == 1 else None

@@ -25,6 +25,10 @@ from shoal.engines.sealed import Seal
 from shoal.engines.spark import Folder, Spark, refuse_changed, results_of, spark_session, to_polars, to_spark
 from shoal.engines.table import FACTS, Batch, Table
 from shoal.errors import InputError, PromiseError
+from shoal.masking.grouped import Grouped
+from shoal.parted.release import anonymize_to
+from shoal.policy import Policy
+from shoal.privacy import KAnonymity
 from tests.engines.sessions import ON_SPARK, on_spark
 from tests.engines.test_table import collected, expected_facts, records
 
@@ -413,3 +417,17 @@ def test_notes_in_a_folder_that_spark_wrote_are_seen(spark: Spark, tmp_path: Pat
     spark.table(frame).select(["n"]).map(lambda batch: batch.frame, pl.Schema({"n": pl.Int64()})).write(
         str(tmp_path / "fine"), "parquet", lambda written, told: {}
     )
+
+
+def test_what_nothing_masks_is_written_as_it_was_read(spark: Spark, tmp_path: Path) -> None:
+    kept = [f"{i}.50,+{i},2020-01-01T10:{i:02d},{('NA', 'True')[i % 2]}" for i in range(20)]
+    rows = [f"2020-01-0{1 + i % 2} 08:00,{('True', 'False')[i % 2]},{row}" for i, row in enumerate(kept)]
+    (tmp_path / "d.csv").write_text("\n".join(["when,smoker,charge,signed,seen,told", *rows]) + "\n")
+    policy = Policy(
+        quasi_identifiers=["when", "smoker"], confidential=["charge"], insensitive=["signed", "seen", "told"],
+        models=[KAnonymity(5)], method=Grouped("sorted"),
+    )  # fmt: skip
+    table = spark.read(str(tmp_path / "d.csv"), "csv", spelled=True)
+    anonymize_to(table, policy, str(tmp_path / "r"), "csv", seed=1)
+    written = [line for part in (tmp_path / "r").glob("part-*") for line in part.read_text().splitlines()[1:]]
+    assert sorted(written) == sorted(rows)

@@ -208,7 +208,8 @@ def anonymize(
         if disarm:
             raise InputError("--disarm-formulas is for one table: leave out --split, or disarm its files yourself.")
         opt_split.anonymize_split(
-            chosen, lambda: opt.read(source, delimiter, encoding, decimal, text, chosen), output, said=said,
+            chosen, lambda: opt.spelling_of(source, delimiter, encoding, decimal),
+            lambda: opt.read(source, delimiter, encoding, decimal, text, chosen), output, said=said,
             reads=reads, independent=independent, merge=merge, keep_order=keep_order, report=report,
             certificate=certificate, seed=seed, ledger=book, overwrite=overwrite, as_json=as_json,
         )  # fmt: skip
@@ -217,8 +218,9 @@ def anonymize(
         step("reading")
         if Path(source).is_file() and Path(source).stat().st_size > _LARGE:
             load_kernels()
+        spelling = opt.spelling_of(source, delimiter, encoding, decimal)
         table = opt.read(source, delimiter, encoding, decimal, text, chosen)
-        made = draft(table, chosen, seed=seed, progress=step, after=book if incremental else None)
+        made = draft(table, chosen, seed=seed, progress=step, after=book if incremental else None, spelling=spelling)
         if book is not None:
             made = made.noted(book)
         step("writing the report")

@@ -149,7 +149,7 @@ def anonymize_parts(
     with stages("anonymize", 5) as step:
         step("opening")
         load_kernels()
-        table = open_table(source, engine, master=master)
+        table = open_table(source, engine, master=master, spelled=kind == "csv")
         release = anonymize_to(
             table, chosen, output, kind, seed=seed, progress=step, certificate=certificate, overwrite=overwrite
         )

@@ -14,6 +14,7 @@ import typer
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.data.spelling import Spelling
     from shoal.policy import Policy
 
 _OF_TEXT_FILES = ("delimiter", "encoding", "decimal", "no_header")
@@ -155,6 +156,17 @@ def read(
         roles = (policy.identifiers, policy.quasi_identifiers, policy.confidential, policy.insensitive)
         needed = {name for names in roles for name in names}
     return read_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=split(text), needed=needed)
+
+
+def spelling_of(path: str, delimiter: str | None, encoding: str | None, decimal: str | None) -> Spelling | None:
+    """How a text file is written, to be kept where nothing is masked; to be called before it is read."""
+    from shoal.data.files import check_readable, is_delimited
+    from shoal.data.spelling import Spelling
+
+    if not is_delimited(path):
+        return None
+    check_readable(Path(path))
+    return Spelling.of(Path(path), delimiter, encoding, decimal)
 
 
 def given(context: typer.Context) -> dict[str, str]:

@@ -14,6 +14,7 @@ from shoal.cli import options as opt
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.data.spelling import Spelling
     from shoal.policy import Policy
     from shoal.releases.ledger import Ledger
 
@@ -84,6 +85,7 @@ def check_options(split: str | None, *, independent: bool, merge: bool, incremen
 
 def anonymize_split(
     policy: Policy,
+    spelled: Callable[[], Spelling | None],
     read: Callable[[], pl.DataFrame],
     output: str,
     *,
@@ -115,7 +117,8 @@ def anonymize_split(
         refuse_uncertified(beside(output, name), [paper], overwrite=overwrite)
     with stages("anonymize", 7) as step, ExitStack() as stack:
         step("reading")
-        made = split_draft(read(), policy, independent=independent, seed=seed, progress=step)
+        spelling = spelled()
+        made = split_draft(read(), policy, independent=independent, seed=seed, progress=step, spelling=spelling)
         if ledger is not None:
             made = made.noted(ledger)
         step("writing the report")

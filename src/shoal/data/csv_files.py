@@ -86,7 +86,7 @@ def read_delimited(
         raise InputError(f"{file.label} has no column {unknown[0]!r} to read as text.{hint}")
     zero_led = count_zero_led_fields(file)
     sample = parse_as_text(file, rows=SAMPLE)
-    decimal = decimal or ("." if file.delimiter == "," else decimal_mark(sample))
+    decimal = decimal or likely_decimal(file, sample)
     frame = parse(file, plain_number_types(sample, decimal, text))
     frame = with_zeros_kept(frame, file, zero_led)
     frame = without_blank_lines(frame, file)
@@ -97,18 +97,46 @@ def read_delimited(
     return finite(with_types(frame, file, decimal, text, as_it_stands), lambda row: f"line {line_of(file, row)}")
 
 
+def likely_decimal(file: TextFile, sample: pl.DataFrame) -> str:
+    """A comma that parts the fields is no decimal mark."""
+    return "." if file.delimiter == "," else decimal_mark(sample)
+
+
+def decimal_in(path: Path, delimiter: str | None, encoding: str | None, decimal: str | None) -> str:
+    """The decimal mark by which `read_delimited` reads the file."""
+    file = laid_out(path, utf8_source(path, encoding), delimiter, header=True)
+    return decimal or likely_decimal(file, parse_as_text(file, rows=SAMPLE))
+
+
 def as_written(
     path: Path, names: Sequence[str], *, delimiter: str | None = None, encoding: str | None = None
 ) -> pl.DataFrame:
     """These columns as the text that stands there: an empty field is null, a quoted empty one is the empty text."""
     file = laid_out(path, utf8_source(path, encoding), delimiter, header=True)
+    last = file.names[-1]
+    few = parse_as_text(file, only={*names, last}) if len(file.names) > 1 else None
+    if few is not None:
+        few = few.head(few.height - trailing_blank_lines(file))
+        if not few[last].null_count():  # every line is whole
+            return few.select(names)
     return without_blank_lines(parse_as_text(file), file).select(names)
 
 
 def write_delimited(frame: pl.DataFrame, path: Path) -> None:
     """Quoted only where needed; tabs for .tsv, commas otherwise; compressed for .gz."""
     compressed = path.suffix.lower() == ".gz"
-    frame.write_csv(path, separator=_separator(path), compression="gzip" if compressed else "uncompressed")
+    with_short_times(frame).write_csv(
+        path, separator=_separator(path), compression="gzip" if compressed else "uncompressed"
+    )
+
+
+def with_short_times(frame: pl.DataFrame) -> pl.DataFrame:
+    """Dates with times as text of ISO 8601, with no more digits of a second than each needs."""
+
+    def text(name: str, dtype: pl.Datetime) -> pl.Expr:
+        return pl.col(name).dt.to_string(f"%Y-%m-%dT%H:%M:%S%.f{'%:z' if dtype.time_zone else ''}")
+
+    return frame.with_columns(text(name, of) for name, of in frame.schema.items() if isinstance(of, pl.Datetime))
 
 
 def scan_written(path: Path, schema: Mapping[str, pl.DataType], *, empty_is_missing: bool = False) -> pl.LazyFrame:
@@ -129,7 +157,7 @@ def _separator(path: Path) -> str:
 
 
 _FORMULA = r"^'*[=+\-@\t\r]"  # what a spreadsheet may carry out
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)? *$"
 
 
 def disarmed(frame: pl.DataFrame) -> pl.DataFrame:
@@ -297,24 +325,29 @@ def parse(file: TextFile, types: list[type[pl.DataType]]) -> pl.DataFrame:
         return parse_as_text(file)
 
 
-def parse_as_text(file: TextFile, rows: int | None = None) -> pl.DataFrame:
+def parse_as_text(file: TextFile, rows: int | None = None, only: Collection[str] | None = None) -> pl.DataFrame:
+    """All columns, or `only` these, as text."""
     try:
-        return parsed(file, [pl.String] * len(file.names), rows)
+        return parsed(file, [pl.String] * len(file.names), rows, only)
     except pl.exceptions.PolarsError as error:
         raise fault(file, error) from None
 
 
-def parsed(file: TextFile, types: list[type[pl.DataType]], rows: int | None = None) -> pl.DataFrame:
+def parsed(
+    file: TextFile, types: list[type[pl.DataType]], rows: int | None = None, only: Collection[str] | None = None
+) -> pl.DataFrame:
+    chosen = [number for number, name in enumerate(file.names) if only is None or name in only]
     frame = pl.read_csv(
         file.source,
         separator=file.delimiter,
         has_header=file.header,
+        columns=None if only is None else chosen,
         schema_overrides=types,
         infer_schema=False,
         n_rows=rows,
         glob=False,
     )
-    frame.columns = list(file.names)  # Polars leaves doubled quotes in names as they are
+    frame.columns = [file.names[number] for number in chosen]  # Polars leaves doubled quotes in names as they are
     return frame
 
 

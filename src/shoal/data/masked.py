@@ -29,6 +29,7 @@ import polars as pl
 
 from shoal.data.ordered import refuse_without_order
 from shoal.data.schema import Attribute, Kind
+from shoal.data.text_types import FALSE, TRUE, as_dates
 from shoal.errors import InputError
 
 WILDCARD = "*"
@@ -36,7 +37,7 @@ _EXACT = 2.0**53  # integers up to here are exact as floats
 _SPECIAL = r"([\\;{}\[\]*])"
 _ESCAPED = r"\\([\\;{}\[\]*])"
 _MISREAD = rf"(?s)^\[.*;.*\]$|^\{{.*\}}$|\*$|{_ESCAPED}"  # a text that would not read back as itself
-_IN_ORDER = r"^(?:\d{4}-\d\d-\d\d.*|\d\d:\d\d.*|true|false)$"  # texts that the alphabet puts in their own order
+_IN_ORDER = r"^(?:\d{4}-\d\d-\d\d.*|\d\d:\d\d.*|(?i:true|false))$"  # texts that the alphabet puts in their own order
 _LABEL = r"((?:\\.|[^\\;])*)"  # up to the next semicolon that is not escaped
 
 Ints = npt.NDArray[np.int64]
@@ -149,7 +150,9 @@ def _may_need_escapes(values: pl.Series) -> bool:
 def _printed(values: pl.Series) -> pl.Series:
     if values.dtype.is_float():
         values = with_one_zero(values)
-    return values if values.dtype == pl.String else values.cast(pl.String)
+    text = values if values.dtype == pl.String else values.cast(pl.String)
+    # Of a time, no more digits of a second than it has.
+    return text.str.replace(r"\.0+([+-]|$)", "$1") if values.dtype == pl.Datetime else text
 
 
 def interval_text(low: pl.Series, high: pl.Series) -> pl.Series:
@@ -382,14 +385,8 @@ def _parse(text: pl.Series, attribute: Attribute, values: pl.Series | None) -> p
 def _parse_times(text: pl.Series, dtype: pl.DataType | None) -> pl.Series:
     if dtype == pl.Time:
         return text.str.to_time(strict=False)
-    day = text.str.to_date("%Y-%m-%d", strict=False)
-    if day.null_count() == text.null_count() and not isinstance(dtype, pl.Datetime):
-        return day
-    unit = dtype.time_unit if isinstance(dtype, pl.Datetime) else "us"
-    try:
-        return text.str.to_datetime(time_unit=unit, strict=False)
-    except pl.exceptions.PolarsError:  # no value looks like a time at all
-        return pl.Series([None] * len(text), dtype=pl.Datetime(unit))
+    times = as_dates(text, dtype.time_unit if isinstance(dtype, pl.Datetime) else "us")
+    return times.cast(dtype) if times.dtype == pl.Date and isinstance(dtype, pl.Datetime) else times
 
 
 def _typed_points(point: pl.Series, attribute: Attribute, values: pl.Series | None) -> pl.Series:
@@ -441,6 +438,8 @@ def _category_runs(shown: pl.Series, attribute: Attribute, values: pl.Series | N
     text = shown if shown.dtype == pl.String else plain_text(shown)
     nodes = _node_rows(text, attribute)
     rows = label_rows(_cells_left(text, nodes).filter(pl.col("text") != WILDCARD))
+    if values is not None and values.dtype == pl.Boolean:
+        rows = rows.with_columns(plain_truths(rows["first"]), plain_truths(rows["last"]))
     declared = _declared_labels(attribute, values)
     labels = _shown_labels(rows, attribute) if declared is None else declared
     rows = pl.concat([rows.filter(pl.col("stars") == 0).drop("stars", "text"), nodes, _expand_prefixes(rows, labels)])
@@ -452,6 +451,11 @@ def _category_runs(shown: pl.Series, attribute: Attribute, values: pl.Series | N
     whole = (text == WILDCARD).arg_true()
     everything = pl.DataFrame({"cell": whole, "low": 0, "high": max(len(labels) - 1, 0)}, schema=rows.schema)
     return _merge(pl.concat([rows, everything]), text, discrete=True)
+
+
+def plain_truths(labels: pl.Series) -> pl.Series:
+    """Truths in their plain form, however they are written."""
+    return labels.replace([*TRUE, *FALSE], ["true"] * len(TRUE) + ["false"] * len(FALSE))
 
 
 def label_rows(cells: pl.DataFrame) -> pl.DataFrame:

@@ -13,7 +13,11 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import polars as pl
+
+TimeUnit = Literal["ns", "us", "ms"]
 
 MISSING = ["", "NA", "N/A", "NaN", "nan", "null", "NULL", "None", "."]
 TRUE = ["true", "True", "TRUE"]
@@ -118,18 +122,30 @@ def as_numbers(words: pl.Series, decimal: str) -> pl.Series:
     return pointed.cast(pl.Float64, strict=False).fill_nan(None)
 
 
-def as_dates(words: pl.Series) -> pl.Series:
+def values_as(words: pl.Series, dtype: pl.DataType) -> pl.Series:
+    """Words as values of a type that is known already, null where one is no such value."""
+    if dtype == pl.Boolean:
+        return words.is_in(TRUE).set(~words.is_in(TRUE + FALSE), None)
+    if dtype == pl.Int64:
+        return words.cast(pl.Int64, strict=False)
+    if dtype == pl.Float64:
+        return as_numbers(words, ".")
+    days_or_moments = as_dates(words)
+    return days_or_moments.cast(dtype) if days_or_moments.dtype != dtype else days_or_moments
+
+
+def as_dates(words: pl.Series, unit: TimeUnit = "us") -> pl.Series:
     """Days if all are; moments of a time zone, in UTC, if all are; else moments, a day being its first."""
     days = words.str.to_date(_DAY, strict=False)
     if days.count() == words.count():
         return days
     moments = words.str.replace(" ", "T", literal=True)
-    zoned = moments.str.to_datetime(f"{_MOMENT}%#z", time_unit="us", time_zone="UTC", strict=False)
+    zoned = moments.str.to_datetime(f"{_MOMENT}%#z", time_unit=unit, time_zone="UTC", strict=False)
     if zoned.count() == words.count():
         return zoned
-    local = moments.str.to_datetime(_MOMENT, time_unit="us", strict=False)
-    minutes = moments.str.to_datetime(_MINUTE, time_unit="us", strict=False)
-    return local.fill_null(minutes).fill_null(days.cast(pl.Datetime("us")))
+    local = moments.str.to_datetime(_MOMENT, time_unit=unit, strict=False)
+    minutes = moments.str.to_datetime(_MINUTE, time_unit=unit, strict=False)
+    return local.fill_null(minutes).fill_null(days.cast(pl.Datetime(unit)))
 
 
 def decimal_mark(frame: pl.DataFrame) -> str:

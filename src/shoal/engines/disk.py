@@ -22,7 +22,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.anew import made_anew
-from shoal.data.csv_files import scan_written
+from shoal.data.csv_files import scan_written, write_delimited
 from shoal.data.csv_records import WholeFile, scan_text
 from shoal.data.frames import check_names
 from shoal.data.ordered import Orders, as_enums, orders_in_duckdb
@@ -221,7 +221,7 @@ class DiskTable:
 def _write(frame: pl.DataFrame, path: Path, kind: str) -> None:
     """As what all parts can show, whatever occurs in one; nothing stands in the file that no row shows."""
     if kind == "csv":
-        frame.write_csv(path)
+        write_delimited(frame, path)
         return
     made_anew(frame.cast(_in_files(frame.schema))).write_parquet(path)
     inspect_parquet(path)

@@ -223,11 +223,13 @@ class Spark(AbstractContextManager["Spark"]):
         text: Collection[str] = (),
         as_written: Collection[str] = (),
         *,
+        spelled: bool = False,
         whole: bool = False,
     ) -> Table:
         """Parquet or CSV, a file or a folder of files; or a `table` that the session's catalogue knows.
 
         Columns of CSV that are named in `text` or `as_written` are text; of the latter an empty text is not missing.
+        Where it is to be `spelled`, each column stands there as text, too.
         Text that has been seen to be `whole` records is read as it is; else what may have been lost is refused.
         """
         reader = self.session.read
@@ -235,7 +237,8 @@ class Spark(AbstractContextManager["Spark"]):
             if kind == "csv":
                 words = self.table(reader.options(**READ_CSV, **(CSV_FILES if whole else {})).csv(path))
                 words = words if whole else legible(words, path)
-                return with_types(words, pl.DataFrame(words.frame.limit(HEAD).toArrow()), text, as_written)
+                head = pl.DataFrame(words.frame.limit(HEAD).toArrow())
+                return with_types(words, head, text, as_written, spelled=spelled)
             return self.table(reader.table(path) if kind == "table" else reader.parquet(path))
 
     def written(self, folder: str, kind: str, schema: pl.Schema) -> SparkTable:

@@ -11,15 +11,13 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from shoal.data.frames import OWN
 from shoal.data.text_types import (
-    FALSE,
-    TRUE,
     MixedColumnError,
-    as_dates,
-    as_numbers,
     count_zero_led,
     known_words,
     typed,
+    values_as,
     with_empty_missing,
 )
 from shoal.engines.table import Batch, Table
@@ -28,11 +26,25 @@ from shoal.errors import InputError
 HEAD = 10_000  # records that show the types
 
 
-def with_types(table: Table, head: pl.DataFrame, text: Collection[str] = (), as_written: Collection[str] = ()) -> Table:
-    """The table's columns as the head shows them, but for `text`; `as_written` not even an empty text is missing."""
+SPELLED = f"{OWN}spelled "  # begins the name of a column that holds another as the text that stands in the file
+
+
+def with_types(
+    table: Table,
+    head: pl.DataFrame,
+    text: Collection[str] = (),
+    as_written: Collection[str] = (),
+    *,
+    spelled: bool = False,
+) -> Table:
+    """The table's columns as the head shows them, but for `text`; `as_written` not even an empty text is missing.
+
+    Where it is to be `spelled`, each column stands there as text, too.
+    """
     types = {name: pl.String() if name in (*text, *as_written) else _shown(head[name]) for name in table.schema}
     read = {name: dtype for name, dtype in types.items() if name not in as_written}
-    return table.map(Typed(read), pl.Schema(types))
+    texts = {f"{SPELLED}{name}": pl.String() for name in types} if spelled else {}
+    return table.map(Typed(read, spelled), pl.Schema({**types, **texts}))
 
 
 def _shown(column: pl.Series) -> pl.DataType:
@@ -47,16 +59,19 @@ def _shown(column: pl.Series) -> pl.DataType:
 @dataclass(frozen=True)
 class Typed:
     types: dict[str, pl.DataType]
+    spelled: bool = False  # keep the texts as well
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
-        return batch.frame.with_columns(_as(batch.frame[name], dtype) for name, dtype in self.types.items())
+        frame = batch.frame
+        texts = [column.alias(f"{SPELLED}{column.name}") for column in frame] if self.spelled else []
+        return frame.with_columns(*(_as(frame[name], dtype) for name, dtype in self.types.items()), *texts)
 
 
 def _as(column: pl.Series, dtype: pl.DataType) -> pl.Series:
     if dtype == pl.String:
         return with_empty_missing(column)
     words = known_words(column)
-    values = _values(words, dtype)
+    values = values_as(words, dtype)
     stray = words.is_not_null() & values.is_null()
     if dtype == pl.Int64 and count_zero_led(words):
         stray |= words.str.contains(r"^0\d")
@@ -67,15 +82,3 @@ def _as(column: pl.Series, dtype: pl.DataType) -> pl.Series:
             "correct it, or give the table as Parquet, which knows its types."
         )
     return values
-
-
-def _values(words: pl.Series, dtype: pl.DataType) -> pl.Series:
-    """Null where the word is none of that type."""
-    if dtype == pl.Boolean:
-        return words.is_in(TRUE).set(~words.is_in(TRUE + FALSE), None)
-    if dtype == pl.Int64:
-        return words.cast(pl.Int64, strict=False)
-    if dtype == pl.Float64:
-        return as_numbers(words, ".")
-    days_or_moments = as_dates(words)
-    return days_or_moments.cast(dtype) if days_or_moments.dtype != dtype else days_or_moments

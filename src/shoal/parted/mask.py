@@ -14,7 +14,7 @@ from shoal.data.microdata import Microdata
 from shoal.engines.table import FACTS
 from shoal.masking.method import Masked, Method
 from shoal.parted.measured import told_of_part
-from shoal.parted.source import Attributes
+from shoal.parted.source import Attributes, Spelled
 from shoal.privacy.model import PrivacyModel
 from shoal.release import assemble
 from shoal.utility.information_loss import information_loss
@@ -26,6 +26,7 @@ class MaskPart:
     method: Method
     promises: Sequence[PrivacyModel]
     seed: int
+    spelled: Spelled
     shown: pl.Schema | None = None  # as all parts show it; None: as this one does
 
     def __call__(self, frame: pl.DataFrame, part: int) -> pl.DataFrame:
@@ -35,6 +36,8 @@ class MaskPart:
         shown = assemble(original, masked)
         coded = [name for name, dtype in shown.schema.items() if isinstance(dtype, pl.Enum) and name in masked.columns]
         shown = shown.with_columns(pl.col(coded).cast(pl.String))
+        kept = frame if masked.kept is None else frame[masked.kept]
+        shown = self.spelled.written(shown, kept)
         if self.shown is not None:
             shown = shown.cast({name: dtype for name, dtype in self.shown.items() if name != FACTS})
         # Position alone can re-identify. Parts themselves tell nothing: all records of a class are in the same, or

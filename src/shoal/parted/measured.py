@@ -65,7 +65,8 @@ def told_of_part(
 
 def judged_with_parts(source: Source, table: Table, told: Sequence[Mapping[str, Any]]) -> Judged:
     """What the models say of the table as it stands there, and of its parts what they told when they were masked."""
-    judged = judge(table, source.schema, judged_by_classes(source.promises), source.records)
+    values = source.spelled.as_values(table)
+    judged = judge(values, source.schema, judged_by_classes(source.promises), source.records)
     classes = iter(judged.verdicts)
     in_parts = iter(_verdicts(measured_in_parts(source.promises), source.schema.quasi_identifiers, told, table))
 

@@ -53,16 +53,23 @@ def is_spark(frame: Any) -> bool:
 
 
 def open_table(
-    frame: Any, engine: str, *, master: str | None = None, text: Sequence[str] = (), as_written: Sequence[str] = ()
+    frame: Any,
+    engine: str,
+    *,
+    master: str | None = None,
+    text: Sequence[str] = (),
+    as_written: Sequence[str] = (),
+    spelled: bool = False,
 ) -> Table:
     """The frame, or what stands in a file or folder, as a table of the engine.
 
     Of a CSV file `text` names the columns that are read as text, for masked values are no numbers; of those read
-    `as_written` not even an empty text is taken for a missing value (`shoal.data.written`).
+    `as_written` not even an empty text is taken for a missing value (`shoal.data.written`). Where it is to be
+    `spelled`, each column stands there as text, too.
     """
     if engine == "spark":
-        return _on_spark(frame, master, text, as_written)
-    return _on_disk(frame, text, as_written)
+        return _on_spark(frame, master, text, as_written, spelled)
+    return _on_disk(frame, text, as_written, spelled)
 
 
 def may_be_masked(policy: Policy, when: Sequence[str] = ()) -> list[str]:
@@ -71,7 +78,7 @@ def may_be_masked(policy: Policy, when: Sequence[str] = ()) -> list[str]:
     return [name for name in policy.quasi_identifiers if name not in asked]
 
 
-def _on_disk(frame: Any, text: Sequence[str], as_written: Sequence[str]) -> Table:
+def _on_disk(frame: Any, text: Sequence[str], as_written: Sequence[str], spelled: bool) -> Table:
     from shoal.engines.disk import Disk
     from shoal.engines.text import HEAD, with_types
 
@@ -82,7 +89,7 @@ def _on_disk(frame: Any, text: Sequence[str], as_written: Sequence[str]) -> Tabl
         disk.inputs = [Path(frame), *files]
         if kind == "csv":
             table, head = disk.text(_whole_files(files), HEAD)
-            return with_types(table, head, text, as_written)
+            return with_types(table, head, text, as_written, spelled=spelled)
         _same_columns(files, [_schema_of(path, kind) for path in files])
         return disk.table(_scanned(files, kind))
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
@@ -94,7 +101,7 @@ def _on_disk(frame: Any, text: Sequence[str], as_written: Sequence[str]) -> Tabl
     return disk.table(to_polars(frame)[0].lazy())
 
 
-def _on_spark(frame: Any, master: str | None, text: Sequence[str], as_written: Sequence[str]) -> Table:
+def _on_spark(frame: Any, master: str | None, text: Sequence[str], as_written: Sequence[str], spelled: bool) -> Table:
     from shoal.engines.spark import Spark
 
     if is_spark(frame):
@@ -105,7 +112,7 @@ def _on_spark(frame: Any, master: str | None, text: Sequence[str], as_written: S
     here = _on_this_machine(str(frame)) if kind in ("csv", "parquet") else None
     if here is not None:
         _check_for_spark(*table_files(here))
-    return Spark(master=master).read(str(frame), kind, text, as_written, whole=here is not None)
+    return Spark(master=master).read(str(frame), kind, text, as_written, spelled=spelled, whole=here is not None)
 
 
 def _on_this_machine(name: str) -> Path | None:

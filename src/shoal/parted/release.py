@@ -77,7 +77,8 @@ class PartedRelease:
     def certificate(self) -> dict[str, Any]:
         """What the public may know: nothing that the release does not show by itself."""
         schema = self.source.schema
-        content = certify(shown_by(self.table, schema, self.sizes), schema, self.source.promises, self.verdicts)
+        shown = shown_by(self.source.spelled.as_values(self.table), schema, self.sizes)
+        content = certify(shown, schema, self.source.promises, self.verdicts)
         return {**content, "record_order": "shuffled"}
 
     def certificate_of_files(self) -> bytes:
@@ -195,7 +196,7 @@ def _repeating(table: Table, identifiers: Sequence[str], records: int) -> Iterat
 
 def _masked(source: Source, seed: int) -> Table:
     """The table as it will be shown, worked out when it is read."""
-    work = MaskPart(source.attributes, prepared(source), source.promises, seed)
+    work = MaskPart(source.attributes, prepared(source), source.promises, seed, source.spelled)
     trial = replace(work, promises=judged_by_classes(source.promises))(trial_of(source), 0).schema
     shown = pl.Schema(trial | dict.fromkeys(_with_wildcards(source), pl.String()))
     return parts_of(source, seed).map(replace(work, shown=shown), shown)

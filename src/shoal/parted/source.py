@@ -11,7 +11,9 @@ import polars as pl
 from shoal.data.frames import check_names
 from shoal.data.microdata import Microdata, Whole
 from shoal.data.schema import Role, Schema
-from shoal.engines.table import Table, selected
+from shoal.data.spelling import Notation, Notations, common, has_notation, notations_of, rewritten
+from shoal.engines.table import Batch, Table, selected
+from shoal.engines.text import SPELLED, Typed
 from shoal.engines.whole import Summary, summarise
 from shoal.errors import InputError
 from shoal.masking.grouped import class_size
@@ -32,12 +34,32 @@ class Attributes:
 
 
 @dataclass(frozen=True)
+class Spelled:
+    """How a table of text is to be written: columns that are copied, with their types, and notations of others."""
+
+    copied: Mapping[str, pl.DataType] = field(default_factory=dict)
+    notations: Mapping[str, Notation] = field(default_factory=dict)
+
+    def written(self, shown: pl.DataFrame, kept: pl.DataFrame) -> pl.DataFrame:
+        """What is shown in the text of the records that were `kept`."""
+        copies = (kept[f"{SPELLED}{name}"].alias(name) for name in self.copied)
+        return shown.with_columns(*copies, *(rewritten(shown[name], way) for name, way in self.notations.items()))
+
+    def as_values(self, table: Table) -> Table:
+        """What was written as the values that it was read as."""
+        if not self.copied:
+            return table
+        return table.map(Typed(dict(self.copied)), pl.Schema({**table.schema, **self.copied}))
+
+
+@dataclass(frozen=True)
 class Source:
     table: Table  # the columns that will be shown
     policy: Policy
     attributes: Attributes
     summary: Summary = field(repr=False)
     notes: tuple[str, ...]
+    spelled: Spelled = field(default_factory=Spelled)
 
     @property
     def schema(self) -> Schema:
@@ -64,7 +86,7 @@ class Source:
 
 def prepare(table: Table, policy: Policy) -> Source:
     """One pass over the table; refused where it cannot be worked on."""
-    names = list(table.schema)
+    names = [name for name in table.schema if not name.startswith(SPELLED)]
     check_names(names, "The table")
     roles = policy.roles(names)
     if not any(Role.QUASI_IDENTIFIER in found for found in roles.values()):
@@ -72,7 +94,7 @@ def prepare(table: Table, policy: Policy) -> Source:
     shown = [name for name, found in roles.items() if Role.IDENTIFIER not in found]
     ordered = [name for name in names if name in shown]
     asked = [name for name in ordered if roles[name] & {Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL}]
-    table = selected(table, ordered)
+    whole_table, table = table, selected(table, ordered)
     summary = summarise(table, asked)
     for name in asked:
         if Role.CONFIDENTIAL in roles[name] and summary.marginals[name].missing == summary.records:
@@ -86,4 +108,32 @@ def prepare(table: Table, policy: Policy) -> Source:
     schema = Schema(tuple(attribute for attribute in schema if attribute.name in columns))
     notes = left_out(names, list(roles)) + in_order_of_type(policy, table.schema)
     whole = {name: summary.marginals[name].whole(schema[name]) for name in asked}
-    return Source(table, policy, Attributes(schema, whole), summary, notes)
+    spelled = _spelled(whole_table, schema)
+    table = selected(whole_table, [*ordered, *(f"{SPELLED}{name}" for name in spelled.copied)])
+    return Source(table, policy, Attributes(schema, whole), summary, notes, spelled)
+
+
+def _spelled(table: Table, schema: Schema) -> Spelled:
+    """What nothing masks is copied; whether quasi-identifiers have a notation, one more pass shows."""
+    if not any(name.startswith(SPELLED) for name in table.schema):
+        return Spelled()
+    types, quasi = table.schema, schema.quasi_identifiers
+    noted = {name: types[name] for name in quasi if has_notation(types[name], schema[name])}
+    found: dict[str, Notations] = {}
+    if noted:
+        texts = selected(table, [f"{SPELLED}{name}" for name in noted])
+        found = texts.fold(_Notations(noted), _common) or {}
+    copied = {attribute.name: types[attribute.name] for attribute in schema if attribute.name not in quasi}
+    return Spelled(copied, {name: ways[0] for name, ways in found.items() if ways})
+
+
+@dataclass(frozen=True)
+class _Notations:
+    types: Mapping[str, pl.DataType]
+
+    def __call__(self, batch: Batch) -> dict[str, Notations]:
+        return {name: notations_of(batch.frame[f"{SPELLED}{name}"], dtype) for name, dtype in self.types.items()}
+
+
+def _common(one: dict[str, Notations], other: dict[str, Notations]) -> dict[str, Notations]:
+    return {name: common(one[name], other[name]) for name in one}

@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import WILDCARD, MaskedColumn, label_rows, read_cells, unescape
+from shoal.data.masked import WILDCARD, MaskedColumn, label_rows, plain_truths, read_cells, unescape
 from shoal.data.microdata import Microdata, encode
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError, PromiseError
@@ -248,6 +248,8 @@ def _labels(texts: pl.DataFrame, attribute: Attribute, column: pl.Series) -> pl.
     """Every category that is named."""
     rows = label_rows(texts.select(pl.col("class").alias("cell"), "text").drop_nulls())
     ends = pl.concat([rows.select("cell", value="first"), rows.select("cell", value="last")])
+    if column.dtype == pl.Boolean:
+        ends = ends.with_columns(plain_truths(ends["value"]))
     found = ends.rename({"cell": "class"}).unique(maintain_order=True)
     if not (column.dtype.is_numeric() or isinstance(column.dtype, pl.Enum)):
         return found

@@ -24,7 +24,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.anew import made_anew
-from shoal.data.csv_files import write_delimited
+from shoal.data.csv_files import with_short_times, write_delimited
 from shoal.data.files import atomic_write, format_of, is_sql, write_table
 from shoal.data.outputs import Outputs
 from shoal.errors import InputError, PromiseError, did_you_mean, require
@@ -235,7 +235,7 @@ class TransactionRelease:
                 write_table(self.table, path, overwrite=overwrite, before_commit=judge)
             else:
                 with atomic_write(path, private=False, overwrite=overwrite) as partial:
-                    self._in_place.write_csv(partial, include_header=False)
+                    with_short_times(self._in_place).write_csv(partial, include_header=False)
                     judge(partial, header=False)
         return self
 

@@ -1,0 +1,219 @@
+"""How a text file spells its values, which a parser does not keep: `1.50`, `+5`, `2020-01-01T10:00`, `True`, `NA`.
+
+A column that no method masks is written to a text file as it stood in the one that was read. A quasi-identifier is not
+copied: two records of a class that spell a value differently could be told apart. It is written in the notation of its
+column instead, where all of the column is written in one (so many decimals, such a date and time, True and False); then
+the text of a value follows from the value alone.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+from shoal.data.csv_files import as_written, decimal_in
+from shoal.data.masked import plain_text
+from shoal.data.schema import Attribute, Kind
+from shoal.data.text_types import known_words
+from shoal.errors import InputError
+
+_PART = re.compile(r"[^\[\]{};]+")  # of a masked cell: a value that stands in it
+_TRUTHS = (("True", "False"), ("TRUE", "FALSE"))
+_FIXED = r"^-?(0|[1-9]\d*)\.\d{%d}$"
+_BARE = r"^-?(0|[1-9]\d*)(\.\d*[1-9])?$"
+_DIGITS = 16  # characters of a number that a float keeps all digits of
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T])\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?")
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """A text file that was read, and how; its texts are read again when they are asked for."""
+
+    path: Path
+    delimiter: str | None
+    encoding: str | None
+    decimal: str | None
+    stamp: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, path: Path, delimiter: str | None, encoding: str | None, decimal: str | None) -> Spelling:
+        """To be called before the table is read: what is written in between is seen."""
+        return cls(path, delimiter, encoding, decimal, _stamp(path))
+
+    def texts(self, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
+        """These columns as they stand; a decimal comma, which masked values do not have either, is a point."""
+        texts = as_written(self.path, list(types), delimiter=self.delimiter, encoding=self.encoding)
+        if _stamp(self.path) != self.stamp:
+            raise InputError(f"{self.path} was written to while it was read: let nothing write to it meanwhile.")
+        floats = [name for name, dtype in types.items() if dtype.is_float()]
+        if floats and decimal_in(self.path, self.delimiter, self.encoding, self.decimal) == ",":
+            texts = texts.with_columns(pl.col(floats).str.replace(",", ".", literal=True))
+        return texts
+
+
+def _stamp(path: Path) -> tuple[int, int, int]:
+    found = os.stat(path)
+    return found.st_ino, found.st_size, found.st_mtime_ns
+
+
+# ---- columns that no method masks
+
+
+def lost(column: pl.Series) -> bool:
+    """Does a column as it was parsed not tell how it was written? Texts do, but for empty ones, which are missing."""
+    return column.dtype != pl.String or column.null_count() > 0
+
+
+# ---- quasi-identifiers
+
+
+def has_notation(dtype: pl.DataType, attribute: Attribute) -> bool:
+    """Can the column be written in several ways that read back as the same values?"""
+    if attribute.hierarchy is not None:  # its labels are shown
+        return False
+    on_a_line = attribute.kind in (Kind.NUMERIC, Kind.DATE)
+    return dtype == pl.Boolean or (on_a_line and (dtype.is_float() or dtype == pl.Datetime))
+
+
+class Notation(Protocol):
+    """A way to write the values of a column."""
+
+    def written(self, plain: str) -> str | None:
+        """A value, given by its plain text, in this way; None where that cannot be or would not be exact."""
+        ...
+
+
+@dataclass(frozen=True)
+class Truths:
+    true: str
+    false: str
+
+    def written(self, plain: str) -> str | None:
+        return {"true": self.true, "false": self.false}.get(plain)
+
+
+@dataclass(frozen=True)
+class Decimals:
+    """So many of them; None: no more than are needed, and none of a whole number."""
+
+    digits: int | None
+
+    def written(self, plain: str) -> str | None:
+        if self.digits is None:
+            return plain.removesuffix(".0")
+        try:
+            number = float(plain)
+        except ValueError:  # a wildcard
+            return None
+        text = f"{number:.{self.digits}f}"
+        return text if float(text) == number else None
+
+
+@dataclass(frozen=True)
+class Moments:
+    """The sign between day and time, how many characters tell both, and the time zone."""
+
+    separator: str
+    length: int
+    zone: str
+
+    def written(self, plain: str) -> str | None:
+        try:
+            moment = dt.datetime.fromisoformat(plain)
+        except ValueError:
+            return None
+        if self.zone:
+            offset = dt.datetime.fromisoformat(f"2000-01-01T00:00{self.zone}").tzinfo
+            moment = moment.astimezone(offset).replace(tzinfo=None)
+        text = moment.isoformat(self.separator, "microseconds")
+        return None if text[self.length :].strip(":.0") else text[: self.length] + self.zone
+
+
+Notations = tuple[Notation, ...] | None  # those in which all is written, the closest first; None: nothing is written
+
+
+def notations_of(texts: pl.Series, dtype: pl.DataType) -> Notations:
+    """In which notations of the type are all of these written? The plain one is none of them."""
+    words = known_words(texts).drop_nulls()
+    if not len(words):
+        return None
+    if dtype == pl.Boolean:
+        return tuple(Truths(*both) for both in _TRUTHS if words.is_in(both).all())
+    return _moments(words) if dtype == pl.Datetime else _decimals(words)
+
+
+def common(one: Notations, other: Notations) -> Notations:
+    """Those in which both are written."""
+    if one is None or other is None:
+        return other if one is None else one
+    return tuple(notation for notation in one if notation in other)
+
+
+def _decimals(words: pl.Series) -> tuple[Notation, ...]:
+    longest = words.str.len_chars().max()
+    if longest > _DIGITS or words.str.contains(r"^-0(\.0*)?$").any():  # type: ignore[operator]
+        return ()
+    digits = len(words[0].partition(".")[2])
+    fixed = digits and words.str.contains(_FIXED % digits).all()
+    bare = words.str.contains(_BARE).all()
+    return (*([Decimals(digits)] if fixed else []), *([Decimals(None)] if bare else []))
+
+
+def _moments(words: pl.Series) -> tuple[Notation, ...]:
+    form = _MOMENT.fullmatch(words[0])
+    if form is None:
+        return ()
+    separator, seconds, fraction, zone = form.groups(default="")
+    digits = max(len(fraction) - 1, 0)
+    finer = (r":\d\d" if seconds else "") + (rf"\.\d{{{digits}}}" if digits else "")
+    if not words.str.contains(rf"^\d{{4}}-\d\d-\d\d{separator}\d\d:\d\d{finer}{re.escape(zone)}$").all():
+        return ()
+    return (Moments(separator, 16 + len(seconds), zone),)
+
+
+def rewritten(column: pl.Series, notation: Notation) -> pl.Series:
+    """A released column, of values or of cells with masks, with each value in this notation."""
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        column = column.cast(pl.String)
+    cells = column.unique().drop_nulls()
+    parts: dict[str, str] = {}
+
+    def part(match: re.Match[str]) -> str:
+        plain = match[0]
+        if plain not in parts:
+            parts[plain] = notation.written(plain) or plain
+        return parts[plain]
+
+    plain = cells if cells.dtype == pl.String else plain_text(cells)
+    texts = pl.Series([_PART.sub(part, cell) for cell in plain], dtype=pl.String)
+    return column.replace_strict(cells, texts, default=None, return_dtype=pl.String)
+
+
+# ---- all of it
+
+
+def respelled(
+    table: pl.DataFrame, source: pl.DataFrame, attributes: Sequence[Attribute], masked: Sequence[str],
+    texts: Callable[[Mapping[str, pl.DataType]], pl.DataFrame], rows: pl.Series,
+) -> tuple[pl.DataFrame, list[str]]:  # fmt: skip
+    """The released table as text written like the `source`, and which of its columns are copied from there.
+
+    `rows` are the records of the source that are shown, in their order; `texts` gives the source's columns as text.
+    """
+    shown = [one for one in attributes if one.name in table.columns]
+    copied = [one.name for one in shown if one.name not in masked and lost(source[one.name])]
+    noted = [one.name for one in shown if one.name in masked and has_notation(source[one.name].dtype, one)]
+    if not copied and not noted:
+        return table, []
+    written = texts({name: source[name].dtype for name in (*copied, *noted)})
+    notations = {name: notations_of(written[name], source[name].dtype) for name in noted}
+    columns = [written[name].gather(rows) for name in copied]
+    columns += [rewritten(table[name], found[0]) for name, found in notations.items() if found]
+    return table.with_columns(columns), copied
