@@ -410,9 +410,12 @@ def test_a_run_killed_while_it_replaces_never_leaves_an_old_certificate(
     assert place.run(*words) == 0
     touches = int(place.told.read_text())
     naming = range(touches - 24, touches - 1)
+    ends = []
     for at in random.Random(3).sample(naming, 4):
-        assert place.run(*words, killed_at=at) == -signal.SIGKILL
+        ends.append(place.run(*words, killed_at=at))  # one that finds no old certificate has fewer touches
         never_stale(place, shoal, target, certificate)
+    assert set(ends) <= {0, -signal.SIGKILL}
+    assert -signal.SIGKILL in ends
     assert place.run(*words) == 0
     assert shoal("check", place.folder / target, "--certificate", place.folder / certificate).code == 0
     assert place.left() == []
