@@ -144,7 +144,7 @@ def test_what_is_written_is_what_was_measured(tmp_path: Path, kind: str, monkeyp
 
 def changed(write: object) -> object:
     """A disk that writes other ages than it was given."""
-    return lambda frame, path: write(frame.with_columns(pl.col("age") * 1.001), path)
+    return lambda frame, path, **how: write(frame.with_columns(pl.col("age") * 1.001), path, **how)
 
 
 def test_k_anonymity_of_noise_is_refused_as_in_memory() -> None:
