@@ -10,6 +10,7 @@ import shutil
 import time
 from argparse import Namespace
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
 
@@ -446,3 +447,8 @@ def test_everything_has_its_turn_and_one_process_has_spark() -> None:
     assert not any(turn and turn[0] == "spark" for turn in turns[1::2])
     cases = [number for turn in turns if turn and turn[0] == "cases" for number in range(turn[1], turn[1] + turn[2])]
     assert cases == list(range(len(cases)))
+
+
+def test_a_decimal_is_the_number_that_a_cell_shows() -> None:
+    assert judge.same("80275.0", Decimal("80275.00"))
+    assert not judge.same("80275.5", Decimal("80275.00"))

@@ -7,6 +7,7 @@ import math
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
 import polars as pl
@@ -146,7 +147,7 @@ def admits(cell: str | None, value: object) -> bool:
             return False
     if re.fullmatch(r"\{.*\}", cell, re.DOTALL):
         return any(same(part, value) for part in re.findall(r"(?:\\.|[^\\;])+", cell[1:-1], re.DOTALL))
-    if isinstance(value, int | float) and re.fullmatch(r"-?[\d.]+\+", cell):  # a last band that is open
+    if isinstance(value, int | float | Decimal) and re.fullmatch(r"-?[\d.]+\+", cell):  # a last band that is open
         return float(cell[:-1]) <= value
     if re.search(r"(?<!\\)\*$", cell):  # the first characters of a code
         return len(str(value)) == len(cell) and str(value).startswith(cell.rstrip("*"))
@@ -184,9 +185,9 @@ def same(cell: str | None, value: object) -> bool:
     plain = re.sub(_ESCAPED, r"\1", cell)
     if isinstance(value, bool):
         return plain.lower() in (str(value).lower(), str(int(value)), str(float(value)))
-    if isinstance(value, int | float):
+    if isinstance(value, int | float | Decimal):
         try:
-            return _place(plain, value) == value or math.isclose(float(plain), value, rel_tol=1e-12)
+            return _place(plain, value) == value or math.isclose(float(plain), float(value), rel_tol=1e-12)
         except ValueError:
             return False
     if isinstance(value, dt.datetime):
