@@ -23,6 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
     messages.listen()
 
 
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist reads the groups
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share what is made once a module run in one process, or it would be made twice."""
     for item in items:

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shoal.errors import InputError
@@ -92,6 +92,7 @@ def test_those_whose_values_changed_apart_are_told_apart(releases: list[dict[str
     assert pool.anonymity.tolist() == [sizes[signature(who)] for who in pool.subjects]
 
 
+@example(1, [6, 8], 5)  # one of each, and two more
 @given(st.integers(0, 9), st.lists(st.integers(1, 9), max_size=3), st.integers(2, 5))
 def test_those_who_stay_and_those_who_do_not_are_none_or_at_least_k(absent: int, present: list[int], k: int) -> None:
     groups = np.array(present, np.int64)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import sqlite3
 import stat
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -152,6 +153,21 @@ def test_two_writers_are_judged_one_after_the_other(ledger: Ledger, tmp_path: Pa
     assert len(done) == 1
     assert [Path(entry.file).name for entry in entries(ledger.path)] == done
     assert sorted(path.name for path in tmp_path.glob("*.csv")) == done
+
+
+def test_who_waits_for_the_ledger_does_not_hold_up_whom_she_waits_for(ledger: Ledger, tmp_path: Path) -> None:
+    made = anonymize(PEOPLE, POLICY)
+    made.write(tmp_path / "r.csv", ledger=ledger)
+    holder = sqlite3.connect(ledger.path, isolation_level=None, timeout=0)
+    holder.execute("BEGIN IMMEDIATE")
+    holder.execute("UPDATE key_check SET digest = digest")
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(made.write, tmp_path / "s.csv", ledger=ledger)
+        time.sleep(0.5)  # for her to be there
+        holder.execute("COMMIT")  # needs the file for itself
+        holder.close()
+        second.result()
+    assert len(entries(ledger.path)) == 2
 
 
 def test_a_writer_that_waits_too_long_is_told(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,11 +114,14 @@ def may_stay(absent: Counts, atom: Labels, present: Counts, k: int) -> Counts:
     hidden = absent + np.bincount(atom, present - stay, minlength=len(absent)).astype(np.int64)
     lacking = np.where(hidden > 0, np.maximum(k - hidden, 0), 0)[atom]
     groups = pl.DataFrame({"atom": atom, "stay": stay, "lacking": lacking}).with_row_index("group")
-    groups = groups.filter(pl.col("stay") > 0, pl.col("lacking") > 0).sort("atom", "stay", "group")
-    by_atom = groups.group_by("atom", maintain_order=True)
-    for least, most in zip(by_atom.first().iter_rows(named=True), by_atom.last().iter_rows(named=True), strict=True):
-        if most["stay"] - most["lacking"] >= k:
-            stay[most["group"]] -= most["lacking"]
-        else:
-            stay[least["group"]] = 0
+    groups = groups.filter(pl.col("stay") > 0, pl.col("lacking") > 0).sort("atom", "stay", "group", descending=True)
+    spare = pl.col("stay") - k  # what a group can do without
+    asked = pl.col("lacking") - (spare.cum_sum().over("atom") - spare)  # of it, after those before it gave theirs
+    given = pl.min_horizontal(spare, asked).clip(0)
+    smallest = pl.int_range(pl.len()).over("atom") == pl.len().over("atom") - 1
+    goes = pl.when(smallest).then("stay").otherwise(0)  # the whole of it, where all together have too little to spare
+    groups = groups.with_columns(
+        less=pl.when(spare.sum().over("atom") >= pl.col("lacking")).then(given).otherwise(goes)
+    )
+    np.subtract.at(stay, groups["group"].to_numpy(), groups["less"].to_numpy())
     return stay

@@ -372,8 +372,8 @@ def _opened(path: Path) -> Iterator[sqlite3.Connection]:
         )
     try:
         with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
-            connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # a commit keeps the lock
             with _transaction(connection):
+                connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # from now on a commit keeps the lock
                 _recognise(connection, path)
                 _settle(connection)
             yield connection
