@@ -137,7 +137,7 @@ def test_the_best_is_released_and_held_to_the_risk(shoal: Shoal, incomes: Path, 
     assert ("k-anonymity" in promised) == (method == "hilbert")
     released = pl.read_csv(output)
     assert (released.columns, released.height) == (["age", "income", "tax"], ROWS)
-    again = shoal("compare", incomes, *asked, "-o", output)
+    again = shoal("compare", incomes, *asked, "-o", output, "--overwrite")
     assert again.code == 0
     assert f"by {run.json['release']['method'].partition('(')[0]}" in " ".join(again.out.split())
     if method != "hilbert":  # what is drawn for a release is drawn anew

@@ -100,7 +100,7 @@ def killed_again_and_again(place: Place, command: list[str], kills: int, *, suff
 
 
 def test_in_memory(tmp_path: Path) -> None:
-    command = ["d.csv", *ROLES, "--report", "r.html", "--certificate", "r.json"]
+    command = ["d.csv", *ROLES, "--report", "r.html", "--certificate", "r.json", "--overwrite"]
     killed_again_and_again(Place(tmp_path), command, 3, suffix=".csv")
 
 

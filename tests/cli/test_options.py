@@ -142,7 +142,7 @@ def test_an_override_changes_the_release(shoal: Shoal, discharges: Path, tmp_pat
         'quasi_identifiers = ["age_yrs", "los"]\nconfidential = ["charge"]\n'
         'models = [{name = "k-anonymity", k = 3}]\nmethod = {name = "coarsen", resolution = 2}\nrest = "insensitive"\n'
     )
-    words = ("anonymize", discharges, "-o", tmp_path / "r.csv", "--policy", policy, "--json")
+    words = ("anonymize", discharges, "-o", tmp_path / "r.csv", "--policy", policy, "--json", "--overwrite")
     assert shoal(*words).json["classes"] == 4
     assert shoal(*words, "--resolution", "1").json["classes"] == 1
     assert shoal(*words, "--method", "hilbert", "--k", "50").json["smallest_class"] >= 50
