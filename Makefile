@@ -52,7 +52,7 @@ test: setup browser java
 	.venv/bin/python -m pytest
 
 test-all: setup browser java
-	.venv/bin/python -m pytest -m "" --cov
+	.venv/bin/python -m pytest -m "" --hypothesis-profile=all --cov
 
 lint: setup
 	.venv/bin/ruff format --check .

@@ -89,13 +89,14 @@ def test_the_names_are_found() -> None:
     assert {"@facts", "@draw", "subject", "class", "cell", "key", "records", "same", "len", "told"} <= set(OURS)
 
 
-@pytest.mark.parametrize("made", [memory, disk])
+@pytest.mark.parametrize("made", [memory, pytest.param(disk, marks=pytest.mark.slow)])
 def test_a_release_is_the_same_whatever_its_columns_are_called(made) -> None:
     expected = made(PLAIN)
     for names in TABLES:
         assert_frame_equal(renamed(made(names)), expected)
 
 
+@pytest.mark.slow
 def test_risks_are_the_same_whatever_the_columns_are_called() -> None:
     def risks(names: list[str]) -> list[object]:
         frame = table(names)
@@ -110,6 +111,7 @@ def test_risks_are_the_same_whatever_the_columns_are_called() -> None:
         assert risks(names) == expected, names
 
 
+@pytest.mark.slow
 def test_pooled_releases_are_the_same_whatever_the_columns_are_called() -> None:
     def pooled(names: list[str]) -> list[object]:
         frame = table(names).with_columns(pl.int_range(40).alias("who it is"))
@@ -126,6 +128,7 @@ def test_pooled_releases_are_the_same_whatever_the_columns_are_called() -> None:
         assert pooled(names) == expected, names
 
 
+@pytest.mark.slow
 def test_a_population_is_the_same_whatever_the_columns_are_called() -> None:
     def kept(names: list[str]) -> pl.DataFrame:
         frame = table(names)

@@ -12,6 +12,8 @@ from shoal.studies.tour import take_tour
 from tests.browser.inspection import DESKTOP, PAPER, PHONE, Inspected
 from tests.studies.small_tour import at_small_sizes, small
 
+pytestmark = pytest.mark.slow
+
 VIEWS = [(DESKTOP, False, "screen"), (DESKTOP, True, "screen"), (PHONE, False, "screen"), (PAPER, False, "print")]
 
 

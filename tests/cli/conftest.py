@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ import pytest
 import typer
 
 from shoal.cli.main import app, run
+
+typer.main.get_command = cache(typer.main.get_command)  # built once, not for each of a thousand runs
 
 QUASI = ("oshpd_id", "age_yrs", "sex", "ethncty", "race", "patzip", "patcnty", "los", "adm_qtr")
 ROLES = ("--quasi", ",".join(QUASI), "--confidential", "charge")

@@ -17,6 +17,8 @@ from shoal.studies.result import Part, StudyResult
 from shoal.studies.tour import STUDIES, Found, Tour, finished, take_tour
 from tests.studies.small_tour import at_small_sizes, small
 
+pytestmark = pytest.mark.slow
+
 FIGURES_AND_TABLES = {  # as the papers number them
     "proper-anonymization": [*(f"Figure S{i}" for i in range(1, 8)), *(f"Table S{i}" for i in range(1, 11))],
     "big-data": [],
