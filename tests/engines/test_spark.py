@@ -9,6 +9,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -353,6 +354,17 @@ def test_a_session_that_cannot_start_for_another_reason_says_its_own(monkeypatch
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", exits("SESSION_ALREADY_EXIST"))
     with pytest.raises(PySparkRuntimeError):
         spark_session("local[1]")
+
+
+def test_temporary_files_of_pyspark_go_where_the_next_run_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pyspark.sql import SparkSession
+
+    used: list[Path] = []
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda builder: used.append(Path(tempfile.gettempdir())))
+    before = tempfile.gettempdir()
+    spark_session("local[1]")
+    assert [place.suffix for place in used] == [".scratch"]
+    assert tempfile.gettempdir() == before
 
 
 def test_a_file_system_that_does_nothing_and_says_nothing_is_noticed() -> None:

@@ -10,6 +10,7 @@ import os
 import pickle
 import re
 import sys
+import tempfile
 import warnings
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -101,7 +102,7 @@ def spark_session(master: str | None = None, conf: Mapping[str, str] | None = No
     for name, value in settings.items():
         builder = builder.config(name, value)
     try:
-        with pandas_unmentioned():
+        with pandas_unmentioned(), _temporary_files_in_scratch():
             return builder.getOrCreate()
     except PySparkRuntimeError as error:
         if error.getCondition() != "JAVA_GATEWAY_EXITED":
@@ -128,6 +129,18 @@ def _in_scratch() -> dict[str, str]:
     place = _scratch_of_java().path
     options = f"{FOR_OUR_SESSIONS['spark.driver.extraJavaOptions']} -Djava.io.tmpdir={place}"
     return {"spark.local.dir": str(place), "spark.driver.extraJavaOptions": options}
+
+
+@contextmanager
+def _temporary_files_in_scratch() -> Iterator[None]:
+    """PySpark's own, while it starts Java: a killed run would leave them for ever."""
+    before = tempfile.tempdir
+    if _java_is_ours():
+        tempfile.tempdir = str(_scratch_of_java().path)
+    try:
+        yield
+    finally:
+        tempfile.tempdir = before
 
 
 def running_session() -> SparkSession | None:
