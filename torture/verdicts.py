@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import re
 import shutil
 from collections.abc import Iterator
@@ -203,7 +204,9 @@ def _found_too_many(case: Case, rows: list[Row]) -> str | None:
     if case.target not in READ_BACK:
         return None
     found, level = judge.found_again(rows, case.table), case.promises["measured-risk"]
-    return f"{found:.3f} of all people are found, {level:g} were promised" if found > level + 1e-9 else None
+    # Her attack is none of those that were promised of: of few people it may find some more by luck, not many more.
+    luck = 2.33 * math.sqrt(level * (1 - level) / case.table.rows) if level < 1 else 0.0
+    return f"{found:.3f} of all people are found, {level:g} were promised" if found > level + luck + 1e-9 else None
 
 
 def _trees(case: Case) -> dict[str, dict[str, str]]:
