@@ -16,6 +16,10 @@ import pytest
 
 from shoal.data.sample import discharges as generate
 from shoal.data.scratch import ASIDE
+from shoal.errors import InputError
+from shoal.parted.opening import open_table
+from shoal.parted.release import anonymize_to
+from shoal.policy import Policy
 from tests.cli.conftest import COMMANDS, Shoal
 from tests.cli.test_killed import Place
 from tests.engines.sessions import ON_SPARK
@@ -348,6 +352,23 @@ def test_a_release_that_is_read_is_not_replaced_by_its_own(engine: str, place: P
         assert refused.code == 2, (source, target)
         assert "lie in one another" in refused.sentence
     assert content("r") == before
+
+
+@pytest.mark.parametrize("engine", EACH[1:])
+def test_a_certificate_never_goes_to_the_folder_that_is_read(engine: str, place: Path, shoal: Shoal) -> None:
+    source, target, _, options = within(place, engine)
+    os.symlink("d/part-00000.parquet", "soft.json")
+    os.link("d/part-00000.parquet", "hard.json")
+    before = {path: path.read_bytes() for path in place.rglob("*") if path.is_file()}
+    for name in ("d/part-00000.parquet", "soft.json", "hard.json", "d/new.json"):
+        refused = shoal("anonymize", source, *ROLES, "-o", target, "--certificate", name, "--overwrite", *options)
+        assert refused.code == 2, name
+        assert "lie in one another" in refused.sentence
+        table = open_table(source, engine, master="local[2]" if engine == "spark" else None)
+        policy = Policy(quasi_identifiers=["age_yrs"], models=[{"name": "k-anonymity", "k": 5}])
+        with pytest.raises(InputError, match="lie in one another"):
+            anonymize_to(table, policy, target, certificate=name, overwrite=True)
+    assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
 
 
 def test_a_release_that_was_replaced_stays_released(place: Path, shoal: Shoal) -> None:

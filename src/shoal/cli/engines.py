@@ -142,7 +142,10 @@ def anonymize_parts(
     opt.check_paths([*reads, output], None, [certificate], overwrite=overwrite)
     refuse_used(Path(output), overwrite=overwrite)
     inputs = files_of(Path(source)) if Path(source).is_dir() else []
-    refuse_within(output, [path for path in (*reads, *inputs, certificate) if path is not None])
+    read = [path for path in (*reads, *inputs) if path is not None]
+    refuse_within(output, read if certificate is None else [*read, certificate])
+    if certificate is not None:
+        refuse_within(certificate, read)
     refuse_uncertified(output, [certificate], overwrite=overwrite)
     kinds = (KINDS.get(Path(name).suffix.lower()) for name in (output, source))
     kind = next((kind for kind in (*kinds, kind_of_folder(Path(source))) if kind in ("csv", "parquet")), "parquet")

@@ -96,12 +96,13 @@ def refuse_folder(target: str | Path, names: Iterable[str], *, overwrite: bool, 
 
 
 def refuse_within(target: str | Path, reads: Iterable[str | Path]) -> None:
-    """Refuses a folder that holds what is read, or lies in it: the input is never changed."""
+    """Refuses a file or folder that is what is read, holds it, or lies in it: the input is never changed."""
     folder = Path(os.path.realpath(target))
     for source in reads:
         path = Path(os.path.realpath(source))
-        if folder == path or folder in path.parents or (path in folder.parents and path.is_dir()):
+        same = folder == path or (folder.exists() and path.exists() and folder.samefile(path))
+        if same or folder in path.parents or (path in folder.parents and path.is_dir()):
             raise InputError(
-                f"The output {str(target)!r} and {str(source)!r}, which is read, lie in one another: name a folder "
+                f"The output {str(target)!r} and {str(source)!r}, which is read, lie in one another: name a place "
                 "elsewhere, the input is never changed."
             )

@@ -122,6 +122,9 @@ class DiskTable:
 
     engine = "disk"
 
+    def inputs(self) -> list[Path]:
+        return self.disk.inputs
+
     def batches(self) -> Iterator[Batch]:
         position = 0
         for frame in self.read():

@@ -21,6 +21,7 @@ from itertools import groupby
 from pathlib import Path
 from secrets import token_hex
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import numpy.typing as npt
@@ -168,6 +169,7 @@ class Spark(AbstractContextManager["Spark"]):
         self._held: weakref.WeakSet[Held] = weakref.WeakSet()
         self._unneeded: list[DataFrame] = []
         self._read: list[DataFrame] = []
+        self._places: list[str] = []  # files and folders, as they were named
 
     def __exit__(self, *_: object) -> None:
         self.close()
@@ -229,6 +231,11 @@ class Spark(AbstractContextManager["Spark"]):
         """The files that are read."""
         return [name for frame in self._read for name in frame.inputFiles()]
 
+    def inputs_here(self) -> list[Path]:
+        """The same on this machine, and the folders they were named by."""
+        names = (*self._places, *self.inputs())
+        return [Path(unquote(urlsplit(name).path) if name.startswith("file:") else name) for name in names]
+
     def read(
         self,
         path: str,
@@ -246,6 +253,8 @@ class Spark(AbstractContextManager["Spark"]):
         Text that has been seen to be `whole` records is read as it is; else what may have been lost is refused.
         """
         reader = self.session.read
+        if kind != "table":
+            self._places.append(path)
         with self.sentences(f"{path!r} cannot be read"):
             if kind == "csv":
                 words = self.table(reader.options(**READ_CSV, **(CSV_FILES if whole else {})).csv(path))
@@ -540,6 +549,9 @@ class SparkTable:
     made_of: tuple[Held, ...] = field(default=(), repr=False)
 
     engine = "spark"
+
+    def inputs(self) -> list[Path]:
+        return self.spark.inputs_here()
 
     def _sources(self) -> tuple[Held, ...]:
         """What must stay on the disks as long as what is made of this table is asked for."""

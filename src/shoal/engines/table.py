@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -50,6 +51,10 @@ class Table(Protocol):
 
     @property
     def schema(self) -> pl.Schema: ...
+
+    def inputs(self) -> list[Path]:
+        """The files and folders of this machine that are read, as far as they are known."""
+        ...
 
     def select(self, names: Sequence[str]) -> Table:
         """Only these columns; those left out need not be read."""

@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from shoal.data.files import atomic_write
-from shoal.data.outputs import CERTIFICATE, Outputs
+from shoal.data.outputs import CERTIFICATE, Outputs, refuse_within
 from shoal.data.people import Repeating
 from shoal.engines.table import Table, selected
 from shoal.masking.collapse import few_classes, refuse_single_class
@@ -149,6 +149,8 @@ def anonymize_to(
     The certificate lies in the folder, and where it is named as a file, there too.
     """
     say = progress or (lambda stage: None)
+    if certificate is not None:
+        refuse_within(certificate, [*table.inputs(), *policy.files])
     refuse_uncertified(folder, [certificate], overwrite=overwrite)
     source, masked = _draft(table, policy, seed, say)
     judged: list[PartedRelease] = []
