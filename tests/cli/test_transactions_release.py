@@ -90,6 +90,21 @@ def test_a_check_of_named_columns_judges_whole_histories(shoal: Shoal, purchases
     assert "histories are not" in whole.err
 
 
+def test_who_is_shown_with_the_same_goods_as_all_others_leaves_nothing_to_train_on(
+    shoal: Shoal, tmp_path: Path
+) -> None:
+    """Two clusters of the same goods: the release is whole, and says so."""
+    rows = [f"c{customer},g{good},{customer * 3 + good}\n" for customer in range(4) for good in range(2)]
+    (tmp_path / "t.csv").write_text("who,good,visit\n" + "".join(rows))
+    run = shoal(
+        "transactions", "anonymize", tmp_path / "t.csv", "-o", tmp_path / "r.csv", "--customer", "who",
+        "--item", "good", "--basket", "visit", "--show", "visit", "--min-size", "2", "--clusters", "2", "--json",
+    )  # fmt: skip
+    assert run.code == 0
+    assert (run.json["clusters"], run.json["trained"]) == (2, None)
+    assert (tmp_path / "r.csv").exists()
+
+
 def test_the_trained_intruder_is_shown_beside_the_paper_s(shoal: Shoal, purchases: Path, tmp_path: Path) -> None:
     target, secret = tmp_path / "r.csv", tmp_path / "map.csv"
     columns = (*COLUMNS, "--time", "4", "--quantity", "6")

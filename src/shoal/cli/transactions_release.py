@@ -181,11 +181,11 @@ def anonymize(
             progress=step,
             after=book if incremental else None,
         )
+        step("attacking the release")
+        facts = release.to_dict()
         step("writing and judging the file")
         strangers = release.strangers(book) if book is not None else ()
         release.write(output, header=not no_header, secret_map=secret_map, log=log, ledger=book, overwrite=overwrite)
-        step("attacking the release")
-        facts = release.to_dict()
         facts["notes"] = [*facts["notes"], *strangers]
     for note in facts["notes"]:
         say(note)

@@ -126,9 +126,12 @@ class TransactionRelease:
     @cached_property
     def trained(self) -> Trained | None:
         """The trained intruder against the release; None where the columns shown leave her nothing to learn."""
-        if self.pairs_only or len(self.sizes) == 1:
+        if self.pairs_only:
             return None
-        return trained_attack(self.original, histories_of(self.table, self.roles), truth=self.secret_map)
+        shown = histories_of(self.table, self.roles)
+        if same_sets(shown).max() == 0:  # nobody else's purchases to learn from
+            return None
+        return trained_attack(self.original, shown, truth=self.secret_map)
 
     @property
     def records_of_each(self) -> dict[Dummies, int]:
