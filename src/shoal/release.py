@@ -93,9 +93,11 @@ class Draft:
         from shoal.data.outputs import Outputs
         from shoal.report.certificate import refuse_uncertified
 
+        # Beside a ledger values are told apart, not spellings: one that changed would be seen, and not judged.
+        made = self if ledger is None else replace(self, spelling=None)
         refuse_uncertified(path, [certificate], overwrite=overwrite)
         with Outputs(None if is_sql(path) else Path(path), [certificate], overwrite=overwrite) as outputs:
-            return self.write_file(
+            return made.write_file(
                 path, keep_order=keep_order, certificate=certificate, seed=seed, ledger=ledger, disarm=disarm,
                 overwrite=overwrite, together=outputs.make_way,
             )  # fmt: skip

@@ -105,6 +105,7 @@ class SplitDraft:
                 outputs.make_way()
                 return
             name, made, target, paper = queue[i]
+            made = made if ledger is None else replace(made, spelling=None)  # as `Draft.write` does
             written[name] = made.write_file(
                 target,
                 keep_order=keep_order,

@@ -202,3 +202,40 @@ def test_a_pending_release_is_listed_and_settled(shoal: Shoal, people: tuple[Pat
     assert (told.code, told.err) == (0, "Release 1 is done: it was released.\n")
     never = shoal("releases", "settle", "1", "--ledger", tmp_path / "ledger.db", "--never-released")
     assert "what is out cannot be taken back" in never.sentence
+
+
+@pytest.mark.parametrize(
+    ("column", "before", "after"), [("c", "2", "2.0"), ("day", "2020-01-02 10:00:00", "2020-01-02T10:00:00")]
+)
+def test_a_spelling_that_changed_is_not_shown(
+    shoal: Shoal, tmp_path: Path, column: str, before: str, after: str
+) -> None:
+    """Or whoever knows that one person came again would read her value off."""
+    rows = [
+        {"id": f"P{i}", "q": str(20 + i // 4), "c": str(i % 4 + 1), "day": "2020-01-02 10:00:00"} for i in range(24)
+    ]
+    assert rows[5][column] == before
+    ledger = ("--ledger", tmp_path / "l.db", "--ledger-key", tmp_path / "key", "--subject", "id", "--method", "kd")
+    shown = []
+    for night in ("1", "2"):
+        (tmp_path / f"d{night}.csv").write_text("id,q,c,day\n" + "".join(",".join(row.values()) + "\n" for row in rows))
+        target = tmp_path / f"r{night}.csv"
+        roles = ("--quasi", "q", "--confidential", "c", "--insensitive", "day", "--k", "4")
+        assert shoal("anonymize", tmp_path / f"d{night}.csv", "-o", target, *roles, *ledger).code == 0
+        shown.append(sorted({tuple(line.split(",")) for line in target.read_text().splitlines()[1:]}))
+        rows[5][column] = after
+    assert len({row[1:] for row in shown[1]}) == len({row[1:] for row in shown[0]})  # nobody stands out
+
+
+def test_a_blank_more_in_a_text_is_a_change(shoal: Shoal, tmp_path: Path) -> None:
+    rows = [f"P{i},{20 + i // 4},{'hiv' if i % 2 else 'flu'}" for i in range(24)]
+    ledger = ("--ledger", tmp_path / "l.db", "--ledger-key", tmp_path / "key", "--subject", "id", "--method", "kd")
+    roles = ("--quasi", "q", "--confidential", "c", "--k", "4")
+    codes = []
+    for night, changed in (("1", rows[5]), ("2", rows[5] + " ")):
+        table = [*rows[:5], changed, *rows[6:]]
+        (tmp_path / f"d{night}.csv").write_text("id,q,c\n" + "".join(f"{row}\n" for row in table))
+        run = shoal("anonymize", tmp_path / f"d{night}.csv", "-o", tmp_path / f"r{night}.csv", *roles, *ledger)
+        codes.append(run.code)
+    assert codes == [0, 1]
+    assert not (tmp_path / "r2.csv").exists()

@@ -35,7 +35,7 @@ from shoal.data.scratch import Unfinished, make_private
 from shoal.errors import InputError, PromiseError, require
 from shoal.privacy.t_closeness import TCloseness
 from shoal.releases.budget import Budget, budget_of, refuse_spent
-from shoal.releases.published import Published, plain_text, subjects_of
+from shoal.releases.published import Published, own_text, subjects_of
 from shoal.releases.refusal import Exposure, exposure, refuse_exposed, refuse_unpooled
 from shoal.transactions.pseudonyms import check_key, fresh_key, read_key
 
@@ -168,7 +168,7 @@ class Ledger:
         def digest(name: str) -> pl.Series:
             of_column = hashlib.blake2b(key=hashlib.blake2b(name.encode(), key=key).digest(), digest_size=8)
             found = []
-            for text, who in zip(plain_text(values[name]).to_list(), subjects.to_list(), strict=True):
+            for text, who in zip(own_text(values[name]).to_list(), subjects.to_list(), strict=True):
                 one = of_column.copy()
                 one.update(who if text is None else who + b"=" + text.encode())
                 found.append(one.digest())

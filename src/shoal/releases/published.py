@@ -44,7 +44,7 @@ def published(
     """A released table that still carries the key of its subjects; confidential values are kept for attacks on them."""
     need_columns(name, table, [*quasi, *confidential])
     subjects = subjects_of(table, key, name)
-    values = pl.DataFrame([plain_text(table[column]).alias(column) for column in confidential])
+    values = pl.DataFrame([own_text(table[column]).alias(column) for column in confidential])
     return replace(from_classes(name, subjects, classes_of(table, quasi, {}), table, confidential), values=values)
 
 
@@ -106,6 +106,11 @@ def _refuse_rounded(column: pl.Series, name: str) -> None:
             f"{name} has in {column.name!r} of record {record} a number too long to be exact as a float: "
             "give the column as text or as integers."
         )
+
+
+def own_text(column: pl.Series) -> pl.Series:
+    """One text for each value that a reader tells from others: of texts as they stand, as one blank more is seen."""
+    return column.cast(pl.String) if column.dtype in (pl.String, pl.Categorical, pl.Enum) else plain_text(column)
 
 
 def plain_text(column: pl.Series) -> pl.Series:
