@@ -225,6 +225,15 @@ def test_a_value_of_a_class_is_written_in_the_notation_of_its_column(
 
 
 @pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_a_moment_of_a_year_that_its_zone_has_no_name_for_is_released(tmp_path: Path, engine: str) -> None:
+    source, target = tmp_path / "d.csv", tmp_path / "r.csv"
+    source.write_text("q,c\n" + "".join(f"0000-12-31T19:00:00-05:00,a{i}\n" for i in range(6)))
+    words = ("anonymize", source, "-o", target, "--quasi", "q", "--confidential", "c", "--k", "2")
+    assert run_command(*words, "--engine", engine) == 0
+    assert {line.split(",")[0] for line in lines_of(target)} == {"0001-01-01 00:00:00+00:00"}
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
 def test_spellings_of_a_value_do_not_tell_the_records_of_a_class_apart(tmp_path: Path, engine: str) -> None:
     texts = [("5", "5.0", "5.00", "+5", "7.1")[i % 5] for i in range(40)]
     source, target = spelled(tmp_path, {"x": texts, "ill": ["a", "b"] * 20}), tmp_path / "r.csv"

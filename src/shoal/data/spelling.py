@@ -127,11 +127,11 @@ class Moments:
     def written(self, plain: str) -> str | None:
         try:
             moment = dt.datetime.fromisoformat(plain)
-        except ValueError:
+            if self.zone:
+                offset = dt.datetime.fromisoformat(f"2000-01-01T00:00{self.zone}").tzinfo
+                moment = moment.astimezone(offset).replace(tzinfo=None)
+        except (ValueError, OverflowError):  # in its zone it may lie before the year 1 or after 9999
             return None
-        if self.zone:
-            offset = dt.datetime.fromisoformat(f"2000-01-01T00:00{self.zone}").tzinfo
-            moment = moment.astimezone(offset).replace(tzinfo=None)
         text = moment.isoformat(self.separator, "microseconds")
         return None if text[self.length :].strip(":.0") else text[: self.length] + self.zone
 
