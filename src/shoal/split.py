@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -91,8 +91,8 @@ class SplitDraft:
         queue = [(name, self.tables[name], target, papers[name]) for name, target in targets.items()]
         if merge and self.merged is not None:
             queue.insert(0, ("", self.merged, Path(path), None if certificate is None else Path(certificate)))
-        for _, _, target, paper in queue:
-            refuse_uncertified(target, [paper], overwrite=overwrite)
+        for name, _, target, paper in queue:
+            refuse_uncertified(target, [paper], overwrite=overwrite, asked_by=partial(beside_which, name=name))
         outputs = Outputs(None, [file for _, _, *files in queue for file in files], overwrite=overwrite)
         written: dict[str, Release] = {}
 
@@ -338,3 +338,11 @@ def beside(path: str | Path, name: str) -> Path:
     path = Path(path)
     suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
     return path.with_name(path.name.removesuffix(suffix) + "." + re.sub(r"[^\w-]+", "_", name) + suffix)
+
+
+def beside_which(path: Path, name: str) -> Path | None:
+    """`release.charge.json` -> `release.json`, beside which it is; None: beside none. Of all in one it is the path."""
+    part = "." + re.sub(r"[^\w-]+", "_", name) if name else ""
+    if not path.stem.removesuffix(part):
+        return None
+    return path.with_name(path.stem.removesuffix(part) + path.suffix) if path.stem.endswith(part) else None

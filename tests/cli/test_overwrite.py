@@ -205,6 +205,17 @@ def test_a_certificate_that_would_be_left_behind_is_named(engine: str, place: Pa
     assert shoal(*words, "--overwrite").code == 0
 
 
+def test_of_a_split_release_the_name_to_give_is_that_of_all_certificates(place: Path, shoal: Shoal) -> None:
+    words = ("anonymize", "d.csv", *SPLIT, "-o", "r.csv")
+    assert shoal(*words, "--certificate", "sp.json").code == 0
+    refused = shoal(*words, "--overwrite")
+    assert refused.code == 2
+    assert f"(--certificate {place / 'sp.json'})" in refused.sentence
+    assert shoal(*words, "--overwrite", "--certificate", str(place / "sp.json")).code == 0
+    Path("sp.charge.json").rename("mine.json")
+    assert "as it is now: move it away first." in shoal(*words, "--overwrite").sentence
+
+
 def failing(when: Callable[[str], bool], real: Callable[..., None]) -> Callable[..., None]:
     """Renaming that fails, as on a disk gone bad, where the new name is one of these."""
 
@@ -297,6 +308,16 @@ def test_what_is_read_is_never_written_over(name: str, place: Path, shoal: Shoal
         assert refused.code == 2, option
         assert "which this command reads" in refused.sentence or "not known by its name" in refused.sentence
     assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
+
+
+def test_compare_does_not_replace_what_its_policy_names(place: Path, shoal: Shoal) -> None:
+    Path("shoal.toml").write_text('quasi_identifiers = ["age_yrs"]\n[attributes]\nsex.hierarchy = "trees/sex.csv"\n')
+    before = Path("trees/sex.csv").read_bytes()
+    words = ("compare", "d.csv", "--policy", "shoal.toml", *COMPARED, "--no-cache", "--best", "--overwrite")
+    refused = shoal(*words, "-o", "trees/sex.csv")
+    assert refused.code == 2
+    assert "which this command reads" in refused.sentence
+    assert Path("trees/sex.csv").read_bytes() == before
 
 
 def test_a_database_that_is_read_is_not_replaced_by_a_file(place: Path, shoal: Shoal) -> None:

@@ -108,7 +108,8 @@ def compare(
     if best != (output is not None) or (best and at_risk is None):
         raise InputError("--best writes a release held to a risk: give it together with --at-risk and -o FILE.")
     opt.refuse_of_text(context, [source])
-    opt.check_paths([source, policy], output, [plot], overwrite=overwrite)
+    chosen = opt.make_policy(policy, attributes, kinds=kind, orders=order)
+    opt.check_paths([source, policy, *chosen.files], output, [plot], overwrite=overwrite)
     if plot is not None:
         check_plot(plot)
     named = opt.split(methods) or METHODS
@@ -122,7 +123,6 @@ def compare(
         with stages("compare", 3 + steps) as step:
             step("reading")
             table = opt.read(source, delimiter, encoding, decimal, text)
-            chosen = opt.make_policy(policy, attributes, kinds=kind, orders=order)
             if not chosen.quasi_identifiers:
                 chosen = opt.make_policy(chosen, quasi_identifiers=tuple(table.columns))
             found = run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -106,7 +107,7 @@ def anonymize_split(
     from shoal.data.files import atomic_write
     from shoal.errors import InputError
     from shoal.report.certificate import refuse_uncertified
-    from shoal.split import beside, split_draft
+    from shoal.split import beside, beside_which, split_draft
 
     first, *others = [beside(output, name) for name in policy.confidential] or [Path(output)]
     certificates = [beside(certificate, name) for name in policy.confidential] if certificate is not None else []
@@ -114,7 +115,8 @@ def anonymize_split(
     opt.check_paths(reads, str(first), [*others, report, *certificates, *merged], overwrite=overwrite)
     for name in policy.confidential:
         paper = None if certificate is None else beside(certificate, name)
-        refuse_uncertified(beside(output, name), [paper], overwrite=overwrite)
+        asked_by = partial(beside_which, name=name)
+        refuse_uncertified(beside(output, name), [paper], overwrite=overwrite, asked_by=asked_by)
     with stages("anonymize", 7) as step, ExitStack() as stack:
         step("reading")
         spelling = spelled()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from math import isclose
 from pathlib import Path
@@ -247,8 +247,17 @@ def stated_of(path: str | Path, source: str | Path) -> dict[str, Any]:
     return content
 
 
-def refuse_uncertified(release: str | Path, certificates: Sequence[str | Path | None], *, overwrite: bool) -> None:
-    """Refuses to replace a release whose certificate lies beside it and is not replaced together with it."""
+def refuse_uncertified(
+    release: str | Path,
+    certificates: Sequence[str | Path | None],
+    *,
+    overwrite: bool,
+    asked_by: Callable[[Path], Path | None] = lambda path: path,
+) -> None:
+    """Refuses to replace a release whose certificate lies beside it and is not replaced together with it.
+
+    `asked_by` tells which name to give for a certificate to be written there; None: there is no such name.
+    """
     if not overwrite or is_sql(release) or not os.path.exists(release):
         return
     if os.path.isdir(release) and CERTIFICATE not in os.listdir(release):  # it will be refused for what it is
@@ -262,9 +271,10 @@ def refuse_uncertified(release: str | Path, certificates: Sequence[str | Path | 
         raise InputError(f"{str(release)!r} cannot be read ({error.strerror}), so it is not replaced.") from None
     for path in sorted(others):
         if found in path.read_text(encoding="utf-8", errors="replace") and _content(path)["sha256"] == found:
+            asked = asked_by(path)
+            both = f"have both replaced (--certificate {asked}), or " if asked is not None else ""
             raise InputError(
-                f"{str(path)!r} is the certificate of {str(release)!r} as it is now: have both replaced "
-                f"(--certificate {path}), or move it away first."
+                f"{str(path)!r} is the certificate of {str(release)!r} as it is now: {both}move it away first."
             )
 
 
