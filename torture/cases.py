@@ -31,21 +31,7 @@ INPUTS = (
     ".dta",
     ".xpt",
 )
-OUTPUTS = (
-    ".csv",
-    ".csv",
-    ".tsv",
-    ".csv.gz",
-    ".parquet",
-    ".parquet",
-    ".arrow",
-    ".arrow",
-    ".xlsx",
-    ".db",
-    ".sav",
-    ".dta",
-    ".xpt",
-)
+OUTPUTS = INPUTS
 PARTS = (".csv", ".parquet")  # what tables in parts are read from
 PLAIN = (".xlsx", ".db", ".sav", ".dta", ".xpt")  # know few types, or few names
 TYPED = (".parquet", ".arrow")  # know many types
