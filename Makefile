@@ -13,11 +13,14 @@ QUASI := oshpd_id,age_yrs,sex,ethncty,race,patzip,patcnty,los,adm_qtr
 setup: .venv/ready
 
 # Debian's own python3 comes without venv: fetch it when it is missing and we may.
-.venv/ready: requirements.txt pyproject.toml
+.venv/ready: requirements.txt requirements-uv.txt pyproject.toml
 	@$(PYTHON) -m venv .venv 2>/dev/null || { rm -rf .venv; \
 	  apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null && $(PYTHON) -m venv .venv; } || { \
 	  echo "Could not create .venv: install Python 3.11 or newer with its venv module (Debian: apt-get install python3-venv)." >&2; exit 1; }
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	@# Each file lists all that is needed: pip of Python 3.11, asked for more, takes a newer one than is listed for an extra.
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-uv.txt
+	.venv/bin/uv pip install --quiet --python .venv --no-deps --require-hashes -r requirements.txt || \
+	  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.txt
 	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -72,8 +75,10 @@ docs: setup
 	.venv/bin/python -m sphinx -E -W --keep-going -q docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
-lock:  # needs uv on the path
-	uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+lock: setup
+	echo uv | .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+	  --no-header - -o requirements-uv.txt
+	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
 	  --all-extras --group dev pyproject.toml -o requirements.txt
 
 clean:
