@@ -12,16 +12,23 @@ QUASI := oshpd_id,age_yrs,sex,ethncty,race,patzip,patcnty,los,adm_qtr
 
 setup: .venv/ready
 
-# Debian's own python3 comes without venv: fetch it when it is missing and we may.
-.venv/ready: requirements.txt requirements-uv.txt pyproject.toml
+# What installs: by uv, or by pip where uv cannot. Each file lists all that is needed, with versions and hashes.
+PIP := .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-compile
+INSTALL = .venv/bin/uv pip install --quiet --python .venv --no-deps --require-hashes -r $(1) || $(PIP) --require-hashes -r $(1)
+
+# What a user needs. Debian's own python3 comes without venv: fetch it when it is missing and we may.
+.venv/user: requirements/install.txt requirements/run.txt pyproject.toml
 	@$(PYTHON) -m venv .venv 2>/dev/null || { rm -rf .venv; \
 	  apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null && $(PYTHON) -m venv .venv; } || { \
 	  echo "Could not create .venv: install Python 3.11 or newer with its venv module (Debian: apt-get install python3-venv)." >&2; exit 1; }
-	@# Each file lists all that is needed: pip of Python 3.11, asked for more, takes a newer one than is listed for an extra.
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements-uv.txt
-	.venv/bin/uv pip install --quiet --python .venv --no-deps --require-hashes -r requirements.txt || \
-	  .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r requirements.txt
-	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(PIP) --require-hashes -r requirements/install.txt
+	$(call INSTALL,requirements/run.txt)
+	$(PIP) --no-build-isolation -e .
+	@touch $@
+
+# And what a developer needs besides.
+.venv/ready: .venv/user requirements/dev.txt
+	$(call INSTALL,requirements/dev.txt)
 	@touch $@
 
 # The pages' tests open them in a browser: fetch Debian's when there is none and we may; without it they are skipped.
@@ -39,7 +46,7 @@ java:
 	  apt-get install -y -qq --no-install-recommends openjdk-17-jre-headless >/dev/null 2>&1 || \
 	  echo "No Java: what runs on Spark is skipped (Debian: apt-get install openjdk-17-jre-headless)." >&2
 
-demo: setup
+demo: .venv/user
 	.venv/bin/shoal demo -o demo
 
 demo-spark: setup java
@@ -75,11 +82,12 @@ docs: setup
 	.venv/bin/python -m sphinx -E -W --keep-going -q docs docs/_build/html
 	@echo "Open docs/_build/html/index.html"
 
+# Versions move only where a dependency asks for it (or with UPGRADE=--upgrade); those of a user are among a developer's.
+COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url $(UPGRADE)
 lock: setup
-	echo uv | .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --no-header - -o requirements-uv.txt
-	.venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
-	  --all-extras --group dev pyproject.toml -o requirements.txt
+	$(COMPILE) pyproject.toml --all-extras --group dev -o requirements/dev.txt
+	$(COMPILE) pyproject.toml -c requirements/dev.txt -o requirements/run.txt
+	$(COMPILE) --group install -c requirements/dev.txt -o requirements/install.txt
 
 clean:
 	rm -rf .venv demo demo-spark docs/_build dist build .pytest_cache .mypy_cache .ruff_cache
