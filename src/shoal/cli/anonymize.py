@@ -185,7 +185,7 @@ def anonymize(
     if used != "memory":
         opt_engines.anonymize_parts(
             source, chosen, output, used, master=master, seed=seed, certificate=certificate, overwrite=overwrite,
-            reads=reads, as_json=as_json,
+            keep_order=keep_order, reads=reads, as_json=as_json,
         )  # fmt: skip
         return
     if split is None:

@@ -74,7 +74,7 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
     "anonymize": frozenset(
         (
             *("source", "output", *_ROLES, "identifiers", "insensitive", "rest", "hierarchies"),
-            *(*_PROMISES, *_K_MAP, *_METHOD, "seed", "certificate", "overwrite", *_ALWAYS),
+            *(*_PROMISES, *_K_MAP, *_METHOD, "seed", "certificate", "overwrite", "keep_order", *_ALWAYS),
         )
     ),
     "check": frozenset(("source", "certificate", *_ROLES, "identifiers", *_PROMISES, *_K_MAP, *_ALWAYS)),
@@ -126,6 +126,7 @@ def anonymize_parts(
     certificate: Path | None,
     as_json: bool,
     overwrite: bool,
+    keep_order: bool,
     reads: Sequence[str | Path | None],
 ) -> None:
     from shoal.cli.console import say, show, stages
@@ -154,8 +155,9 @@ def anonymize_parts(
         load_kernels()
         table = open_table(source, engine, master=master, spelled=kind == "csv")
         release = anonymize_to(
-            table, chosen, output, kind, seed=seed, progress=step, certificate=certificate, overwrite=overwrite
-        )
+            table, chosen, output, kind, seed=seed, progress=step, certificate=certificate, overwrite=overwrite,
+            keep_order=keep_order,
+        )  # fmt: skip
         step("done")
     for note in release.notes:
         say(note)

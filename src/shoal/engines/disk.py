@@ -121,6 +121,7 @@ class DiskTable:
     files: tuple[Path, ...] = ()  # where it has been kept
 
     engine = "disk"
+    ordered = True
 
     def inputs(self) -> list[Path]:
         return self.disk.inputs

@@ -549,6 +549,7 @@ class SparkTable:
     made_of: tuple[Held, ...] = field(default=(), repr=False)
 
     engine = "spark"
+    ordered = False  # it reads files in whatever order suits it
 
     def inputs(self) -> list[Path]:
         return self.spark.inputs_here()

@@ -48,6 +48,7 @@ class Table(Protocol):
     """A table of any size."""
 
     engine: str
+    ordered: bool  # whether positions follow the order of the input
 
     @property
     def schema(self) -> pl.Schema: ...

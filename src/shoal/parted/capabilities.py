@@ -68,7 +68,7 @@ CAPABILITIES = (
     Capability("other", "private means, values shown alike", "", "show them in memory"),
     Capability("other", "ledger, incremental, split", "", "use --engine memory"),
     Capability("other", "report", "", "make it of a sample, in memory"),
-    Capability("other", "the order of the input", "", "use --engine memory with --keep-order"),
+    Capability("other", "the order of the input", "on disk; a table of Spark has no order"),
 )
 
 

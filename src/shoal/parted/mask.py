@@ -27,6 +27,7 @@ class MaskPart:
     promises: Sequence[PrivacyModel]
     seed: int
     spelled: Spelled
+    carried: tuple[str, ...] = ()  # columns of the source that go along and are never released
     shown: pl.Schema | None = None  # as all parts show it; None: as this one does
 
     def __call__(self, frame: pl.DataFrame, part: int) -> pl.DataFrame:
@@ -37,7 +38,7 @@ class MaskPart:
         coded = [name for name, dtype in shown.schema.items() if isinstance(dtype, pl.Enum) and name in masked.columns]
         shown = shown.with_columns(pl.col(coded).cast(pl.String))
         kept = frame if masked.kept is None else frame[masked.kept]
-        shown = self.spelled.written(shown, kept)
+        shown = self.spelled.written(shown, kept).hstack(kept.select(self.carried))
         if self.shown is not None:
             shown = shown.cast({name: dtype for name, dtype in self.shown.items() if name != FACTS})
         # Position alone can re-identify. Parts themselves tell nothing: all records of a class are in the same, or

@@ -18,6 +18,7 @@ from shoal.data.files import atomic_write
 from shoal.data.outputs import CERTIFICATE, Outputs, refuse_within
 from shoal.data.people import Repeating
 from shoal.engines.table import Table, selected
+from shoal.engines.whole import POSITION
 from shoal.masking.collapse import few_classes, refuse_single_class
 from shoal.masking.grouped import Grouped
 from shoal.parted.capabilities import refuse_what_cannot
@@ -26,6 +27,7 @@ from shoal.parted.classes import Sizes, class_sizes
 from shoal.parted.mask import MaskPart
 from shoal.parted.measured import judged_by_classes, judged_with_parts, where_measured
 from shoal.parted.methods import once, parts_of, prepared, refuse_method, trial_of
+from shoal.parted.ordered import put_in_order, refuse_order, with_positions
 from shoal.parted.source import Source, prepare
 from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken
@@ -79,7 +81,7 @@ class PartedRelease:
         schema = self.source.schema
         shown = shown_by(self.source.spelled.as_values(self.table), schema, self.sizes)
         content = certify(shown, schema, self.source.promises, self.verdicts)
-        return {**content, "record_order": "shuffled"}
+        return {**content, "record_order": "as in the source" if self.source.in_order else "shuffled"}
 
     def certificate_of_files(self) -> bytes:
         """The certificate of what stands in a folder."""
@@ -123,11 +125,16 @@ class PartedRelease:
 
 
 def anonymize(
-    table: Table, policy: Policy, *, seed: int | None = None, progress: Progress | None = None
+    table: Table,
+    policy: Policy,
+    *,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    keep_order: bool = False,
 ) -> PartedRelease:
     """Masks the table as the policy says, and hands out the release only if every promise holds."""
     say = progress or (lambda stage: None)
-    source, masked = _draft(table, policy, seed, say)
+    source, masked = _draft(table, policy, seed, say, keep_order)
     shown, told = masked.kept()
     say("judging the result")
     return _released(source, shown, told)
@@ -143,16 +150,18 @@ def anonymize_to(
     progress: Progress | None = None,
     certificate: str | Path | None = None,
     overwrite: bool = False,
+    keep_order: bool = False,
 ) -> PartedRelease:
     """The same, written to a folder that gets its name only if every promise holds of what stands in it.
 
-    The certificate lies in the folder, and where it is named as a file, there too.
+    The certificate lies in the folder, and where it is named as a file, there too. Records leave in random order,
+    or with `keep_order` in that of the input, over the files in the order of their names.
     """
     say = progress or (lambda stage: None)
     if certificate is not None:
         refuse_within(certificate, [*table.inputs(), *policy.files])
     refuse_uncertified(folder, [certificate], overwrite=overwrite)
-    source, masked = _draft(table, policy, seed, say)
+    source, masked = _draft(table, policy, seed, say, keep_order)
     judged: list[PartedRelease] = []
 
     with Outputs(None, [certificate], overwrite=overwrite) as outputs, ExitStack() as beside:
@@ -172,10 +181,12 @@ def anonymize_to(
     return replace(judged[0], table=written)
 
 
-def _draft(table: Table, policy: Policy, seed: int | None, say: Progress) -> tuple[Source, Table]:
+def _draft(table: Table, policy: Policy, seed: int | None, say: Progress, keep_order: bool) -> tuple[Source, Table]:
     """What is known, and the masked table, not yet worked out."""
     refuse_what_cannot(policy, table.engine)
     refuse_method(policy, table.engine)
+    if keep_order:
+        refuse_order(table)
     say("reading")
     source = prepare(table, policy)
     source = replace(source, notes=(*source.notes, *_repeating(table, policy.identifiers, source.records)))
@@ -183,6 +194,8 @@ def _draft(table: Table, policy: Policy, seed: int | None, say: Progress) -> tup
     refuse_single_class(
         source.records, source.schema, lambda name: np.append(whole[name].counts, whole[name].missing), source.promises
     )
+    if keep_order:
+        source = replace(source, table=with_positions(source.table), in_order=True)
     say("masking")
     return source, _masked(source, randbits(63) if seed is None else seed)
 
@@ -198,10 +211,12 @@ def _repeating(table: Table, identifiers: Sequence[str], records: int) -> Iterat
 
 def _masked(source: Source, seed: int) -> Table:
     """The table as it will be shown, worked out when it is read."""
-    work = MaskPart(source.attributes, prepared(source), source.promises, seed, source.spelled)
+    carried = (POSITION,) if source.in_order else ()
+    work = MaskPart(source.attributes, prepared(source), source.promises, seed, source.spelled, carried)
     trial = replace(work, promises=judged_by_classes(source.promises))(trial_of(source), 0).schema
     shown = pl.Schema(trial | dict.fromkeys(_with_wildcards(source), pl.String()))
-    return parts_of(source, seed).map(replace(work, shown=shown), shown)
+    masked = parts_of(source, seed).map(replace(work, shown=shown), shown)
+    return put_in_order(masked, source.records) if source.in_order else masked
 
 
 def _with_wildcards(source: Source) -> list[str]:

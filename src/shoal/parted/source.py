@@ -60,6 +60,7 @@ class Source:
     summary: Summary = field(repr=False)
     notes: tuple[str, ...]
     spelled: Spelled = field(default_factory=Spelled)
+    in_order: bool = False  # whether the release keeps the order of the input
 
     @property
     def schema(self) -> Schema:
