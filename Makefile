@@ -17,13 +17,13 @@ PIP := .venv/bin/python -m pip install --quiet --disable-pip-version-check --no-
 INSTALL = .venv/bin/uv pip install --quiet --python .venv --no-deps --require-hashes -r $(1) || $(PIP) --require-hashes -r $(1)
 
 # What a user needs. Debian's own python3 comes without venv: fetch it when it is missing and we may.
-.venv/user: requirements/install.txt requirements/run.txt pyproject.toml
+.venv/user: requirements/install.txt requirements/run.txt pyproject.toml studies/pyproject.toml
 	@$(PYTHON) -m venv .venv 2>/dev/null || { rm -rf .venv; \
 	  apt-get update -qq && apt-get install -y -qq python3-venv >/dev/null && $(PYTHON) -m venv .venv; } || { \
 	  echo "Could not create .venv: install Python 3.11 or newer with its venv module (Debian: apt-get install python3-venv)." >&2; exit 1; }
 	$(PIP) --require-hashes -r requirements/install.txt
 	$(call INSTALL,requirements/run.txt)
-	$(PIP) --no-build-isolation -e .
+	$(PIP) --no-build-isolation -e . -e studies
 	@touch $@
 
 # And what a developer needs besides.

@@ -14,9 +14,10 @@ from pathlib import Path
 from types import FrameType
 
 import shoal
+import shoal_studies
 from shoal.errors import ShoalError, require
 
-ROOT = Path(shoal.__file__).parent
+ROOTS = {Path(package.__file__).parent: prefix for package, prefix in ((shoal, ""), (shoal_studies, "shoal_studies/"))}
 RAISED_BY = {"InputError", "PromiseError", "require"}
 EXEMPT = {  # function -> why no test provokes what it raises
     "errors.py require": "it words what its callers ask for",
@@ -34,17 +35,23 @@ def listen() -> None:
         frame: FrameType | None = sys._getframe(1)
         if frame is not None and frame.f_code is require.__code__:
             frame = frame.f_back
-        if frame is not None and (path := Path(frame.f_code.co_filename)).is_relative_to(ROOT):
-            heard[f"{path.relative_to(ROOT)}:{frame.f_lineno}"] = str(words[0])
+        if frame is not None and (name := _named(Path(frame.f_code.co_filename))) is not None:
+            heard[f"{name}:{frame.f_lineno}"] = str(words[0])
 
     ShoalError.__init__ = note  # type: ignore[method-assign]
 
 
 def sites() -> Iterator[tuple[str, str]]:
     """Every site, with the file and function it stands in."""
-    for path in sorted(ROOT.rglob("*.py")):
-        name = str(path.relative_to(ROOT))
-        yield from _below(ast.parse(path.read_text(encoding="utf-8")), name, "")
+    for path in sorted(path for root in ROOTS for path in root.rglob("*.py")):
+        yield from _below(ast.parse(path.read_text(encoding="utf-8")), _named(path) or "", "")
+
+
+def _named(path: Path) -> str | None:
+    """A file of ours, from its package's folder on."""
+    return next(
+        (f"{prefix}{path.relative_to(root)}" for root, prefix in ROOTS.items() if path.is_relative_to(root)), None
+    )
 
 
 def _below(node: ast.AST, file: str, function: str) -> Iterator[tuple[str, str]]:

@@ -16,7 +16,7 @@ import shoal
 
 ROOT = Path(shoal.__file__).parent
 LAYERS = [
-    {"cli", "web", "studies", "demo", "testing", "__main__"},
+    {"cli", "web", "demo", "testing", "__main__"},
     {"compare", "split", "release", "parted", "assess", "profile"},
     {"report"},
     {"policy"},
@@ -50,6 +50,12 @@ def test_a_module_imports_only_from_its_own_layer_and_below(path: Path) -> None:
     own = path.relative_to(ROOT).with_suffix("").parts[0]
     assert own in HEIGHT, f"give {own!r} its layer"
     assert [part for part in parts_used(path) if HEIGHT[part] > HEIGHT[own]] == []
+
+
+def test_shoal_knows_the_studies_by_one_door_only() -> None:
+    """They are a package of their own, which need not be installed."""
+    users = [path for path in ROOT.rglob("*.py") if "shoal_studies" in path.read_text(encoding="utf-8")]
+    assert users == [ROOT / "cli" / "study.py"]
 
 
 def test_kernels_know_arrays_only() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser
 
-from shoal.studies.tour import take_tour
+from shoal_studies.tour import take_tour
 from tests.browser.inspection import DESKTOP, PAPER, PHONE, Inspected
 from tests.studies.small_tour import at_small_sizes, small
 

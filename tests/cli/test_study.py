@@ -9,7 +9,7 @@ import jsonschema
 import pytest
 
 from shoal.cli.schema import schema_of
-from shoal.studies import tour
+from shoal_studies import tour
 from tests.cli.conftest import Shoal
 from tests.studies.small_tour import at_small_sizes, small
 
@@ -30,6 +30,14 @@ def test_alone_it_shows_its_help(shoal: Shoal) -> None:
     shown = shoal("study")
     for words in ("--all", "proper-anonymization", "big-data", "k-map", "purchases", "risk-utility"):
         assert words in shown.out
+
+
+def test_without_the_studies_it_says_what_to_install(shoal: Shoal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.cli.study.find_spec", lambda name: None)
+    for words in (["--all", "-o", "there"], ["big-data", "-o", "there"]):
+        ended = shoal("study", *words)
+        assert ended.code == 2
+        assert "pip install ./studies" in ended.sentence
 
 
 def test_the_tour_writes_its_page_and_says_where(shoal: Shoal, sizes: None, folder: Path) -> None:

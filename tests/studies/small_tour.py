@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from shoal.studies import k_map, purchases, purchases_dummies, purchases_releases, result, risk_utility
-from shoal.studies.tour import STUDIES, Study
 from shoal.transactions import balanced
+from shoal_studies import k_map, purchases, purchases_dummies, purchases_releases, result, risk_utility
+from shoal_studies.tour import STUDIES, Study
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="30" height="10"/></svg>'
 ASKED: dict[str, dict[str, object]] = {

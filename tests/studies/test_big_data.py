@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from shoal.errors import InputError
-from shoal.studies import big_data
-from shoal.studies.big_data import ALGORITHM, APART, LEDGER, MEANS, TOGETHER, WHOLE, Classes, attacks, known_median
-from shoal.studies.result import StudyResult
+from shoal_studies import big_data
+from shoal_studies.big_data import ALGORITHM, APART, LEDGER, MEANS, TOGETHER, WHOLE, Classes, attacks, known_median
+from shoal_studies.result import StudyResult
 
 
 @pytest.fixture(scope="module")

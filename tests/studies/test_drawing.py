@@ -8,11 +8,11 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.studies import figures
-from shoal.studies.curves import Chart, Stroke, small_multiples
-from shoal.studies.drawing import drawn
-from shoal.studies.figures import IN_THE_DARK, ON_DARK, ON_LIGHT, Panel
-from shoal.studies.purchases_figures import Curve, Plot, curves, size_bars
+from shoal_studies import figures
+from shoal_studies.curves import Chart, Stroke, small_multiples
+from shoal_studies.drawing import drawn
+from shoal_studies.figures import IN_THE_DARK, ON_DARK, ON_LIGHT, Panel
+from shoal_studies.purchases_figures import Curve, Plot, curves, size_bars
 
 STROKE = Stroke(figures.BLUE, figures.NAVY, 2.0)
 X = np.array([0.1, 0.5, 0.9])

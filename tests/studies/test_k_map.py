@@ -24,12 +24,12 @@ from shoal.data.sample import discharges
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError
 from shoal.masking.recoding.lattice import search
-from shoal.studies import k_map
-from shoal.studies.curves import lowess
-from shoal.studies.k_map import CRITERIA, FRACTIONS, LEVELS, POINTS, Point, run, stages, thresholds
-from shoal.studies.k_map_populations import populations
-from shoal.studies.result import StudyResult
-from shoal.studies.sampled_recoding import Population, Sample, expected_suppression
+from shoal_studies import k_map
+from shoal_studies.curves import lowess
+from shoal_studies.k_map import CRITERIA, FRACTIONS, LEVELS, POINTS, Point, run, stages, thresholds
+from shoal_studies.k_map_populations import populations
+from shoal_studies.result import StudyResult
+from shoal_studies.sampled_recoding import Population, Sample, expected_suppression
 
 FIGURES = ["figure-3", "figure-4", "figure-5", "fixed-recoding"]
 DATA = pytest.mark.skipif("SHOAL_DATA" not in os.environ, reason="SHOAL_DATA does not name the folder of real data")

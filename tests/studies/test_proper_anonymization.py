@@ -21,7 +21,7 @@ from shoal.errors import InputError
 from shoal.masking.recoding.safe_harbor import SafeHarbor
 from shoal.policy import Policy
 from shoal.release import anonymize
-from shoal.studies.proper_anonymization import (
+from shoal_studies.proper_anonymization import (
     ALL_NINE,
     GROUPS,
     HARBOR,

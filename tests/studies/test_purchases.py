@@ -17,8 +17,14 @@ from typer.testing import CliRunner
 
 from shoal.cli.main import app
 from shoal.errors import InputError
-from shoal.studies import purchases, purchases_dummies, purchases_releases
-from shoal.studies.purchases import (
+from shoal.transactions import balanced
+from shoal.transactions.attack import jaccard_attack
+from shoal.transactions.balancing import balance
+from shoal.transactions.clustering import cosine_k_means
+from shoal.transactions.pseudonyms import pseudonyms
+from shoal.transactions.theory import best_clusters
+from shoal_studies import purchases, purchases_dummies, purchases_releases
+from shoal_studies.purchases import (
     ATTACKED,
     PSEUDONYMS,
     TABLE_1,
@@ -29,15 +35,9 @@ from shoal.studies.purchases import (
     stages,
     table_1,
 )
-from shoal.studies.purchases_dummies import FULLEST, TABLE_2, figure_6, table_2
-from shoal.studies.purchases_releases import GENERATED, METHOD_1, METHOD_2, SETTINGS, SHOAL, judged, open_shop, padded
-from shoal.studies.result import Statement, StudyResult
-from shoal.transactions import balanced
-from shoal.transactions.attack import jaccard_attack
-from shoal.transactions.balancing import balance
-from shoal.transactions.clustering import cosine_k_means
-from shoal.transactions.pseudonyms import pseudonyms
-from shoal.transactions.theory import best_clusters
+from shoal_studies.purchases_dummies import FULLEST, TABLE_2, figure_6, table_2
+from shoal_studies.purchases_releases import GENERATED, METHOD_1, METHOD_2, SETTINGS, SHOAL, judged, open_shop, padded
+from shoal_studies.result import Statement, StudyResult
 
 DATA = pytest.mark.skipif("SHOAL_DATA" not in os.environ, reason="SHOAL_DATA names no folder of real data")
 SEEDS = (1, 2)

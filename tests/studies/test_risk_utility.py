@@ -23,9 +23,9 @@ from shoal.masking.perturbing.noise import AddedNoise
 from shoal.measure import Pair, find_measure
 from shoal.policy import Policy
 from shoal.release import prepare
-from shoal.studies import risk_utility
-from shoal.studies.result import StudyResult
-from shoal.studies.risk_utility import (
+from shoal_studies import risk_utility
+from shoal_studies.result import StudyResult
+from shoal_studies.risk_utility import (
     CENSUS,
     EIA,
     EMD,

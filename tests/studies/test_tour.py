@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from shoal.errors import InputError
-from shoal.studies.result import Part, StudyResult
-from shoal.studies.tour import STUDIES, Found, Tour, finished, take_tour
+from shoal_studies.result import Part, StudyResult
+from shoal_studies.tour import STUDIES, Found, Tour, finished, take_tour
 from tests.studies.small_tour import at_small_sizes, small
 
 pytestmark = pytest.mark.slow
@@ -195,7 +195,7 @@ def test_a_study_cut_short_while_it_writes_leaves_whole_files_and_is_not_finishe
 ) -> None:
     import polars as pl
 
-    from shoal.studies import result
+    from shoal_studies import result
 
     parts = tuple(Part(name, name, pl.DataFrame({"x": [1]})) for name in ("one", "two"))
     made = StudyResult("Study", "table", 1, parts, tmp_path, {})

@@ -1,10 +1,14 @@
-"""`shoal study`: each paper's experiments, the paper's statement beside ours; all five as one tour."""
+"""`shoal study`: each paper's experiments, the paper's statement beside ours; all five as one tour.
+
+The studies are a package of their own, shoal_studies; this is the only place that knows it.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +43,7 @@ def tour(
 
     An interrupted tour goes on where it stopped: studies that finished with the same settings are not run again.
     """
+    _require_studies()
     if context.invoked_subcommand is not None:
         if every or output is not None or as_json:
             raise InputError(
@@ -49,7 +54,7 @@ def tour(
     if not every or output is None:
         raise InputError("A tour takes --all and -o DIR: `shoal study --all -o studies`; or name one study.")
     from shoal.cli.console import say, show
-    from shoal.studies.tour import STUDIES, finished, take_tour
+    from shoal_studies.tour import STUDIES, finished, take_tour
 
     try:
         with _bar(sum(study.seconds for study in STUDIES)) as step:
@@ -59,6 +64,14 @@ def tour(
         say(f"{done} of {len(STUDIES)} studies are finished and kept in {output}: ask again to go on.")
         raise
     show(result, as_json)
+
+
+def _require_studies() -> None:
+    if find_spec("shoal_studies") is None:
+        raise InputError(
+            "The studies are a package of their own, shoal-studies, which is not installed: in a copy of Shoal's "
+            "repository, `pip install ./studies`."
+        )
 
 
 @contextmanager
@@ -109,7 +122,7 @@ def proper_anonymization(
 ) -> None:
     """Paper 1: Figures S3 to S7 and Tables S4, S5, S9."""
     from shoal.cli.console import show, stages
-    from shoal.studies.proper_anonymization import STAGES, run
+    from shoal_studies.proper_anonymization import STAGES, run
 
     with stages("study", STAGES) as step:
         result = run(output, data=data, rows=rows, seed=seed, progress=step)
@@ -136,7 +149,7 @@ def k_map(
     """Paper 3: Figures 3 to 5, k-anonymity against k-map. Interrupted, it goes on where it stopped."""
     from shoal.cli.console import show
     from shoal.cli.console import stages as bar
-    from shoal.studies.k_map import run, stages
+    from shoal_studies.k_map import run, stages
 
     with bar("study", stages(data)) as step:
         result = run(output, data=data, samples=samples, seed=seed, progress=step)
@@ -163,7 +176,7 @@ def risk_utility(
     """Paper 5: Figure 1, equal risk, Table 1. Interrupted, it goes on where it stopped."""
     from shoal.cli.console import show
     from shoal.cli.console import stages as bar
-    from shoal.studies.risk_utility import run, stages
+    from shoal_studies.risk_utility import run, stages
 
     with bar("study", stages(data)) as step:
         result = run(output, data=data, runs=runs, seed=seed, progress=step)
@@ -195,7 +208,7 @@ def purchases(
     """Paper 4: Tables 1 and 2, Figures 3 to 6; what intruders achieve, before and after."""
     from shoal.cli.console import show
     from shoal.cli.console import stages as bar
-    from shoal.studies.purchases import run, stages
+    from shoal_studies.purchases import run, stages
 
     with bar("study", stages(seeds)) as step:
         result = run(output, data=data, seeds=seeds, seed=seed, progress=step)
@@ -218,7 +231,7 @@ def big_data(
 ) -> None:
     """Paper 2 in numbers: many attributes, aggregates, several releases."""
     from shoal.cli.console import show, stages
-    from shoal.studies.big_data import STAGES, run
+    from shoal_studies.big_data import STAGES, run
 
     with stages("study", STAGES) as step:
         result = run(output, rows=rows, seed=seed, progress=step)

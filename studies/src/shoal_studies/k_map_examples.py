@@ -6,7 +6,7 @@ import polars as pl
 
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.risk.scenarios import scenarios
-from shoal.studies.result import Part, Statement
+from shoal_studies.result import Part, Statement
 
 DISCLOSED = 14  # of the people below; all 31 are the identification database
 PEOPLE = """M1959 M1962 F1955 M1959 F1942 F1975 F1966 F1987 M1975 M1978 F1964 M1959 F1975 M1967

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from shoal.studies.figures import INK, SOFT, sheet
+from shoal_studies.figures import INK, SOFT, sheet
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

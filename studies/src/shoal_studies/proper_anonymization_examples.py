@@ -16,9 +16,9 @@ from shoal.masking.recoding.safe_harbor import TABLE_S3
 from shoal.policy import AttributeChoice, Policy
 from shoal.privacy import KAnonymity
 from shoal.release import anonymize, prepare
-from shoal.studies import figures
-from shoal.studies.figures import percent
-from shoal.studies.result import Part, Statement
+from shoal_studies import figures
+from shoal_studies.figures import percent
+from shoal_studies.result import Part, Statement
 
 Shown = Mapping[str, npt.NDArray[np.bool_]]  # attribute -> which records show its value
 

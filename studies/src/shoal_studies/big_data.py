@@ -37,12 +37,12 @@ from shoal.releases.differencing import PUBLISHED, Aggregates
 from shoal.releases.incremental import Incremental
 from shoal.releases.published import Published, published
 from shoal.risk.dependence import dependence
-from shoal.studies import figures
-from shoal.studies.curves import Stroke
-from shoal.studies.figures import Panel, bar_table, percent
-from shoal.studies.purchases_figures import Curve, Plot, curves
-from shoal.studies.result import Part, Statement, StudyResult, check_folder
 from shoal.utility.information_loss import attribute_loss
+from shoal_studies import figures
+from shoal_studies.curves import Stroke
+from shoal_studies.figures import Panel, bar_table, percent
+from shoal_studies.purchases_figures import Curve, Plot, curves
+from shoal_studies.result import Part, Statement, StudyResult, check_folder
 
 TITLE = "Anonymization in the time of big data"
 STAGES = 7

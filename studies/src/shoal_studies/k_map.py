@@ -30,14 +30,14 @@ import polars as pl
 
 from shoal.errors import require
 from shoal.privacy.k_map import Test, k_prime
-from shoal.studies import figures
-from shoal.studies.curves import Chart, Stroke, lowess, small_multiples
-from shoal.studies.figures import percent
-from shoal.studies.k_map_examples import figures_1_and_2
-from shoal.studies.k_map_populations import PATIENTS, populations, sources
-from shoal.studies.result import Part, Statement, StudyResult, unwritable
-from shoal.studies.sampled_recoding import Outcome, Population
-from shoal.studies.workers import workers
+from shoal_studies import figures
+from shoal_studies.curves import Chart, Stroke, lowess, small_multiples
+from shoal_studies.figures import percent
+from shoal_studies.k_map_examples import figures_1_and_2
+from shoal_studies.k_map_populations import PATIENTS, populations, sources
+from shoal_studies.result import Part, Statement, StudyResult, unwritable
+from shoal_studies.sampled_recoding import Outcome, Population
+from shoal_studies.workers import workers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 if TYPE_CHECKING:
-    from shoal.studies.result import Part, Statement, StudyResult
+    from shoal_studies.result import Part, Statement, StudyResult
 
 _FISH = (
     '<svg viewBox="0 0 64 28" aria-hidden="true"><path d="M2 14c7-9 16-9 23 0-7 9-16 9-23 0zm22 0 6-5v10z"/>'
@@ -41,7 +41,7 @@ def sheet(title: str, kind: str, header: Iterable[str], main: Iterable[str], foo
     return "\n".join(lines)
 
 
-_STYLES = (("shoal.report", "page.css"), ("shoal.studies", "study.css"))
+_STYLES = (("shoal.report", "page.css"), ("shoal_studies", "study.css"))
 
 
 def text(words: str) -> str:

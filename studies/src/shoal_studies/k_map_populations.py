@@ -17,7 +17,7 @@ from shoal.data.hierarchy import Hierarchy, from_levels, read_hierarchy
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError
-from shoal.studies.sampled_recoding import Population
+from shoal_studies.sampled_recoding import Population
 
 PHYSICIANS, CRASHES = 23_590, 101_034  # records of the paper's populations
 PATIENTS = "generated patients"

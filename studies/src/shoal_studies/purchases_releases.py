@@ -20,7 +20,6 @@ import polars as pl
 
 from shoal.data.purchases import purchases
 from shoal.errors import InputError
-from shoal.studies.workers import workers
 from shoal.transactions.balanced import balanced_clusters
 from shoal.transactions.balancing import balance
 from shoal.transactions.characteristics import Characteristics
@@ -30,6 +29,7 @@ from shoal.transactions.histories import Histories, Roles, histories_of, read_hi
 from shoal.transactions.similarity import nearest_set
 from shoal.transactions.theory import expected_dummies, largest_valid_size
 from shoal.transactions.utility import read_people, transaction_utility
+from shoal_studies.workers import workers
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -14,9 +14,9 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from shoal.studies import big_data, k_map, papers, proper_anonymization, purchases, risk_utility
-from shoal.studies.papers import Item, Paper
-from shoal.studies.result import PAGE, RESULTS, StudyResult, check_folder, run_key, unwritable, write_json, write_whole
+from shoal_studies import big_data, k_map, papers, proper_anonymization, purchases, risk_utility
+from shoal_studies.papers import Item, Paper
+from shoal_studies.result import PAGE, RESULTS, StudyResult, check_folder, run_key, unwritable, write_json, write_whole
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -150,7 +150,7 @@ class Tour:
         }
 
     def write(self) -> None:
-        from shoal.studies.index import index_page
+        from shoal_studies.index import index_page
 
         try:
             write_json(self.output / RESULTS, self.to_dict())

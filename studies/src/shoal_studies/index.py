@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from shoal.studies.page import badge, because, sheet, text
-from shoal.studies.result import PAGE, RESULTS
-from shoal.studies.tour import Found, Tour
+from shoal_studies.page import badge, because, sheet, text
+from shoal_studies.result import PAGE, RESULTS
+from shoal_studies.tour import Found, Tour
 
 
 def index_page(tour: Tour) -> str:

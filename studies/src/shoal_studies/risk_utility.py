@@ -36,10 +36,10 @@ from shoal.masking.perturbing.swapping import RankSwapping
 from shoal.measure import find_measure
 from shoal.policy import AttributeChoice, Policy
 from shoal.release import prepare
-from shoal.studies import figures
-from shoal.studies.figures import Panel, percent
-from shoal.studies.result import Part, Statement, StudyResult, check_folder
-from shoal.studies.workers import workers
+from shoal_studies import figures
+from shoal_studies.figures import Panel, percent
+from shoal_studies.result import Part, Statement, StudyResult, check_folder
+from shoal_studies.workers import workers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shoal.studies.curves import Stroke
-from shoal.studies.figures import INK, SOFT, sheet
+from shoal_studies.curves import Stroke
+from shoal_studies.figures import INK, SOFT, sheet
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

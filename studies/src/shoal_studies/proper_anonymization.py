@@ -33,12 +33,12 @@ from shoal.privacy import KAnonymity, PrivacyModel, TCloseness
 from shoal.privacy.t_closeness import t_of_k
 from shoal.release import anonymize, assemble, prepare
 from shoal.risk.measure import Risk, assess_risk
-from shoal.studies import figures
-from shoal.studies.figures import Panel, loss, percent
-from shoal.studies.proper_anonymization_examples import Shown, figure_s1, figure_s2, table_of_intervals, table_s6
-from shoal.studies.result import Part, Statement, StudyResult, check_folder
 from shoal.utility.correlations import Correlations, Placed, correlations, place_original
 from shoal.utility.information_loss import information_loss
+from shoal_studies import figures
+from shoal_studies.figures import Panel, loss, percent
+from shoal_studies.proper_anonymization_examples import Shown, figure_s1, figure_s2, table_of_intervals, table_s6
+from shoal_studies.result import Part, Statement, StudyResult, check_folder
 
 TITLE = "How to avoid re-identification with proper anonymization"
 GROUPS = {

@@ -11,7 +11,8 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ import polars as pl
 
 from shoal.compare.cache import key
 from shoal.errors import InputError
-from shoal.studies.drawing import Drawing, drawn
+from shoal_studies.drawing import Drawing, drawn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -123,7 +124,7 @@ class StudyResult:
 
     def write(self) -> None:
         """Everything into the output folder, each file whole or not at all; what says that all is there comes last."""
-        from shoal.studies.page import study_page
+        from shoal_studies.page import study_page
 
         files: dict[str, bytes] = {}
         for part in self.parts:
@@ -142,7 +143,14 @@ class StudyResult:
 
 def run_key(title: str, settings: Mapping[str, object]) -> str:
     """Of all that a study's results depend on: what was asked for, the code, and the real data it may read."""
-    return key(title, json.dumps(settings, sort_keys=True, default=str), *_real_data())
+    return key(title, _code(), json.dumps(settings, sort_keys=True, default=str), *_real_data())
+
+
+@cache
+def _code() -> str:
+    """A digest of this package as it stands; `key` adds that of Shoal."""
+    files = sorted(Path(__file__).parent.rglob("*.py"))
+    return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
 def _real_data() -> list[tuple[str, int, int]]:

@@ -12,10 +12,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from shoal.studies import figures
-from shoal.studies.curves import Stroke
-from shoal.studies.purchases_figures import Curve, Plot, curves, size_bars
-from shoal.studies.purchases_releases import (
+from shoal.transactions.characteristics import shared_by_proposition_1
+from shoal.transactions.theory import best_clusters, best_clusters_measured
+from shoal_studies import figures
+from shoal_studies.curves import Stroke
+from shoal_studies.purchases_figures import Curve, Plot, curves, size_bars
+from shoal_studies.purchases_releases import (
     METHOD_1,
     METHOD_2,
     PAPER_B,
@@ -26,9 +28,7 @@ from shoal.studies.purchases_releases import (
     Measured,
     decimals,
 )
-from shoal.studies.result import Part, Statement
-from shoal.transactions.characteristics import shared_by_proposition_1
-from shoal.transactions.theory import best_clusters, best_clusters_measured
+from shoal_studies.result import Part, Statement
 
 PAPER_BEST = 130  # clusters
 TABLE_2 = {  # (c, s_min; None: Method 1) -> dummies, jaccard, Reid

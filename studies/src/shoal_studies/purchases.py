@@ -19,12 +19,22 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import require
-from shoal.studies import figures
-from shoal.studies.curves import Stroke
-from shoal.studies.figures import percent
-from shoal.studies.purchases_dummies import FULLEST, figure_5, figure_6, figures_3_and_4, table_2
-from shoal.studies.purchases_figures import Curve, Plot, curves
-from shoal.studies.purchases_releases import (
+from shoal.transactions.attack import jaccard_attack
+from shoal.transactions.balanced import balanced_clusters
+from shoal.transactions.balancing import balance
+from shoal.transactions.characteristics import characteristics, shared_by_proposition_1
+from shoal.transactions.clustering import cosine_k_means
+from shoal.transactions.dummies import count_dummies
+from shoal.transactions.histories import Histories, histories_of
+from shoal.transactions.release import TransactionRelease, anonymize_transactions
+from shoal.transactions.unicity import RULE, Unicity, unicity
+from shoal.transactions.utility import transaction_utility
+from shoal_studies import figures
+from shoal_studies.curves import Stroke
+from shoal_studies.figures import percent
+from shoal_studies.purchases_dummies import FULLEST, figure_5, figure_6, figures_3_and_4, table_2
+from shoal_studies.purchases_figures import Curve, Plot, curves
+from shoal_studies.purchases_releases import (
     METHOD_1,
     METHOD_2,
     PAPER_B,
@@ -40,17 +50,7 @@ from shoal.studies.purchases_releases import (
     open_shop,
     padded,
 )
-from shoal.studies.result import Part, Statement, StudyResult, check_folder
-from shoal.transactions.attack import jaccard_attack
-from shoal.transactions.balanced import balanced_clusters
-from shoal.transactions.balancing import balance
-from shoal.transactions.characteristics import characteristics, shared_by_proposition_1
-from shoal.transactions.clustering import cosine_k_means
-from shoal.transactions.dummies import count_dummies
-from shoal.transactions.histories import Histories, histories_of
-from shoal.transactions.release import TransactionRelease, anonymize_transactions
-from shoal.transactions.unicity import RULE, Unicity, unicity
-from shoal.transactions.utility import transaction_utility
+from shoal_studies.result import Part, Statement, StudyResult, check_folder
 
 TITLE = "De-identification for transaction data"
 TABLE_1 = {  # the lower triangle, row by row
