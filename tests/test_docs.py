@@ -242,7 +242,6 @@ def test_every_algorithm_is_on_the_map() -> None:
         *(
             "releases/published.py",
             "transactions/release.py",
-            "transactions/pseudonyms.py",
             "transactions/similarity.py",
         ),
         *("kernels/threads.py", "kernels/sorting.py", "kernels/segments.py"),

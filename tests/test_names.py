@@ -17,8 +17,8 @@ import shoal
 from shoal.data.files import read_table
 from shoal.data.frames import OWN, to_polars
 from shoal.engines.disk import Disk
+from shoal.engines.opening import open_table
 from shoal.errors import InputError
-from shoal.parted.opening import open_table
 from shoal.parted.release import anonymize as anonymize_parts
 from shoal.parted.risk import assess
 from shoal.releases.audit import audit

@@ -18,9 +18,9 @@ from types import SimpleNamespace
 import typer.main
 
 import shoal.engines.disk
-import shoal.engines.spark
+import shoal.engines.opening
+import shoal.engines.spark.session
 import shoal.parted.grouped
-import shoal.parted.opening
 from shoal.cli.main import run
 
 PART, BATCH = 40, 25  # records
@@ -32,8 +32,8 @@ def main() -> None:
     shoal.engines.disk.BATCH = BATCH
     typer.main.get_command = cache(typer.main.get_command)
     closing: list[Callable[[], object]] = []  # what the end of a process would bring
-    shoal.parted.opening.atexit = SimpleNamespace(register=closing.append)
-    session = cache(lambda: shoal.engines.spark.spark_session("local[2]", QUICK))
+    shoal.engines.opening.atexit = SimpleNamespace(register=closing.append)
+    session = cache(lambda: shoal.engines.spark.session.spark_session("local[2]", QUICK))
     answers = sys.stdout
     for line in sys.stdin:
         out, err = io.StringIO(), io.StringIO()

@@ -13,6 +13,7 @@ from shoal.errors import InputError
 from shoal.measure import About, Measured, Pair, evaluate
 from shoal.policy import Policy
 from shoal.risk.attack import Attacked, Scene, run_attacks
+from shoal.risk.disclosure import named_in
 from shoal.risk.measure import Risk, assess_risk
 from shoal.utility.measure import Utility, assess_utility, read_both, why_unpaired
 
@@ -23,7 +24,7 @@ def risk(frame: Any, policy: Policy, *, when: Sequence[str] = (), engine: str | 
     `when` are conditions on confidential attributes whose disclosure is measured, as `charge > 100000`. A Spark frame
     is measured by Spark, a folder from disk; both say in `left_out` what they did not measure as in memory.
     """
-    from shoal.parted.opening import engine_of, may_be_masked, open_table
+    from shoal.engines.opening import engine_of, open_table
 
     if (chosen := engine_of(frame, engine)) != "memory":
         from shoal.parted.risk import assess
@@ -33,6 +34,12 @@ def risk(frame: Any, policy: Policy, *, when: Sequence[str] = (), engine: str | 
     return assess_risk(table, policy.schema(table, released=True), when=when, groups=policy.groups)
 
 
+def may_be_masked(policy: Policy, when: Sequence[str] = ()) -> list[str]:
+    """Columns that are read as they stand, unless it is their values that are asked for."""
+    asked = {*policy.confidential, *(name for condition in when for name in named_in(condition))}
+    return [name for name in policy.quasi_identifiers if name not in asked]
+
+
 def utility(
     original: Any, masked: Any, policy: Policy, *, paired: bool | None = None, engine: str | None = None
 ) -> Utility:
@@ -40,7 +47,7 @@ def utility(
 
     On an engine no record is compared with its own original.
     """
-    from shoal.parted.opening import engine_for, open_table
+    from shoal.engines.opening import engine_for, open_table
 
     if (chosen := engine_for((original, masked), engine)) != "memory":
         from shoal.parted.utility import compare_tables

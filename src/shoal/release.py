@@ -392,7 +392,7 @@ def anonymize(
     worked on by Spark; `disk` is for a lazy frame, a DuckDB relation or a folder that memory
     cannot hold. Both give a `PartedRelease`.
     """
-    from shoal.parted.opening import engine_of, open_table
+    from shoal.engines.opening import engine_of, open_table
 
     chosen = engine_of(frame, engine)
     if chosen != "memory":
@@ -535,8 +535,8 @@ def check(
     """
     from shoal.data.frames import to_polars
     from shoal.data.written import read_released
-    from shoal.parted.inspection import inspect_released
-    from shoal.parted.opening import engine_of, open_table
+    from shoal.engines.opening import engine_of, open_table
+    from shoal.report.inspection import inspect_released
 
     if (chosen := engine_of(frame, engine)) != "memory":
         from shoal.parted.check import check as check_parts

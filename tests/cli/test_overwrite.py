@@ -16,8 +16,8 @@ import pytest
 
 from shoal.data.sample import discharges as generate
 from shoal.data.scratch import ASIDE
+from shoal.engines.opening import open_table
 from shoal.errors import InputError
-from shoal.parted.opening import open_table
 from shoal.parted.release import anonymize_to
 from shoal.policy import Policy
 from tests.cli.conftest import COMMANDS, Shoal
@@ -138,7 +138,7 @@ def test_what_is_there_is_refused_before_any_work_or_replaced(
         patch.setattr("shoal.data.files.read_table", _never)
         patch.setattr("shoal.data.sample.discharges", _never)
         patch.setattr("shoal.data.purchases.purchases", _never)
-        patch.setattr("shoal.parted.opening.open_table", _never)
+        patch.setattr("shoal.engines.opening.open_table", _never)
         again = shoal(*words)
     assert again.code == 2
     assert again.sentence.endswith(

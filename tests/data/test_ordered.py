@@ -15,8 +15,8 @@ from shoal import Policy, anonymize, check, profile, risk
 from shoal.data.files import read_table
 from shoal.data.frames import to_polars
 from shoal.data.schema import Kind
+from shoal.engines.opening import open_table
 from shoal.errors import InputError
-from shoal.parted.opening import open_table
 from tests.engines.test_table import collected
 
 ORDER = ["Preschool", "Primary", "Bachelors", "Masters", "Doctorate"]

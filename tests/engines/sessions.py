@@ -15,6 +15,7 @@ import polars as pl
 import pytest
 
 from shoal.engines.disk import Disk
+from shoal.engines.memory import MemoryTable
 from shoal.engines.spark import Spark
 from shoal.engines.table import Table
 
@@ -48,7 +49,7 @@ def on_spark(spark: Spark, frame: pl.DataFrame) -> Table:
 
 
 ON_SPARK = (pytest.mark.engine, pytest.mark.xdist_group("spark"))  # one session for all of them
-ON_EACH = ["disk", pytest.param("spark", marks=ON_SPARK)]
+ON_EACH = ["memory", "disk", pytest.param("spark", marks=ON_SPARK)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -63,6 +64,8 @@ def engine(
     if request.param == "spark":
         spark: Spark = request.getfixturevalue("spark")
         yield lambda frame: on_spark(spark, frame)
+    elif request.param == "memory":
+        yield MemoryTable
     else:
         monkeypatch.setattr("shoal.engines.disk.BATCH", 300)
         with Disk() as disk:

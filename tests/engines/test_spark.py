@@ -23,7 +23,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from shoal.engines.sealed import Seal
-from shoal.engines.spark import Folder, Spark, refuse_changed, results_of, spark_session, to_polars, to_spark
+from shoal.engines.spark import Spark
+from shoal.engines.spark.folder import Folder
+from shoal.engines.spark.session import spark_session
+from shoal.engines.spark.table import refuse_changed
+from shoal.engines.spark.tasks import results_of
+from shoal.engines.spark.types import to_polars, to_spark
 from shoal.engines.table import FACTS, Batch, Table
 from shoal.errors import InputError, PromiseError
 from shoal.masking.grouped import Grouped
@@ -334,7 +339,8 @@ def python(code: str, **environment: str) -> str:
 
 
 def test_without_java_it_says_what_to_install() -> None:
-    code = "from shoal.engines.spark import *\ntry: spark_session('local[1]')\nexcept InputError as error: print(error)"
+    attempt = "try: spark_session('local[1]')\nexcept InputError as error: print(error)"
+    code = f"from shoal.engines.spark.session import *\n{attempt}"
     assert "install Java 17" in python(code, JAVA_HOME="/nowhere")
 
 

@@ -10,11 +10,11 @@ import pytest
 import shoal
 from shoal.data.sample import discharges
 from shoal.engines.disk import Disk
+from shoal.engines.opening import engine_for, engine_of
 from shoal.engines.table import Table
 from shoal.errors import InputError
 from shoal.masking.recoding.safe_harbor import Step
 from shoal.parted.audit import audit
-from shoal.parted.opening import engine_for, engine_of
 from shoal.parted.release import anonymize
 from shoal.parted.risk import intruders
 from shoal.parted.utility import measured_tables

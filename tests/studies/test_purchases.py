@@ -16,12 +16,12 @@ import pytest
 from typer.testing import CliRunner
 
 from shoal.cli.main import app
+from shoal.data.pseudonyms import pseudonyms
 from shoal.errors import InputError
 from shoal.transactions import balanced
 from shoal.transactions.attack import jaccard_attack
 from shoal.transactions.balancing import balance
 from shoal.transactions.clustering import cosine_k_means
-from shoal.transactions.pseudonyms import pseudonyms
 from shoal.transactions.theory import best_clusters
 from shoal_studies import purchases, purchases_dummies, purchases_releases
 from shoal_studies.purchases import (

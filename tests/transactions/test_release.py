@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 import pytest
 
+from shoal.data.pseudonyms import fresh_key, pseudonyms, read_key
 from shoal.data.purchases import purchases
 from shoal.errors import InputError, PromiseError
 from shoal.transactions import release as module
 from shoal.transactions.dummies import Dummies, Padded
 from shoal.transactions.histories import Histories, Roles, histories_of, read_histories
-from shoal.transactions.pseudonyms import fresh_key, pseudonyms, read_key
 from shoal.transactions.release import alike, anonymize_transactions, refuse_distinct, wholly_alike
 from tests.oracles.transactions import histories
 

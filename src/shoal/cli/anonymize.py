@@ -163,8 +163,8 @@ def anonymize(
     from shoal.cli.console import say, show, stages
     from shoal.cli.kernels import load_kernels
     from shoal.data.files import atomic_write
+    from shoal.engines.opening import engine_of
     from shoal.errors import InputError
-    from shoal.parted.opening import engine_of
     from shoal.release import draft
     from shoal.report.certificate import refuse_uncertified
     from shoal.sheet import for_terminal
@@ -304,11 +304,11 @@ def check(
     """Judge a released file against a policy: exit code 0 if every promise holds, 1 if not."""
     from shoal.cli.console import stages
     from shoal.data.written import read_released
+    from shoal.engines.opening import engine_of
     from shoal.errors import InputError
-    from shoal.parted.inspection import inspect_released
-    from shoal.parted.opening import engine_of
     from shoal.release import check_table
     from shoal.report.certificate import read_certificate
+    from shoal.report.inspection import inspect_released
 
     used = engine_of(source, engine)
     opt_engines.refuse_options(context, used, [source, original])

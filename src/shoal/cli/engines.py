@@ -133,8 +133,8 @@ def anonymize_parts(
     from shoal.cli.kernels import load_kernels
     from shoal.data.outputs import refuse_within
     from shoal.engines.disk import refuse_used
+    from shoal.engines.opening import KINDS, files_of, kind_of_folder, open_table
     from shoal.parted.capabilities import refuse_what_cannot
-    from shoal.parted.opening import KINDS, files_of, kind_of_folder, open_table
     from shoal.parted.release import anonymize_to
     from shoal.report.certificate import refuse_uncertified
     from shoal.sheet import for_terminal
@@ -167,8 +167,8 @@ def anonymize_parts(
 def check_parts(source: str, chosen: Policy, engine: str, *, master: str | None, stated: Any) -> Checked:
     """`stated` is the certificate that the folder must match, or None."""
     from shoal.cli.console import stages
+    from shoal.engines.opening import open_table
     from shoal.parted.check import check
-    from shoal.parted.opening import open_table
 
     with stages("check", 3) as step:
         step("opening")

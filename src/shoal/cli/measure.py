@@ -75,8 +75,8 @@ def risk(
     from shoal.assess import measured
     from shoal.assess import risk as assess
     from shoal.cli.console import say, show, stages
+    from shoal.engines.opening import engine_for
     from shoal.errors import InputError
-    from shoal.parted.opening import engine_for
     from shoal.risk.scenarios import scenarios
 
     used = engine_for([path for path in (source, population) if path], engine)
@@ -130,8 +130,9 @@ def _risk_in_parts(
     threshold: float,
     as_json: bool,
 ) -> None:
+    from shoal.assess import may_be_masked
     from shoal.cli.console import say, show, stages
-    from shoal.parted.opening import may_be_masked, open_table
+    from shoal.engines.opening import open_table
     from shoal.parted.risk import assess, intruders
 
     with stages("risk", 4) as step:
@@ -199,7 +200,7 @@ def utility(
     from shoal.assess import measured
     from shoal.assess import utility as assess
     from shoal.cli.console import stages
-    from shoal.parted.opening import engine_for
+    from shoal.engines.opening import engine_for
 
     used = engine_for((original, masked), engine)
     opt_engines.refuse_options(context, used, [original, masked])
@@ -225,7 +226,7 @@ def _utility_in_parts(
     original: str, masked: str, chosen: Policy, engine: str, master: str | None, measures: list[str], *, as_json: bool
 ) -> None:
     from shoal.cli.console import stages
-    from shoal.parted.opening import open_table
+    from shoal.engines.opening import open_table
     from shoal.parted.utility import compare_tables, measured_tables
 
     with stages("utility", 3 + bool(measures)) as step:

@@ -111,8 +111,8 @@ def audit(
 ) -> None:
     """Judge several releases together: exit code 0 if everybody is still one of k, 1 if somebody is not."""
     from shoal.cli.console import show, stages
+    from shoal.engines.opening import engine_for
     from shoal.errors import InputError
-    from shoal.parted.opening import engine_for
 
     used = engine_for(files or [ledger], engine)
     opt_engines.refuse_options(context, used, files or [])
@@ -154,9 +154,9 @@ def _audit_in_parts(
     files: Sequence[str], chosen: Policy, engine: str, master: str | None, key: str | None, k: int, *, as_json: bool
 ) -> NoReturn:
     from shoal.cli.console import show, stages
+    from shoal.engines.opening import open_table
     from shoal.errors import InputError
     from shoal.parted.audit import audit
-    from shoal.parted.opening import open_table
 
     if key is None:
         raise InputError(

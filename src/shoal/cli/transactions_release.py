@@ -133,9 +133,9 @@ def anonymize(
     With --k and --m goods are recoded or taken out instead, until any m of them are those of at least k baskets.
     """
     from shoal.cli.console import say, show, stages
+    from shoal.data.pseudonyms import read_key
     from shoal.errors import InputError
     from shoal.transactions.k_m import anonymize_baskets, read_taxonomy
-    from shoal.transactions.pseudonyms import read_key
     from shoal.transactions.release import anonymize_transactions
 
     opt.check_paths([source, key, taxonomy, ledger, ledger_key], output, [secret_map, log], overwrite=overwrite)

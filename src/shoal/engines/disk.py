@@ -29,7 +29,7 @@ from shoal.data.ordered import Orders, as_enums, orders_in_duckdb
 from shoal.data.outputs import refuse_folder, refuse_within
 from shoal.data.scratch import Scratch, Unfinished
 from shoal.data.unseen import inspect_parquet
-from shoal.engines.table import COUNTED, FACTS, Batch, Table, pack, unpacked
+from shoal.engines.table import COUNTED, FACTS, Batch, Table, chunks_of, pack, unpacked
 from shoal.errors import InputError
 
 T = TypeVar("T")
@@ -125,6 +125,9 @@ class DiskTable:
 
     def inputs(self) -> list[Path]:
         return self.disk.inputs
+
+    def chunks(self, records: int) -> int:
+        return chunks_of(records)
 
     def batches(self) -> Iterator[Batch]:
         position = 0

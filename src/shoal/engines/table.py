@@ -1,4 +1,4 @@
-"""What an engine must be able to do with a table that is never in memory as a whole. All else is written above this.
+"""What an engine must be able to do with a table, be it in memory or never there as a whole. All else is written above.
 
 A table is read in batches; a batch knows the position of its first record, so that ties are broken by position
 whatever the engine. `exchange` brings the records of one part together: blocks of records, packed column by column,
@@ -23,6 +23,13 @@ T = TypeVar("T")
 # Columns that travel beside a user's own
 FACTS = f"{OWN}facts"  # what a part's work has to tell, as text in the part's first record
 COUNTED = f"{OWN}records"  # how many records have a combination of values
+
+CHUNK = 1 << 19  # records that are brought together and worked on at once, where not all are
+
+
+def chunks_of(records: int) -> int:
+    """How many chunks hold so many records."""
+    return max(1, -(-records // CHUNK))
 
 
 class Batch(NamedTuple):
@@ -55,6 +62,10 @@ class Table(Protocol):
 
     def inputs(self) -> list[Path]:
         """The files and folders of this machine that are read, as far as they are known."""
+        ...
+
+    def chunks(self, records: int) -> int:
+        """Into how many chunks so many records are divided where they must be brought together; in memory, one."""
         ...
 
     def select(self, names: Sequence[str]) -> Table:

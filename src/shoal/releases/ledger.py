@@ -31,13 +31,13 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data.pseudonyms import check_key, fresh_key, read_key
 from shoal.data.scratch import Unfinished, make_private
 from shoal.errors import InputError, PromiseError, require
 from shoal.privacy.t_closeness import TCloseness
 from shoal.releases.budget import Budget, budget_of, refuse_spent
 from shoal.releases.published import Published, own_text, subjects_of
 from shoal.releases.refusal import Exposure, exposure, refuse_exposed, refuse_unpooled
-from shoal.transactions.pseudonyms import check_key, fresh_key, read_key
 
 KEY_VARIABLE = "SHOAL_LEDGER_KEY"
 _OURS = 0x53484F41  # SQLite's application id: that the file is a ledger, and none else's database

@@ -19,10 +19,10 @@ import polars as pl
 from shoal.data.anew import made_anew
 from shoal.data.files import write_table
 from shoal.data.hierarchy import Hierarchy, hierarchy_of, read_rows
+from shoal.data.pseudonyms import fresh_key, pseudonyms
 from shoal.errors import InputError, PromiseError, require
 from shoal.sheet import Sheet, for_terminal
 from shoal.transactions.histories import Histories, Roles, histories_of, read_histories
-from shoal.transactions.pseudonyms import fresh_key, pseudonyms
 
 if TYPE_CHECKING:
     from rich.console import Group

@@ -27,6 +27,7 @@ from shoal.data.anew import made_anew
 from shoal.data.csv_files import with_short_times, write_delimited
 from shoal.data.files import atomic_write, format_of, is_sql, write_table
 from shoal.data.outputs import Outputs
+from shoal.data.pseudonyms import fresh_key, pseudonyms
 from shoal.errors import InputError, PromiseError, did_you_mean, require
 from shoal.sheet import Sheet, for_notebook, for_terminal
 from shoal.transactions.attack import Attack, jaccard_attack
@@ -37,7 +38,6 @@ from shoal.transactions.clustering import Labels, cosine_k_means
 from shoal.transactions.dummies import DUMMIES, Dummies, Padded, count_dummies, pad, padded_table, pool
 from shoal.transactions.histories import Histories, Roles, histories_of, read_histories, same_histories, same_sets
 from shoal.transactions.pooled import entry, going_on
-from shoal.transactions.pseudonyms import fresh_key, pseudonyms
 from shoal.transactions.theory import best_clusters, expected_dummies
 from shoal.transactions.trained import Trained, trained_attack
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 
 from shoal.data.files import format_of, is_sql, reason
 from shoal.data.outputs import CERTIFICATE
+from shoal.engines.opening import files_of
 from shoal.errors import InputError, PromiseError
-from shoal.parted.opening import files_of
 from shoal.report.certificate import stated_of
 
 SUCCESS = "_SUCCESS"

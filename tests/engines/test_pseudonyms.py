@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from shoal.engines.disk import Disk
+from shoal.engines.pseudonyms import _Digests, pseudonymised
 from shoal.engines.table import Batch
 from shoal.errors import InputError
-from shoal.parted.pseudonyms import _Digests, pseudonymised
 
 KEY = b"0123456789abcdef"
 TABLE = pl.DataFrame({"person": [7, None, 8, 7, 9] * 3, "cost": range(15)})

@@ -15,11 +15,9 @@ from shoal.data.csv_records import WholeFile, whole_file
 from shoal.data.files import check_readable
 from shoal.data.ordered import with_orders
 from shoal.errors import InputError, did_you_mean
-from shoal.risk.disclosure import named_in
 
 if TYPE_CHECKING:
     from shoal.engines.table import Table
-    from shoal.policy import Policy
 
 Engine = Literal["memory", "disk", "spark"]
 ENGINES = get_args(Engine)
@@ -70,12 +68,6 @@ def open_table(
     if engine == "spark":
         return _on_spark(frame, master, text, as_written, spelled)
     return _on_disk(frame, text, as_written, spelled)
-
-
-def may_be_masked(policy: Policy, when: Sequence[str] = ()) -> list[str]:
-    """Columns that are read as they stand, unless it is their values that are asked for."""
-    asked = {*policy.confidential, *(name for condition in when for name in named_in(condition))}
-    return [name for name in policy.quasi_identifiers if name not in asked]
 
 
 def _on_disk(frame: Any, text: Sequence[str], as_written: Sequence[str], spelled: bool) -> Table:

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 
 import polars as pl
 
+from shoal.data.pseudonyms import check_key
 from shoal.engines.table import Batch, Table
 from shoal.errors import InputError, did_you_mean
-from shoal.transactions.pseudonyms import check_key
 
 
 @dataclass(frozen=True)

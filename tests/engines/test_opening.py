@@ -12,8 +12,8 @@ import pytest
 
 import shoal
 from shoal.data.sample import discharges
-from shoal.parted import opening
-from shoal.parted.opening import engine_of, open_table
+from shoal.engines import opening
+from shoal.engines.opening import engine_of, open_table
 from shoal.parted.release import PartedRelease
 from tests.engines.test_table import collected
 

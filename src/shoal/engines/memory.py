@@ -1,0 +1,118 @@
+"""The engine of a table that fits in memory: one chunk, handed out as it is, without packing or copying.
+
+What is judged, measured and audited is written over the protocol of `shoal.engines.table`; here it runs on the frame
+itself. A release in memory is written by its job (one file of any format); `write` is there for who asks for a folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.engines.disk import Disk, DiskTable
+from shoal.engines.table import COUNTED, FACTS, Batch, Table
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class MemoryTable:
+    """A frame as a table of one chunk; works are done at once, not when they are asked for."""
+
+    frame: pl.DataFrame = field(repr=False)
+    files: tuple[Path, ...] = ()  # that it was read from
+
+    engine = "memory"
+    ordered = True
+
+    @property
+    def schema(self) -> pl.Schema:
+        return self.frame.schema
+
+    def inputs(self) -> list[Path]:
+        return list(self.files)
+
+    def chunks(self, records: int) -> int:
+        return 1
+
+    def select(self, names: Sequence[str]) -> MemoryTable:
+        return MemoryTable(self.frame.select(names), self.files)
+
+    def map(self, work: Callable[[Batch], pl.DataFrame], schema: pl.Schema) -> MemoryTable:
+        done = work(Batch(self.frame, 0)) if self.frame.height else pl.DataFrame(schema=schema)
+        return MemoryTable(done, self.files)
+
+    def union(self, other: Table) -> MemoryTable:
+        assert isinstance(other, MemoryTable)
+        return MemoryTable(pl.concat([self.frame, other.frame.select(self.frame.columns)]), self.files + other.files)
+
+    def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
+        return work(Batch(self.frame, 0)) if self.frame.height else None
+
+    def counts(self, by: Sequence[str]) -> pl.DataFrame:
+        return self.frame.group_by(by).agg(pl.len().cast(pl.Int64).alias(COUNTED))
+
+    def exchange(self, part_of: Callable[[Batch], npt.NDArray[np.int64]], parts: int) -> MemoryParts:
+        if parts == 1 or not self.frame.height:
+            return MemoryParts((self.frame, *[self.frame.clear()] * (parts - 1)))
+        part = part_of(Batch(self.frame, 0))
+        order = np.argsort(part, kind="stable")
+        ends = np.cumsum(np.bincount(part, minlength=parts))
+        sizes = np.diff(ends, prepend=0)
+        return MemoryParts(tuple(self.frame[order[end - size : end]] for end, size in zip(ends, sizes, strict=True)))
+
+    def kept(self) -> tuple[MemoryTable, list[str]]:
+        told = self.frame[FACTS].drop_nulls().to_list() if FACTS in self.frame.columns else []
+        return MemoryTable(self.frame.drop(FACTS, strict=False), self.files), told
+
+    def write(
+        self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]], *, overwrite: bool = False
+    ) -> Table:
+        """As the disk engine writes it; the table that stands in the folder is the disk's."""
+        with Disk() as disk:
+            disk.inputs = self.inputs()
+            table = DiskTable(disk, self.schema, lambda: [self.frame])
+            return table.write(folder, kind, check, overwrite=overwrite)
+
+    def digests(self) -> dict[str, str]:
+        return {}
+
+    def native(self) -> pl.DataFrame:
+        return self.frame.drop(FACTS, strict=False)
+
+
+@dataclass(frozen=True)
+class MemoryParts:
+    """The frames of the parts."""
+
+    frames: tuple[pl.DataFrame, ...] = field(repr=False)
+
+    def sizes(self) -> npt.NDArray[np.int64]:
+        return np.array([frame.height for frame in self.frames])
+
+    def moved(
+        self, heads: npt.NDArray[np.int64], order: Callable[[pl.DataFrame], npt.NDArray[np.int64]]
+    ) -> MemoryParts:
+        left, joining = list(self.frames), [[frame.clear()] for frame in self.frames]
+        keeper = 0
+        for part, (frame, taken) in enumerate(zip(self.frames, heads, strict=True)):
+            if taken:
+                first = order(frame)[:taken]
+                joining[keeper].append(frame[first])
+                left[part] = frame[np.setdiff1d(np.arange(frame.height), first)]
+            if frame.height > taken:
+                keeper = part
+        both = zip(left, joining, strict=True)
+        return MemoryParts(tuple(pl.concat([own, *more]) if len(more) > 1 else own for own, more in both))
+
+    def map(self, work: Callable[[pl.DataFrame, int], pl.DataFrame], schema: pl.Schema) -> MemoryTable:
+        done = [work(frame, part) for part, frame in enumerate(self.frames) if frame.height]
+        if not done:
+            return MemoryTable(pl.DataFrame(schema=schema))
+        return MemoryTable(pl.concat(done) if len(done) > 1 else done[0])
