@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from benchmarks.measure import Claim, seconds
-from shoal.data.hierarchy import Hierarchy, hierarchy_of, read_hierarchy
+from shoal.data.hierarchy import Hierarchy, hierarchy_of
+from shoal.data.hierarchy_files import read_hierarchy
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.masking.grouped import Grouped

@@ -13,7 +13,7 @@ import polars as pl
 
 import shoal
 from benchmarks.measure import Claim, seconds
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 
 QUASI = ["oshpd_id", "age_yrs", "sex", "ethncty", "race", "patzip", "patcnty", "los", "adm_qtr"]
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 import polars as pl
 
 from benchmarks.measure import Claim
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from shoal.data.schema import Attribute
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity

@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.measure import Claim
 from benchmarks.release import _policy
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from shoal.engines.spark import Spark
 from shoal.parted.release import anonymize_to
 

@@ -12,9 +12,9 @@ import pytest
 import shoal
 from shoal.cli.method import GROUPINGS
 from shoal.data.files import read_table
-from shoal.data.masked import read_cells
 from shoal.data.microdata import Microdata
-from shoal.data.spelling import Spelling
+from shoal.data.notation import Spelling
+from shoal.data.parse_cells import read_cells
 from shoal.masking.regenerate import regenerate
 from shoal.release import draft
 from shoal.releases.ledger import Ledger

@@ -23,7 +23,7 @@ from typer.main import get_command
 
 import shoal
 from shoal.cli.main import app
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from shoal.parted.capabilities import CAPABILITIES
 from tests.cli.conftest import run_command
 

@@ -14,8 +14,8 @@ import pytest
 from rich.console import Console
 
 from shoal.assess import measured
-from shoal.data.masked import read_cells
 from shoal.data.microdata import Microdata
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Kind
 from shoal.errors import InputError
 from shoal.measure import MEASURES, Pair, evaluate, find_measure, measure, measures

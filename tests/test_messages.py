@@ -262,7 +262,8 @@ def test_what_is_raised_is_heard_where_it_stands() -> None:
 
 
 def not_to_be_parsed() -> None:
-    from shoal.data.csv_files import TextFile, fault
+    from shoal.data.csv_files import fault
+    from shoal.data.csv_layout import TextFile
 
     raise fault(TextFile("d.csv", b"a,b\n1,2\n", ",", True, ("a", "b")), pl.exceptions.ComputeError("odd"))
 
@@ -276,9 +277,9 @@ def bands_of_values() -> None:
 
 
 def cuts_that_are_no_list() -> None:
-    from shoal.data.build_hierarchy import _as_levels
+    from shoal.data.hierarchy_levels import as_levels
 
-    _as_levels(5)
+    as_levels(5)
 
 
 def studied(name: str, **choices: int) -> None:

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from shoal import KAnonymity, Policy, Release, anonymize, profile
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from shoal.sheet import MOST, Chart, Sheet, as_figure, for_notebook, for_terminal
 
 

@@ -14,7 +14,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.masked import plain_cells
+from shoal.data.cells import plain_cells
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Kind
 from shoal.errors import InputError

@@ -44,8 +44,8 @@ race.kind = "nominal"
 
 def run(folder: Path, rows: int, progress: Callable[[str], None]) -> Group:
     """Fills the folder with table, policy, release, report and certificate, replacing them; gives what to show."""
+    from shoal.data.discharges import discharges
     from shoal.data.files import write_table
-    from shoal.data.sample import discharges
     from shoal.policy import Policy
     from shoal.release import anonymize
     from shoal.risk.measure import assess_risk

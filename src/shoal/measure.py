@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from shoal.data.masked import MaskedColumn, read_cells
+from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import MISSING, Microdata
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError, did_you_mean
 from shoal.sheet import Sheet, for_notebook, for_terminal

@@ -23,10 +23,11 @@ from pydantic import (
     field_validator,
 )
 
-from shoal.data.files import refuse_pipe
-from shoal.data.hierarchy import Hierarchy, hierarchy_of, read_hierarchy
-from shoal.data.inference import infer_kind
-from shoal.data.ordered import refuse_without_order
+from shoal.data.hierarchy import Hierarchy, hierarchy_of
+from shoal.data.hierarchy_files import read_hierarchy
+from shoal.data.ordered_categories import refuse_without_order
+from shoal.data.paths import refuse_pipe
+from shoal.data.roles import infer_kind
 from shoal.data.schema import Attribute, Kind, Role, Scalar, Schema
 from shoal.errors import InputError, did_you_mean
 from shoal.masking.grouped import Grouped

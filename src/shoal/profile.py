@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.inference import infer_kind, suggest_role
 from shoal.data.people import Repeating
+from shoal.data.roles import infer_kind, suggest_role
 from shoal.data.schema import Kind, Role
 from shoal.errors import InputError
 from shoal.sheet import Chart, Sheet, as_figure, for_notebook, for_terminal

@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.anew import made_anew
-from shoal.data.masked import in_whole_numbers, with_one_zero
+from shoal.data.cells import in_whole_numbers, with_one_zero
+from shoal.data.clean_copy import made_anew
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.people import Repeating, classes_below, likely_identifiers, repeating
 from shoal.data.schema import Role, Schema
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from rich.console import Group
 
-    from shoal.data.spelling import Spelling
+    from shoal.data.notation import Spelling
     from shoal.parted.release import PartedRelease
     from shoal.releases.ledger import Ledger, Promised
     from shoal.releases.published import Published
@@ -89,8 +89,8 @@ class Draft:
         earlier releases. With `disarm`, texts that a spreadsheet would take for formulas are written to a text file
         after an apostrophe.
         """
-        from shoal.data.files import is_sql
         from shoal.data.outputs import Outputs
+        from shoal.data.paths import is_sql
         from shoal.report.certificate import refuse_uncertified
 
         # Beside a ledger values are told apart, not spellings: one that changed would be seen, and not judged.
@@ -123,7 +123,8 @@ class Draft:
         `shown_beside` are the columns that these show.
         """
         from shoal.data.csv_files import disarmed
-        from shoal.data.files import atomic_write, is_delimited, is_sql, write_table
+        from shoal.data.files import is_delimited, write_table
+        from shoal.data.paths import atomic_write, is_sql
         from shoal.report.certificate import Shown, certify, digest
 
         if disarm and (is_sql(path) or not is_delimited(Path(path))):
@@ -174,7 +175,7 @@ class Draft:
     ) -> tuple[pl.DataFrame, dict[str, pl.DataType]]:
         """The table in the text of the file that it was read from, and the types of the columns copied from there."""
         from shoal.data.files import is_delimited
-        from shoal.data.spelling import respelled
+        from shoal.data.notation import respelled
 
         if self.spelling is None or not is_delimited(target):
             return table, {}
@@ -534,7 +535,7 @@ def check(
     says that row i of release and original is the same person: a release is shuffled unless told otherwise.
     """
     from shoal.data.frames import to_polars
-    from shoal.data.written import read_released
+    from shoal.data.released import read_released
     from shoal.engines.opening import engine_of, open_table
     from shoal.report.inspection import inspect_released
 
@@ -627,7 +628,7 @@ def _read_back(
     """
     from shoal.data.csv_files import scan_written
     from shoal.data.files import is_delimited
-    from shoal.data.written import read_released
+    from shoal.data.released import read_released
 
     if not is_delimited(path):
         return read_released(path, quasi)

@@ -38,7 +38,7 @@ from shoal.risk.joined import Standing, attack_joined, broken_together
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from shoal.data.spelling import Spelling
+    from shoal.data.notation import Spelling
     from shoal.releases.ledger import Ledger
     from shoal.sheet import Sheet
 
@@ -331,7 +331,7 @@ def _left_out(table: pl.DataFrame, schema: Schema) -> list[str]:
 
 def beside(path: str | Path, name: str) -> Path:
     """`release.csv` -> `release.charge.csv`."""
-    from shoal.data.files import is_sql
+    from shoal.data.paths import is_sql
 
     if is_sql(path):
         raise InputError("A split release is several files: name a file, not a database.")

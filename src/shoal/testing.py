@@ -25,8 +25,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import MaskedColumn, read_cells
+from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Coded, Microdata
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Kind
 from shoal.errors import InputError, ShoalError
 from shoal.masking.method import Masked, Method

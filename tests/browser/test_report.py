@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser
 
 from shoal import KAnonymity, Policy, TCloseness, anonymize
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from tests.browser.inspection import DESKTOP, PAPER, PHONE, Inspected
 
 LOOKS: dict[str, dict[str, Any]] = {

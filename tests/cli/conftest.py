@@ -89,8 +89,8 @@ def shoal(capsys: pytest.CaptureFixture[str]) -> Shoal:
 @pytest.fixture(scope="session")
 def discharges(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A table of synthetic discharges; never written to."""
+    from shoal.data.discharges import discharges as generate
     from shoal.data.files import write_table
-    from shoal.data.sample import discharges as generate
 
     path = tmp_path_factory.mktemp("discharges") / "d.csv"
     write_table(generate(ROWS, 7), path)

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import shoal as library
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from shoal.errors import InputError
 from tests.cli.conftest import Shoal
 

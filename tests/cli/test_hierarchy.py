@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from shoal.data.hierarchy import read_hierarchy
+from shoal.data.hierarchy_files import read_hierarchy
 from tests.cli.conftest import Shoal
 
 BUILT = [

@@ -25,7 +25,7 @@ run()
 """
 PEOPLE = "age,zip,charge\n" + "".join(f"{20 + i % 7},{93700 + i % 5},{1000 * i}\n" for i in range(40))
 GOODS = "customer,good\n" + "".join(f"c{i % 10},g{i % 7}\n" for i in range(60))
-UNFINISHED = "shoal.data.files.flush"  # all is written, nothing has its name yet
+UNFINISHED = "shoal.data.paths.flush"  # all is written, nothing has its name yet
 
 
 def interrupted(folder: Path, still: str, stage: str, words: str) -> tuple[int, str]:

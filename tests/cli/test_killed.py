@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from shoal.data.sample import discharges as generate
+from shoal.data.discharges import discharges as generate
 from tests.cli.conftest import QUASI
 from tests.engines.sessions import ON_SPARK
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from shoal.data.sample import discharges as generate
+from shoal.data.discharges import discharges as generate
 from shoal.data.scratch import ASIDE
 from shoal.engines.opening import open_table
 from shoal.errors import InputError
@@ -136,7 +136,7 @@ def test_what_is_there_is_refused_before_any_work_or_replaced(
     before = {target: content(target) for target in targets}
     with monkeypatch.context() as patch:
         patch.setattr("shoal.data.files.read_table", _never)
-        patch.setattr("shoal.data.sample.discharges", _never)
+        patch.setattr("shoal.data.discharges.discharges", _never)
         patch.setattr("shoal.data.purchases.purchases", _never)
         patch.setattr("shoal.engines.opening.open_table", _never)
         again = shoal(*words)

@@ -20,7 +20,7 @@ ROLES = (*QUASI, "--confidential", "charge", "--k", "4")
 @pytest.fixture(scope="module")
 def people(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Two tables of discharges that share 60 % of their people."""
-    from shoal.data.sample import discharges
+    from shoal.data.discharges import discharges
 
     folder = tmp_path_factory.mktemp("people")
     everyone = discharges(840, 5).with_row_index("id")

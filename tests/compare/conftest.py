@@ -13,7 +13,7 @@ import pytest
 
 import shoal.measure
 from shoal.compare.contenders import Contender
-from shoal.data.masked import plain_cells
+from shoal.data.cells import plain_cells
 from shoal.data.microdata import Microdata
 from shoal.masking.method import Masked, Parameter
 from shoal.measure import Pair, measure

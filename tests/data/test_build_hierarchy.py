@@ -13,9 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.data.build_hierarchy import BUILDERS, build, merging
+from shoal.data.build_hierarchy import BUILDERS, build
 from shoal.data.hierarchy import Hierarchy
-from shoal.data.masked import read_cells
+from shoal.data.hierarchy_levels import merging
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError
 from tests.oracles.trees import is_tree

@@ -17,7 +17,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from shoal.data import files, scratch
-from shoal.data.files import atomic_write, read_table, same_file, write_table
+from shoal.data.files import read_table, same_file, write_table
+from shoal.data.paths import atomic_write
 from shoal.errors import InputError, PromiseError
 
 NASTY = pl.DataFrame(
@@ -280,7 +281,8 @@ def test_a_killed_process_leaves_no_target(tmp_path: Path, moment: str) -> None:
 import sys, time
 from pathlib import Path
 import polars as pl
-from shoal.data.files import atomic_write, write_table
+from shoal.data.files import write_table
+from shoal.data.paths import atomic_write
 
 target, ready, moment = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 

@@ -14,7 +14,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from shoal.data.hierarchy import MISSING, Hierarchy, hierarchy_of, read_hierarchy, write_hierarchy
+from shoal.data.hierarchy import MISSING, Hierarchy, hierarchy_of
+from shoal.data.hierarchy_files import read_hierarchy, write_hierarchy
 from shoal.errors import InputError
 from tests.oracles.trees import Line, admitted, below, is_tree
 

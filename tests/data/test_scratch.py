@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from shoal.data import scratch
-from shoal.data.files import atomic_write
+from shoal.data.paths import atomic_write
 from shoal.data.scratch import LOCK, Scratch, Unfinished, make_private, sweep
 
 # Makes a folder of each kind, fills it, and is killed.

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from shoal.engines import opening
 from shoal.engines.opening import engine_of, open_table
 from shoal.parted.release import PartedRelease

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from shoal.engines.disk import Disk
 from shoal.engines.table import Table
 from shoal.errors import InputError, PromiseError

@@ -13,7 +13,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import shoal
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from shoal.engines.table import Table
 from shoal.errors import InputError
 from shoal.parted import risk

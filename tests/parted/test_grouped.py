@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import shoal
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from shoal.engines.disk import Disk
 from shoal.parted import grouped
 from shoal.parted.release import CERTIFICATE, PartedRelease, anonymize, anonymize_to

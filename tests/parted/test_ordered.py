@@ -10,7 +10,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import shoal
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from shoal.engines.disk import Disk
 from shoal.engines.spark import Spark
 from shoal.errors import InputError

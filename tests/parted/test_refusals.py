@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from shoal.engines.disk import Disk
 from shoal.engines.opening import engine_for, engine_of
 from shoal.engines.table import Table

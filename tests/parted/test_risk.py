@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import shoal
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from shoal.engines.disk import Disk
 from shoal.errors import InputError
 from shoal.parted import risk as parted

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.assess import measured
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from shoal.engines.disk import Disk
 from shoal.errors import InputError
 from shoal.parted import utility as parted

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.data.masked import read_cells
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
+from shoal.data.parse_cells import read_cells
 from shoal.errors import InputError, PromiseError
 from shoal.masking.grouped import Grouped
 from shoal.policy import Policy

@@ -27,7 +27,7 @@ from shoal import (
     anonymize,
     risk,
 )
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from shoal.measure import measures
 from shoal.report import findings
 from shoal.report.page import render, write_report

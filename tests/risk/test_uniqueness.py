@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.data.masked import MaskedColumn, interval_text, read_cells
+from shoal.data.cells import MaskedColumn, interval_text
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Role
 from shoal.errors import InputError
 from shoal.risk import uniqueness

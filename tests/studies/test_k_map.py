@@ -17,10 +17,10 @@ import pytest
 from typer.testing import CliRunner
 
 from shoal.cli.main import app
-from shoal.data import build_hierarchy
+from shoal.data import number_bands
+from shoal.data.discharges import discharges
 from shoal.data.hierarchy import from_levels
 from shoal.data.microdata import Microdata
-from shoal.data.sample import discharges
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError
 from shoal.masking.recoding.lattice import search
@@ -46,9 +46,9 @@ def small() -> Population:
     table = discharges(700, 3).select(age="age_yrs", sex="sex", county="patcnty")
     return of(
         table,
-        age=build_hierarchy.steps(table["age"], "age", steps=[5, 20]),
+        age=number_bands.steps(table["age"], "age", steps=[5, 20]),
         sex=from_levels([table["sex"].unique().cast(pl.String)], "sex"),
-        county=build_hierarchy.steps(table["county"], "county", steps=[8]),
+        county=number_bands.steps(table["county"], "county", steps=[8]),
     )
 
 
@@ -151,7 +151,7 @@ def test_figures_1_and_2_of_the_paper() -> None:
     population = of(
         table,
         sex=from_levels([pl.Series(["F", "M"])], "sex"),
-        year=build_hierarchy.steps(table["year"], "year", steps=[5, 10]),
+        year=number_bands.steps(table["year"], "year", steps=[5, 10]),
     )
     disclosed = Sample(population, np.bincount(population.lattice.row[:14], minlength=len(population.lattice.keys)))
     node = {population.lattice.by_attribute(r.levels): i for i, r in enumerate(population.recodings)}

@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from rich.console import Console
 
-from shoal.data.sample import discharges
+from shoal.data.discharges import discharges
 from shoal.errors import InputError
 from shoal.masking.recoding.safe_harbor import SafeHarbor
 from shoal.policy import Policy

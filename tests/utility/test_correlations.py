@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from shoal.data.masked import read_cells
 from shoal.data.microdata import encode
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Role
 from shoal.utility.correlations import (
     Placed,

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from shoal.data.masked import read_cells
 from shoal.data.microdata import encode
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError
 from shoal.utility.measure import admits, assess_utility

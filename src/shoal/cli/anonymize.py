@@ -162,7 +162,7 @@ def anonymize(
 
     from shoal.cli.console import say, show, stages
     from shoal.cli.kernels import load_kernels
-    from shoal.data.files import atomic_write
+    from shoal.data.paths import atomic_write
     from shoal.engines.opening import engine_of
     from shoal.errors import InputError
     from shoal.release import draft
@@ -303,7 +303,7 @@ def check(
 ) -> None:
     """Judge a released file against a policy: exit code 0 if every promise holds, 1 if not."""
     from shoal.cli.console import stages
-    from shoal.data.written import read_released
+    from shoal.data.released import read_released
     from shoal.engines.opening import engine_of
     from shoal.errors import InputError
     from shoal.release import check_table

@@ -38,7 +38,7 @@ def show(file: File, as_json: opt.Json = False) -> None:
     """Show a hierarchy's levels and a part of its tree."""
     from shoal.cli.console import out
     from shoal.cli.console import show as put
-    from shoal.data.hierarchy import read_hierarchy
+    from shoal.data.hierarchy_files import read_hierarchy
 
     hierarchy = read_hierarchy(file, file.stem)
     put(_facts(hierarchy) if as_json else _levels(hierarchy), as_json)
@@ -103,7 +103,7 @@ def build(
     from shoal.cli.console import say, stages
     from shoal.cli.console import show as put
     from shoal.data.build_hierarchy import build as make
-    from shoal.data.hierarchy import write_hierarchy
+    from shoal.data.hierarchy_files import write_hierarchy
     from shoal.errors import InputError
 
     ways: dict[str, tuple[object, dict[str, Any]]] = {
@@ -158,7 +158,7 @@ def check(
     """Judge a hierarchy: exit code 0 if it is a tree that lists every value, 2 if not."""
     from shoal.cli.console import out, stages
     from shoal.cli.console import show as put
-    from shoal.data.hierarchy import read_hierarchy
+    from shoal.data.hierarchy_files import read_hierarchy
 
     opt.refuse_of_text(context, [data])
     if data is None:
@@ -195,7 +195,7 @@ def _numbers(option: str, text: str | None) -> list[float]:
 
 
 def _pairs(file: Path | None) -> list[list[str]]:
-    from shoal.data.hierarchy import read_rows
+    from shoal.data.hierarchy_files import read_rows
     from shoal.errors import InputError
 
     pairs = read_rows(file) if file is not None else []

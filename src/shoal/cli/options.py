@@ -14,7 +14,7 @@ import typer
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.data.spelling import Spelling
+    from shoal.data.notation import Spelling
     from shoal.policy import Policy
 
 _OF_TEXT_FILES = ("delimiter", "encoding", "decimal", "no_header")
@@ -160,8 +160,9 @@ def read(
 
 def spelling_of(path: str, delimiter: str | None, encoding: str | None, decimal: str | None) -> Spelling | None:
     """How a text file is written, to be kept where nothing is masked; to be called before it is read."""
-    from shoal.data.files import check_readable, is_delimited
-    from shoal.data.spelling import Spelling
+    from shoal.data.files import is_delimited
+    from shoal.data.notation import Spelling
+    from shoal.data.paths import check_readable
 
     if not is_delimited(path):
         return None
@@ -206,8 +207,9 @@ def check_paths(
 
     Nor over anything else, unless the user says so.
     """
-    from shoal.data.files import check_writable, format_of, is_sql, same_file
+    from shoal.data.files import format_of, same_file
     from shoal.data.outputs import refuse_existing
+    from shoal.data.paths import check_writable, is_sql
     from shoal.data.sql import refuse_existing_table
     from shoal.errors import InputError
 

@@ -36,7 +36,7 @@ def profile(
 ) -> None:
     """Show each column's kind, suggested role and how identifying it is."""
     from shoal.cli.console import say, show, stages
-    from shoal.data.files import atomic_write
+    from shoal.data.paths import atomic_write
     from shoal.profile import profile as examine
 
     opt.refuse_of_text(context, [source])

@@ -37,8 +37,8 @@ def discharges(
 ) -> None:
     """Synthetic hospital discharges: nine quasi-identifiers, charge and diagnosis."""
     from shoal.cli.console import say, stages
+    from shoal.data.discharges import discharges as generate
     from shoal.data.files import write_table
-    from shoal.data.sample import discharges as generate
 
     if not Path(output).suffix:
         _discharges_in_chunks(Path(output), rows, seed, overwrite)
@@ -57,7 +57,7 @@ def discharges(
 def _discharges_in_chunks(folder: Path, rows: int, seed: int | None, overwrite: bool) -> None:
     """A million at a time: however many they are, memory holds one chunk."""
     from shoal.cli.console import stages
-    from shoal.data.sample import discharge_chunks
+    from shoal.data.discharges import discharge_chunks
     from shoal.engines.disk import new_folder
 
     million = 1_000_000

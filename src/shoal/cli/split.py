@@ -15,7 +15,7 @@ from shoal.cli import options as opt
 if TYPE_CHECKING:
     import polars as pl
 
-    from shoal.data.spelling import Spelling
+    from shoal.data.notation import Spelling
     from shoal.policy import Policy
     from shoal.releases.ledger import Ledger
 
@@ -104,7 +104,7 @@ def anonymize_split(
 ) -> None:
     """One table for each confidential column; all are written, or none."""
     from shoal.cli.console import say, show, stages
-    from shoal.data.files import atomic_write
+    from shoal.data.paths import atomic_write
     from shoal.errors import InputError
     from shoal.report.certificate import refuse_uncertified
     from shoal.split import beside, beside_which, split_draft

@@ -33,8 +33,8 @@ from typing import Any, ClassVar
 import polars as pl
 
 from shoal.data.frames import to_polars
-from shoal.data.masked import read_cells
 from shoal.data.microdata import Microdata
+from shoal.data.parse_cells import read_cells
 from shoal.errors import InputError, did_you_mean
 from shoal.masking.grouped import Grouped, Grouping
 from shoal.masking.method import Masked, Method, Parameter

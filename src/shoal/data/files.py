@@ -1,32 +1,23 @@
-"""Tables in and out: one door for delimited text, Parquet, Arrow, Excel, Stata, SPSS, SAS and SQL.
-
-What is written appears whole or not at all: it grows in a hidden folder beside the target, is checked there,
-and takes the target's place in one step. A process killed at any moment leaves at most such a folder behind,
-which nothing ever reads and which the next to write there removes (`shoal.data.scratch`).
-"""
+"""Tables in and out: one door for delimited text, Parquet, Arrow, Excel, Stata, SPSS, SAS and SQL."""
 
 from __future__ import annotations
 
 import datetime as dt
 import errno
-import importlib
 import os
-import stat
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from shoal.data import unseen
-from shoal.data.anew import made_anew
+from shoal.data import hidden_content, sql
+from shoal.data.clean_copy import made_anew
 from shoal.data.csv_files import read_delimited, write_delimited
 from shoal.data.frames import check_names, finite
-from shoal.data.ordered import with_orders
-from shoal.data.outputs import refuse_existing, there_already
-from shoal.data.scratch import Unfinished, make_private
+from shoal.data.ordered_categories import with_orders
+from shoal.data.paths import atomic_write, check_readable, extra_package, is_sql, reason, same_path
 from shoal.data.workbook import inspect_excel
 from shoal.errors import InputError, did_you_mean
 
@@ -60,8 +51,6 @@ def read_table(
     others may be left as text. NaN is missing but in columns that are taken `as_it_stands`.
     """
     if is_sql(source):
-        from shoal.data import sql
-
         return checked(sql.read_sql(str(source)), f"The table {str(source).rpartition('#')[2]!r}", text, as_it_stands)
     path = Path(source)
     check_readable(path)
@@ -94,11 +83,9 @@ def write_table(
 
     `before_commit` is given what was written, as a file that `read_table` reads, before it takes the target's
     place; if it raises, nothing is left. Before that the file's bytes are looked at: nothing may stand in them that
-    no row shows (`shoal.data.unseen`).
+    no row shows (`shoal.data.hidden_content`).
     """
     if is_sql(target):
-        from shoal.data import sql
-
         sql.write_sql(frame, str(target), overwrite=overwrite, before_commit=before_commit)
         return
     path = Path(target)
@@ -120,112 +107,11 @@ def write_table(
 def same_file(a: str | Path, b: str | Path) -> bool:
     """Do both names lead to the same file or SQL table, by links or otherwise; or is one the other's database?"""
     if is_sql(a) or is_sql(b):
-        from shoal.data import sql
-
         if is_sql(a) and is_sql(b):
             return sql.same_table(str(a), str(b))
         address, path = (str(a), b) if is_sql(a) else (str(b), a)
-        return (database := sql.file_of(address)) is not None and same_file(database, path)
-    try:
-        return os.path.samefile(a, b)
-    except OSError:  # one of them does not exist
-        return os.path.realpath(a) == os.path.realpath(b)
-
-
-@contextmanager
-def atomic_write(target: str | Path, *, private: bool, overwrite: bool = False) -> Iterator[Path]:
-    """A path to write to, of the target's name and on its disk; what is there at the end becomes it.
-
-    What has the target's name already, or gets it meanwhile, is replaced only with `overwrite`.
-
-    A `private` file, whatever is not for the public, is its owner's alone (0600) from the first byte.
-    """
-    path = Path(os.path.realpath(target))
-    check_writable(target)
-    refuse_existing(target, overwrite=overwrite)
-    try:
-        with Unfinished(path) as partial:
-            if private:
-                make_private(partial)
-            yield partial
-            flush(partial)
-            if overwrite:
-                os.replace(partial, path)
-            else:
-                _give_name(partial, path)
-            flush(path.parent)
-    except FileExistsError:
-        raise there_already(repr(str(target))) from None
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {reason(error)}.") from error
-
-
-def _give_name(partial: Path, path: Path) -> None:
-    """Unless another file got it meanwhile."""
-    try:
-        os.link(partial, path)
-    except FileExistsError:
-        raise
-    except OSError:  # no file system for links
-        if path.exists():
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST)) from None
-        os.replace(partial, path)
-
-
-def flush(path: Path) -> None:
-    """Have the disk hold what was written, so that the new name never stands for an unfinished file."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def reason(error: BaseException) -> str:
-    """Why the system refused, in a few words; Polars passes its errors on as text."""
-    number = getattr(error, "errno", None)
-    if number == errno.ENOSPC or f"os error {errno.ENOSPC}" in str(error):
-        return "no space is left on the device"
-    return os.strerror(number).lower() if number else str(error).splitlines()[0].rstrip(".")
-
-
-# Formats
-
-
-def is_sql(source: str | Path) -> bool:
-    return isinstance(source, str) and "://" in source
-
-
-def check_writable(target: str | Path) -> None:
-    """Refuses what no file can take the place of, and a name that no file can have."""
-    try:
-        mode = os.stat(target).st_mode
-    except FileNotFoundError:
-        return
-    except OSError as error:
-        raise InputError(f"{target} cannot be written: {reason(error)}.") from None
-    if not stat.S_ISREG(mode):
-        raise InputError(
-            f"{target} cannot be written: it is {'a folder' if stat.S_ISDIR(mode) else 'not a plain file'}."
-        )
-
-
-def check_readable(path: Path) -> None:
-    if os.path.isdir(path):
-        raise InputError(f"{path} is a folder: name a file in it.")
-    if not os.path.exists(path):  # nor can it, where the name is too long
-        near = os.listdir(path.parent) if os.path.isdir(path.parent) else []
-        hint = did_you_mean(path.name, near) or " Check its name and its folder."
-        raise InputError(f"There is no file {str(path)!r}.{hint}")
-    refuse_pipe(path)
-    if not os.access(path, os.R_OK):
-        raise InputError(f"{path} may not be read: ask for permission.")
-
-
-def refuse_pipe(path: str | Path) -> None:
-    """A pipe would be waited for, perhaps for ever, and could not be read a second time; a device has no end."""
-    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-        raise InputError(f"{path} is not a plain file: write what it gives to one first.")
+        return (database := sql.file_of(address)) is not None and same_path(database, path)
+    return same_path(a, b)
 
 
 def is_delimited(source: str | Path) -> bool:
@@ -318,20 +204,13 @@ def write_statistical(frame: pl.DataFrame, path: Path) -> None:
 def inspect_statistical(path: Path) -> None:
     pyreadstat = extra_package("pyreadstat", "Reading Stata, SPSS and SAS files", "files")
     read = getattr(pyreadstat, f"read_{STATISTICAL[path.suffix.lower()]}")
-    unseen.inspect_statistical(read(path, metadataonly=True)[1], path)
+    hidden_content.inspect_statistical(read(path, metadataonly=True)[1], path)
 
 
 def long_integers_as_text(frame: pl.DataFrame) -> pl.DataFrame:
     """For formats that keep every number as a float of 53 bits."""
     long = [c.name for c in frame if c.dtype.is_integer() and not c.is_between(-EXACT, EXACT).all()]
     return frame.with_columns(pl.col(long).cast(pl.String))
-
-
-def extra_package(name: str, doing: str, extra: str) -> Any:
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise InputError(f"{doing} needs an extra package: pip install 'shoal[{extra}]'.") from None
 
 
 @dataclass(frozen=True)
@@ -348,12 +227,12 @@ class Format:
 
 
 FORMATS = (
-    Format((".csv", ".tsv", ".txt"), read_delimited, write_delimited, unseen.nothing),
-    Format((".csv.gz", ".tsv.gz", ".txt.gz"), read_delimited, write_delimited, unseen.inspect_gzip),
-    Format((".parquet", ".pq"), read_parquet, pl.DataFrame.write_parquet, unseen.inspect_parquet),
-    Format((".arrow", ".feather", ".ipc"), read_arrow, write_arrow, unseen.inspect_arrow),
+    Format((".csv", ".tsv", ".txt"), read_delimited, write_delimited, hidden_content.nothing),
+    Format((".csv.gz", ".tsv.gz", ".txt.gz"), read_delimited, write_delimited, hidden_content.inspect_gzip),
+    Format((".parquet", ".pq"), read_parquet, pl.DataFrame.write_parquet, hidden_content.inspect_parquet),
+    Format((".arrow", ".feather", ".ipc"), read_arrow, write_arrow, hidden_content.inspect_arrow),
     Format((".xlsx",), read_excel, write_excel, inspect_excel),
-    Format((".xls", ".ods"), read_excel, None, unseen.inspect_unknown),
+    Format((".xls", ".ods"), read_excel, None, hidden_content.inspect_unknown),
     Format((".dta", ".sav", ".xpt"), read_statistical, write_statistical, inspect_statistical),
     Format((".sas7bdat",), read_statistical, None, inspect_statistical),
 )

@@ -19,7 +19,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from shoal.data.ordered import as_enums, order_in_pandas, orders_in_arrow, orders_in_duckdb
+from shoal.data.ordered_categories import as_enums, order_in_pandas, orders_in_arrow, orders_in_duckdb
 from shoal.errors import InputError
 
 if TYPE_CHECKING:

@@ -11,12 +11,10 @@ the share of a node is that of the source's lines (`counts`).
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice, pairwise
-from pathlib import Path
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,12 +26,10 @@ from shoal.errors import InputError, did_you_mean
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from shoal.data.csv_files import TextFile
 
 TOP = "*"
 MISSING = -1  # the code of no value at all
-DELIMITERS = ";\t,|"
-HEAD = 100  # lines that show the delimiter
+NEAR = 100  # listed values that a message may take for what was meant
 _BAND = r"^[\[(]?(-?\d+) ?[-–;,] ?(-?\d+)[\])\[]?$"
 
 
@@ -165,7 +161,7 @@ class Hierarchy:
         first = str(column.cast(pl.String).filter(pl.Series(unlisted))[0])
         others = len(self.unlisted(column)) - 1
         more = f" (nor {others:,} other value{'s' * (others > 1)})" if others else ""
-        hint = did_you_mean(first, self.leaf_values.head(HEAD)) or " Add it there, or correct the value."
+        hint = did_you_mean(first, self.leaf_values.head(NEAR)) or " Add it there, or correct the value."
         return InputError(
             f"Column {column.name!r} holds {first!r} in record {int(unlisted.argmax()) + 1}, which the hierarchy of "
             f"{self.attribute!r} does not list{more}.{hint} Or ask for such values to be shown as the top."
@@ -201,9 +197,6 @@ def _bands_in_words(labels: pl.Series) -> str:
     return f"bands of {inner[0]}" if cut_short and width.count(inner[0]) > 1 else ""
 
 
-# ---- from lines
-
-
 def hierarchy_of(rows: Sequence[Sequence[str]], attribute: str) -> Hierarchy:
     """From one row a value (value, level 1, ..., top); refuses what is not a tree, naming the value."""
     if not rows or not rows[0]:
@@ -217,57 +210,6 @@ def hierarchy_of(rows: Sequence[Sequence[str]], attribute: str) -> Hierarchy:
                 "give every value the same number of levels."
             )
     return from_levels([pl.Series(level, dtype=pl.String) for level in zip(*rows, strict=True)], attribute)
-
-
-def read_hierarchy(path: str | Path, attribute: str) -> Hierarchy:
-    """From a file of lines `value;level 1;...`."""
-    return hierarchy_of(read_rows(path), attribute)
-
-
-def read_rows(path: str | Path) -> list[list[str]]:
-    """The lines of a file, parted by semicolons, tabs, commas or bars; blank lines say nothing."""
-    from shoal.data.csv_files import TextFile, broken_quoting, records, utf8_source
-    from shoal.data.files import check_readable
-
-    path = Path(path)
-    check_readable(path)
-    file = TextFile(str(path), utf8_source(path, None), DELIMITERS[0], header=False)
-    try:
-        file = replace(file, delimiter=_delimiter(file))
-        return [fields for _, fields in records(file) if fields]
-    except csv.Error as error:
-        raise broken_quoting(error) from None
-
-
-def _delimiter(file: TextFile) -> str:
-    """The first that parts all of the first lines alike and cuts no interval, as a comma would cut `[0,4]`."""
-    from shoal.data.csv_files import likely_delimiter, records
-
-    for delimiter in DELIMITERS:
-        try:
-            head = [fields for _, fields in islice(records(replace(file, delimiter=delimiter)), HEAD) if fields]
-        except csv.Error:  # quotes make no sense by this delimiter
-            continue
-        # A line whose brackets pair up as a whole, but not in its cells, has been cut through an interval.
-        odd = [[sum(map(cell.count, "[](){}")) % 2 for cell in fields] for fields in head]
-        cut = any(any(cells) and sum(cells) % 2 == 0 for cells in odd)
-        widths = {len(fields) for fields in head}
-        if len(widths) == 1 and widths != {1} and not cut:
-            return delimiter
-    return likely_delimiter(file)
-
-
-def write_hierarchy(hierarchy: Hierarchy, path: str | Path, *, overwrite: bool = False) -> None:
-    """As a file that `read_hierarchy` reads."""
-    from shoal.data.files import atomic_write
-
-    often = np.repeat(np.arange(len(hierarchy.lines)), hierarchy.lines)
-    levels = [hierarchy.shown(level).gather(often).alias(str(level)) for level in range(hierarchy.levels)]
-    with atomic_write(path, private=True, overwrite=overwrite) as temporary:
-        pl.DataFrame(levels).write_csv(temporary, separator=DELIMITERS[0], include_header=False)
-
-
-# ---- from levels
 
 
 @dataclass(frozen=True)

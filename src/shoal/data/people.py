@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.inference import suggest_role
+from shoal.data.roles import suggest_role
 from shoal.data.schema import Role
 
 COUNTED = "records, not people: who has several records is counted once for each"

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shoal.data.files import check_readable
+from shoal.data.paths import check_readable
 from shoal.errors import InputError
 
 KEY_BYTES = 16  # fewer could be tried one after the other

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.sample import Conditional
+from shoal.data.discharges import Conditional
 from shoal.errors import require
 
 Ints = npt.NDArray[np.int64]

@@ -19,8 +19,8 @@ from urllib.parse import quote, urlsplit
 
 import polars as pl
 
-from shoal.data.files import extra_package, reason, same_file
 from shoal.data.outputs import there_already
+from shoal.data.paths import extra_package, reason, same_path
 from shoal.data.scratch import Scratch
 from shoal.data.text_types import MixedColumnError, typed
 from shoal.errors import InputError
@@ -115,7 +115,7 @@ def same_table(a: str, b: str) -> bool:
     one, other = address_of(a), address_of(b)
     if one.scheme != other.scheme or _name(one) != _name(other):
         return False
-    return _server(one) == _server(other) if one.scheme == "postgresql" else same_file(one.place, other.place)
+    return _server(one) == _server(other) if one.scheme == "postgresql" else same_path(one.place, other.place)
 
 
 def _name(address: Address) -> tuple[str, str]:

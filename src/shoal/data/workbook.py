@@ -14,7 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element
 
-from shoal.data.unseen import cut_short, refuse
+from shoal.data.hidden_content import cut_short, refuse
 from shoal.errors import PromiseError
 
 SHEET, BOOK, TEXTS = "xl/worksheets/sheet1.xml", "xl/workbook.xml", "xl/sharedStrings.xml"

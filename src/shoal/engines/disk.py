@@ -21,14 +21,14 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.anew import made_anew
+from shoal.data.clean_copy import made_anew
 from shoal.data.csv_files import scan_written, write_delimited
 from shoal.data.csv_records import WholeFile, scan_text
 from shoal.data.frames import check_names
-from shoal.data.ordered import Orders, as_enums, orders_in_duckdb
+from shoal.data.hidden_content import inspect_parquet
+from shoal.data.ordered_categories import Orders, as_enums, orders_in_duckdb
 from shoal.data.outputs import refuse_folder, refuse_within
 from shoal.data.scratch import Scratch, Unfinished
-from shoal.data.unseen import inspect_parquet
 from shoal.engines.table import COUNTED, FACTS, Batch, Table, chunks_of, pack, unpacked
 from shoal.errors import InputError
 

@@ -12,8 +12,8 @@ from urllib.parse import unquote, urlsplit
 import polars as pl
 
 from shoal.data.csv_records import WholeFile, whole_file
-from shoal.data.files import check_readable
-from shoal.data.ordered import with_orders
+from shoal.data.ordered_categories import with_orders
+from shoal.data.paths import check_readable
 from shoal.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def open_table(
     """The frame, or what stands in a file or folder, as a table of the engine.
 
     Of a CSV file `text` names the columns that are read as text, for masked values are no numbers; of those read
-    `as_written` not even an empty text is taken for a missing value (`shoal.data.written`). Where it is to be
+    `as_written` not even an empty text is taken for a missing value (`shoal.data.released`). Where it is to be
     `spelled`, each column stands there as text, too.
     """
     if engine == "spark":

@@ -24,7 +24,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from shoal.data.masked import MaskedColumn
+from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.errors import InputError, require
 from shoal.masking.enforce import enforce

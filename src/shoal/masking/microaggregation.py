@@ -19,7 +19,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from shoal.data.masked import MaskedColumn
+from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import MISSING, Coded, Microdata
 from shoal.errors import InputError, did_you_mean, require
 from shoal.masking.grouping.mdav import blocked, microaggregate, places

@@ -16,11 +16,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shoal.data.files import refuse_pipe
-from shoal.data.masked import unescape
+from shoal.data.cells import unescape
+from shoal.data.paths import refuse_pipe
 from shoal.errors import InputError, did_you_mean
 
-# Masks as shoal.data.masked prints them: interval, set, prefix or wildcard, open end.
+# Masks as shoal.data.cells prints them: interval, set, prefix or wildcard, open end.
 _MASK = r"(?s)^(?:\[.*;.*\]|\{.*\}|(?:\\.|[^\\*;{}\[\]])*\*+|-?\d+(?:\.\d+)?\+)$"
 # A number only where text loses nothing by it: codes such as 00501 stay text.
 _WHOLE = r"^-?(?:0|[1-9]\d{0,17})$"

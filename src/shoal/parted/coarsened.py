@@ -13,7 +13,7 @@ from typing import ClassVar
 import numpy as np
 import polars as pl
 
-from shoal.data.masked import MaskedColumn
+from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata, Whole
 from shoal.engines.table import COUNTED, Batch
 from shoal.engines.whole import LISTED

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from shoal.data.files import atomic_write
 from shoal.data.outputs import CERTIFICATE, Outputs, refuse_within
+from shoal.data.paths import atomic_write
 from shoal.data.people import Repeating
 from shoal.engines.table import Table, selected
 from shoal.engines.whole import POSITION

@@ -10,8 +10,8 @@ import polars as pl
 
 from shoal.data.frames import check_names
 from shoal.data.microdata import Microdata, Whole
+from shoal.data.notation import Notation, Notations, common, has_notation, notations_of, rewritten
 from shoal.data.schema import Role, Schema
-from shoal.data.spelling import Notation, Notations, common, has_notation, notations_of, rewritten
 from shoal.engines.table import Batch, Table, selected
 from shoal.engines.text import SPELLED, Typed
 from shoal.engines.whole import Summary, summarise

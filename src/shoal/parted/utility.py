@@ -17,8 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import read_cells
 from shoal.data.microdata import Coded, Microdata, Whole, encode
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Schema
 from shoal.engines.table import Batch, Table
 from shoal.engines.whole import LISTED, Marginal

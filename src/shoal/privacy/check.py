@@ -27,7 +27,7 @@ def released_classes(
 ) -> EquivalenceClasses:
     """The classes of a released table; `whole` where it is a part of one, with every class in one part.
 
-    Of a file, `written` is what stands there of the quasi-identifiers (`shoal.data.written`).
+    Of a file, `written` is what stands there of the quasi-identifiers (`shoal.data.released`).
     """
     kinds = {attribute.name: attribute.kind for attribute in schema}
     return EquivalenceClasses(table, tuple(schema.quasi_identifiers), kinds, schema, source, whole, written)

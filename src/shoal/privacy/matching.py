@@ -19,9 +19,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.inference import infer_kind
-from shoal.data.masked import Runs, read_cells
+from shoal.data.cells import Runs
 from shoal.data.microdata import MISSING, Coded, Microdata, declared_order, encode
+from shoal.data.parse_cells import read_cells
+from shoal.data.roles import infer_kind
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError, did_you_mean
 

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import read_cells
+from shoal.data.parse_cells import read_cells
 from shoal.errors import InputError, require
 from shoal.measure import Pair, find_measure
 from shoal.privacy.model import EquivalenceClasses, Verdict

@@ -28,8 +28,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import WILDCARD, MaskedColumn, label_rows, plain_truths, read_cells, unescape
+from shoal.data.cells import WILDCARD, MaskedColumn, unescape
 from shoal.data.microdata import Microdata, encode
+from shoal.data.parse_cells import label_rows, plain_truths, read_cells
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError, PromiseError
 from shoal.masking.enforce import enforce

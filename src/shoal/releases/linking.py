@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import read_cells
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError
 from shoal.masking.grouping.ordered import hilbert_order

@@ -20,9 +20,10 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 import shoal
-from shoal.data.files import is_sql, refuse_pipe, same_file
+from shoal.data.files import same_file
 from shoal.data.microdata import declared_order
 from shoal.data.outputs import CERTIFICATE
+from shoal.data.paths import is_sql, refuse_pipe
 from shoal.data.people import COUNTED
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError, PromiseError

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shoal.data.files import atomic_write
+from shoal.data.paths import atomic_write
 from shoal.errors import InputError
 from shoal.sheet import blank_figure
 

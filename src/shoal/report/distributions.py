@@ -14,8 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import MaskedColumn, read_cells
+from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Coded
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Kind
 
 Floats = npt.NDArray[np.float64]

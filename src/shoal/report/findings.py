@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import MaskedColumn
+from shoal.data.cells import MaskedColumn
 from shoal.data.schema import Schema
 from shoal.measure import About, Measured, Pair, evaluate, measures
 from shoal.privacy import KMap, MeasuredRisk

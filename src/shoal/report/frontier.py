@@ -6,7 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from shoal.data.files import atomic_write, write_table
+from shoal.data.files import write_table
+from shoal.data.paths import atomic_write
 from shoal.sheet import blank_figure
 
 FILES = ("frontier.csv", "frontier.png")

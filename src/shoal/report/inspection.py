@@ -14,8 +14,9 @@ from xml.etree import ElementTree
 
 import pyarrow as pa
 
-from shoal.data.files import format_of, is_sql, reason
+from shoal.data.files import format_of
 from shoal.data.outputs import CERTIFICATE
+from shoal.data.paths import is_sql, reason
 from shoal.engines.opening import files_of
 from shoal.errors import InputError, PromiseError
 from shoal.report.certificate import stated_of

@@ -31,8 +31,8 @@ POLICY = 200_000  # characters of the policy
 
 def write_report(release: Release, path: str | Path, *, overwrite: bool = False) -> None:
     """Measures the release against the original and writes the page, whole or not at all."""
-    from shoal.data.files import atomic_write
     from shoal.data.outputs import refuse_existing
+    from shoal.data.paths import atomic_write
 
     refuse_existing(path, overwrite=overwrite)
     page = render(release)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
-from shoal.data.masked import MaskedColumn
+from shoal.data.cells import MaskedColumn
 from shoal.data.schema import Kind, Role, Schema
 from shoal.masking.publishing.confidential import LEAVES_OPEN
 from shoal.measure import find_measure

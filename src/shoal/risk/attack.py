@@ -26,8 +26,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import read_cells
 from shoal.data.microdata import Microdata
+from shoal.data.parse_cells import read_cells
 from shoal.errors import InputError, did_you_mean
 from shoal.measure import Pair
 from shoal.sheet import Sheet, for_notebook, for_terminal

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Literal
 
 import polars as pl
 
-from shoal.data.masked import MaskedColumn, read_cells
+from shoal.data.cells import MaskedColumn
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError, did_you_mean
 from shoal.risk.classes import ClassRisk, Ints, by_class_size, class_risk, records_at_risk

@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import MaskedColumn, Runs, read_cells
+from shoal.data.cells import MaskedColumn, Runs
+from shoal.data.parse_cells import read_cells
 from shoal.errors import InputError
 
 if TYPE_CHECKING:

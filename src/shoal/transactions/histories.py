@@ -17,8 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.csv_files import TextFile, laid_out, line_of, read_delimited, utf8_source
-from shoal.data.files import check_readable, format_of, is_sql, read_table
+from shoal.data.csv_files import read_delimited
+from shoal.data.csv_layout import TextFile, laid_out, line_of, utf8_source
+from shoal.data.files import format_of, read_table
+from shoal.data.paths import check_readable, is_sql
 from shoal.data.text_types import as_dates
 from shoal.errors import InputError, did_you_mean
 

@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.anew import made_anew
+from shoal.data.clean_copy import made_anew
 from shoal.data.files import write_table
-from shoal.data.hierarchy import Hierarchy, hierarchy_of, read_rows
+from shoal.data.hierarchy import Hierarchy, hierarchy_of
+from shoal.data.hierarchy_files import read_rows
 from shoal.data.pseudonyms import fresh_key, pseudonyms
 from shoal.errors import InputError, PromiseError, require
 from shoal.sheet import Sheet, for_terminal

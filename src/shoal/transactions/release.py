@@ -23,10 +23,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.anew import made_anew
+from shoal.data.clean_copy import made_anew
 from shoal.data.csv_files import with_short_times, write_delimited
-from shoal.data.files import atomic_write, format_of, is_sql, write_table
+from shoal.data.files import format_of, write_table
 from shoal.data.outputs import Outputs
+from shoal.data.paths import atomic_write, is_sql
 from shoal.data.pseudonyms import fresh_key, pseudonyms
 from shoal.errors import InputError, PromiseError, did_you_mean, require
 from shoal.sheet import Sheet, for_notebook, for_terminal

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import MaskedColumn, Runs, read_cells
+from shoal.data.cells import MaskedColumn, Runs
 from shoal.data.microdata import MISSING, Coded, Microdata
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Kind, Schema
 from shoal.errors import InputError, did_you_mean
 from shoal.privacy.model import EquivalenceClasses

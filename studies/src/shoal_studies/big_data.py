@@ -21,8 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.discharges import discharges
 from shoal.data.microdata import Microdata, encode
-from shoal.data.sample import discharges
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import require
 from shoal.masking.grouped import Grouped

@@ -12,8 +12,9 @@ from pathlib import Path
 
 import polars as pl
 
-from shoal.data import build_hierarchy
-from shoal.data.hierarchy import Hierarchy, from_levels, read_hierarchy
+from shoal.data import build_hierarchy, number_bands
+from shoal.data.hierarchy import Hierarchy, from_levels
+from shoal.data.hierarchy_files import read_hierarchy
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError
@@ -70,7 +71,7 @@ def _crashes(path: Path) -> Made:
         "age": _age(table["age"]),
         "sex": _shown_or_not(table["sex"]),
         "race": read_hierarchy(path.parent / "hierarchies" / "irace.csv", "race"),
-        "died": build_hierarchy.steps(table["died"], "died", steps=[10, 100, 300, 600], origin=100),  # months: 100
+        "died": number_bands.steps(table["died"], "died", steps=[10, 100, 300, 600], origin=100),  # months: 100
     }
 
 
@@ -88,7 +89,7 @@ def _veterans(path: Path) -> Made:
 
 def _patients(seed: int) -> Made:
     """Stand for the paper's physicians: as many, by postal code, a year and sex."""
-    from shoal.data.sample import discharges
+    from shoal.data.discharges import discharges
 
     table = discharges(PHYSICIANS, seed).select(zip="patzip", age="age_yrs", sex="sex")
     return table, {
@@ -100,7 +101,7 @@ def _patients(seed: int) -> Made:
 
 def _admissions(seed: int) -> Made:
     """Stand for the paper's crashes: as many, by age, sex, race, place and time."""
-    from shoal.data.sample import discharges
+    from shoal.data.discharges import discharges
 
     table = discharges(CRASHES, seed + 1)
     table = table.select(age="age_yrs", sex="sex", race="race", county="patcnty", quarter="adm_qtr")
@@ -108,8 +109,8 @@ def _admissions(seed: int) -> Made:
         "age": _age(table["age"]),
         "sex": _shown_or_not(table["sex"]),
         "race": _shown_or_not(table["race"]),
-        "county": build_hierarchy.steps(table["county"], "county", steps=[4, 16]),
-        "quarter": build_hierarchy.steps(table["quarter"], "quarter", steps=[2], origin=1),
+        "county": number_bands.steps(table["county"], "county", steps=[4, 16]),
+        "quarter": number_bands.steps(table["quarter"], "quarter", steps=[2], origin=1),
     }
 
 
@@ -127,7 +128,7 @@ def _file(data: str) -> Made:
 
 
 def _age(values: pl.Series) -> Hierarchy:
-    return build_hierarchy.steps(values, "age", steps=[5, 10, 20, 40])
+    return number_bands.steps(values, "age", steps=[5, 10, 20, 40])
 
 
 def _shown_or_not(values: pl.Series) -> Hierarchy:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import MaskedColumn
+from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Kind, Schema
 from shoal.errors import InputError
@@ -164,7 +164,7 @@ def run(
 
 
 def _generated(rows: int, seed: int) -> pl.DataFrame:
-    from shoal.data.sample import discharges
+    from shoal.data.discharges import discharges
 
     return discharges(rows, seed).select(*QUASI, CHARGE)
 

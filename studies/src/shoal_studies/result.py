@@ -161,7 +161,7 @@ def _real_data() -> list[tuple[str, int, int]]:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    from shoal.data.files import atomic_write
+    from shoal.data.paths import atomic_write
 
     with atomic_write(path, private=False, overwrite=True) as partial:
         partial.write_bytes(content)

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal.data.masked import read_cells
+from shoal.data.parse_cells import read_cells
 from shoal.masking.perturbing.pram import Pram
 from tests.masking.perturbing.tables import shown, table
 from tests.oracles import perturbing as oracle

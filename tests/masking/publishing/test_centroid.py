@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.data.masked import MaskedColumn, read_cells
+from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import encode
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Role
 from shoal.masking.partition import Partition
 from shoal.masking.publishing.centroid import publish_centroid

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.data.masked import MaskedColumn, read_cells
+from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Role, Scalar, Schema
 from shoal.errors import InputError
 from shoal.masking.recoding.coarsening import Coarsened, Mode, classes_of, coarsen

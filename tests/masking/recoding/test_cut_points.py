@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.data.masked import read_cells
+from shoal.data.discharges import discharges
 from shoal.data.microdata import Microdata
-from shoal.data.sample import discharges
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError
 from shoal.kernels import cut_points as kernel

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.data.hierarchy import Hierarchy, hierarchy_of, read_hierarchy
+from shoal.data.hierarchy import Hierarchy, hierarchy_of
+from shoal.data.hierarchy_files import read_hierarchy
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.data.masked import read_cells
 from shoal.data.microdata import Microdata
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError
 from shoal.masking.method import Masked

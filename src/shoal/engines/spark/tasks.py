@@ -79,7 +79,7 @@ def to_arrow(frame: pl.DataFrame, schema: pl.Schema) -> Arrow:
 def inspected(files: Arrow) -> Arrow:
     import pyarrow as pa
 
-    from shoal.data.unseen import inspect_parquet_bytes
+    from shoal.data.hidden_content import inspect_parquet_bytes
 
     for batch in files:
         for path, content in zip(*batch.columns, strict=True):

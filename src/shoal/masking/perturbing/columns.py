@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import MaskedColumn, plain_cells
+from shoal.data.cells import MaskedColumn, plain_cells
 from shoal.data.microdata import MISSING, Microdata
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError, require

@@ -17,7 +17,7 @@ from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
-from shoal.data.masked import MaskedColumn
+from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Kind
 from shoal.errors import InputError, require

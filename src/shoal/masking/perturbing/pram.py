@@ -13,7 +13,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from shoal.data.masked import MaskedColumn
+from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.masking.method import Masked, Parameter
 from shoal.masking.perturbing.columns import (

@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from shoal.data.masked import MaskedColumn
+from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.errors import require
 from shoal.masking.method import Masked, Parameter

@@ -6,8 +6,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import WILDCARD, MaskedColumn, node_text
+from shoal.data.cells import WILDCARD, MaskedColumn
 from shoal.data.microdata import Coded
+from shoal.data.node_labels import node_text
 from shoal.masking.partition import Partition
 
 

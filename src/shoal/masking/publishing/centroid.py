@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import WILDCARD, MaskedColumn, plain_cells, plain_text
+from shoal.data.cells import WILDCARD, MaskedColumn, plain_cells, plain_text
 from shoal.data.microdata import MISSING, Coded
 from shoal.data.schema import Kind
 from shoal.masking.partition import Partition

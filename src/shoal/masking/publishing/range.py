@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import WILDCARD, MaskedColumn, interval_text, set_text
+from shoal.data.cells import WILDCARD, MaskedColumn, interval_text, set_text
 from shoal.data.microdata import Coded, code_numbers
 from shoal.masking.partition import Partition
 

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import MaskedColumn, interval_text, set_text
+from shoal.data.cells import MaskedColumn, interval_text, set_text
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Kind
 from shoal.errors import InputError, did_you_mean, require

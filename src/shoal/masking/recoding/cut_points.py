@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from shoal.data.masked import WILDCARD, MaskedColumn
+from shoal.data.cells import WILDCARD, MaskedColumn
 from shoal.data.microdata import Coded, Microdata
 from shoal.errors import InputError, require
 from shoal.masking.method import Masked

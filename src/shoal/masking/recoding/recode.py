@@ -17,9 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.cells import WILDCARD, MaskedColumn
 from shoal.data.frames import OWN
-from shoal.data.masked import WILDCARD, MaskedColumn, node_text
 from shoal.data.microdata import Coded, Microdata
+from shoal.data.node_labels import node_text
 from shoal.data.schema import Attribute, Schema
 from shoal.errors import InputError, did_you_mean, require
 from shoal.masking.enforce import enforce, failing

@@ -17,8 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.masked import WILDCARD, MaskedColumn, inner_text, interval_text, plain_text, read_cells
+from shoal.data.cells import WILDCARD, MaskedColumn, inner_text, interval_text, plain_text
 from shoal.data.microdata import Coded, Microdata
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Kind
 from shoal.errors import InputError, did_you_mean, require
 from shoal.masking.method import Masked

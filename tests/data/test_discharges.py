@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from shoal.data.sample import BLOCK, Conditional, discharge_chunks, discharges, world
+from shoal.data.discharges import BLOCK, Conditional, discharge_chunks, discharges, world
 from shoal.errors import InputError
 
 SPATIAL = ["oshpd_id"]

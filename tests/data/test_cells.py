@@ -11,8 +11,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from shoal.data.cells import MaskedColumn, interval_text, plain_text, set_text
 from shoal.data.hierarchy import hierarchy_of
-from shoal.data.masked import MaskedColumn, interval_text, node_text, plain_text, read_cells, set_text
+from shoal.data.node_labels import node_text
+from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Role, Scalar
 from shoal.errors import InputError
 

@@ -1,9 +1,7 @@
-"""What a column probably is: the kind of its values and the role it should play in a release.
+"""Signs of what a column is: how people's identifiers and attributes are called and what they look like.
 
-The kind follows from the column's type alone. The role is a suggestion, made from signs: a table of what
-people's identifiers and attributes are called and look like. Its rows carry the letter of the identifier in
-HIPAA's Safe Harbor list (45 CFR 164.514(b)(2)(i), items A to R) where they belong to one. To recognise
-something new, add a row.
+Rows carry the letter of the identifier in HIPAA's Safe Harbor list (45 CFR 164.514(b)(2)(i), items A to R) where they
+belong to one. To recognise something new, add a row.
 """
 
 from __future__ import annotations
@@ -12,44 +10,9 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from ipaddress import ip_address
 
-import polars as pl
-
-from shoal.data.schema import Kind, Role
-from shoal.errors import InputError
-
-FEW_RECORDS = 20  # below this, values differ by chance and say nothing about keys
-ALMOST_ALL = 0.95  # of the records have a value of their own: the rest are slips
-
-
-def infer_kind(column: pl.Series) -> Kind:
-    """Numbers are numeric; dates, times and durations are dates; an Enum, whose categories have an order, is
-    ordinal; other categories, texts and yes/no are nominal, as is a column of nothing but missing values.
-    """
-    dtype = column.dtype
-    if dtype.is_numeric():
-        return Kind.NUMERIC
-    if dtype.is_temporal():
-        return Kind.DATE
-    if isinstance(dtype, pl.Enum):
-        return Kind.ORDINAL
-    if isinstance(dtype, (pl.Boolean, pl.String, pl.Categorical, pl.Null)):
-        return Kind.NOMINAL
-    raise InputError(
-        f"Column {column.name!r} holds values of type {dtype}, which have no kind: "
-        "leave the column out, or turn it into columns of numbers, dates or text."
-    )
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    """The role a column should have, and why, in plain words. `hipaa` is the item's letter, or empty."""
-
-    role: Role
-    reason: str
-    hipaa: str = ""
+from shoal.data.check_digits import dea, dni, enough_digits, iban, ip, luhn, nhs, nir, ssn, vin
+from shoal.data.schema import Role
 
 
 @dataclass(frozen=True)
@@ -71,76 +34,6 @@ class Sign:
     fits: str = ""
     share: float = 0.8  # of the values must match
     hint: bool = False  # the shape is common: it counts only where no other sign speaks, and only in text
-
-
-# Check digits ---------------------------------------------------------------------------------------------
-
-
-def _digits(value: str) -> list[int]:
-    return [int(c) for c in value if c.isdigit()]
-
-
-def _enough_digits(value: str) -> bool:
-    """Phone numbers have 9 to 15 digits with the area code (ITU E.164), dates at most 8."""
-    return 9 <= len(_digits(value)) <= 15
-
-
-def _ssn(value: str) -> bool:
-    """The Social Security Administration never issued areas 000, 666 and 900-999, group 00, serial 0000."""
-    area, group, serial = value.split("-")
-    return area not in ("000", "666") and area < "900" and group != "00" and serial != "0000"
-
-
-def _luhn(value: str) -> bool:
-    """ISO/IEC 7812: every second digit from the right doubled, digits summed, divisible by 10."""
-    digits = _digits(value)[::-1]
-    return (sum(digits[::2]) + sum(sum(divmod(2 * d, 10)) for d in digits[1::2])) % 10 == 0
-
-
-def _iban(value: str) -> bool:
-    """ISO 13616: country and check digits moved to the end, letters as 10 to 35, remainder 1 by 97."""
-    text = value.replace(" ", "")
-    return int("".join(str(int(c, 36)) for c in text[4:] + text[:4])) % 97 == 1
-
-
-def _nhs(value: str) -> bool:
-    """Britain's NHS number: nine digits weighted 10 to 2, the tenth is 11 less the remainder by 11."""
-    *digits, last = _digits(value)
-    return (-sum(w * d for w, d in zip(range(10, 1, -1), digits, strict=True))) % 11 == last
-
-
-def _dea(value: str) -> bool:
-    """American prescriber's number: digits 1, 3, 5 and twice 2, 4, 6 sum to a number ending in digit 7."""
-    digits = _digits(value)
-    return (sum(digits[0:6:2]) + 2 * sum(digits[1:6:2])) % 10 == digits[6]
-
-
-def _vin(value: str) -> bool:
-    """ISO 3779, North America: the ninth character is the weighted sum's remainder by 11 (X is 10)."""
-    worth = dict(zip("ABCDEFGHJKLMNPRSTUVWXYZ", map(int, "12345678123457923456789"), strict=True))
-    weights = (8, 7, 6, 5, 4, 3, 2, 10, 0, 9, 8, 7, 6, 5, 4, 3, 2)
-    total = sum(w * worth.get(c, 0 if c.isalpha() else int(c, 36)) for w, c in zip(weights, value, strict=True))
-    return value[8] == "0123456789X"[total % 11]
-
-
-def _nir(value: str) -> bool:
-    """France's social security number: 13 digits and a key of 97 less their remainder by 97."""
-    digits = "".join(map(str, _digits(value)))
-    return int(digits[13:]) == 97 - int(digits[:13]) % 97
-
-
-def _dni(value: str) -> bool:
-    """Spain's identity number: the remainder by 23 chooses the letter; a leading X, Y, Z is 0, 1, 2."""
-    number = value[:-1].translate(str.maketrans("XYZ", "012"))
-    return "TRWAGMYFPDXBNJZSQVHLCKE"[int(number) % 23] == value[-1]
-
-
-def _ip(value: str) -> bool:
-    try:
-        ip_address(value)
-    except ValueError:
-        return False
-    return True
 
 
 _GIVEN = """
@@ -170,8 +63,6 @@ def _given_name(value: str) -> bool:
     return any(word in GIVEN_NAMES for word in spelled(value).split())
 
 
-# The signs ------------------------------------------------------------------------------------------------
-
 _PHONE = (
     r"(\+?\d{1,2}[ .-]?)?(\(\d{3}\) ?|\d{3}[ .-])\d{3}[ .-]\d{4}( ?(x|ext\.?) ?\d+)?"  # North America
     r"|\+\d[\d ()./-]{7,18}\d"  # international
@@ -198,13 +89,10 @@ _MBI = "[AC-HJKMNP-RT-Y]"  # the letters of Medicare's beneficiary numbers
 _DIGITS = r".*\d.*"  # a number with a name: `phone type` with "home" and "work" is none
 _LETTERS = r".*\p{L}.*"
 _PHONE_DIGITS = r"\D*(\d\D{0,3}){6,15}"
-
 _PERSON = "(patient|pat|customer|cust|client|person|member|subject|user|employee|emp|student|participant)"
 _RELATED = "(doctor|physician|nurse|mother|father|spouse|contact|holder)"
 _NUMBER = "(ids?|numbers?|num|nr|no|nbr|keys?|codes?|uuid|guid)"
-
 _ID, _QI, _CONFIDENTIAL = Role.IDENTIFIER, Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL
-
 SIGNS = (
     # HIPAA's items A to R. Areas and dates can be coarsened, so they are quasi-identifiers.
     Sign(
@@ -251,17 +139,17 @@ SIGNS = (
         fits=r"(9\d|1[0-2]\d)([.,]\d+)?\+?", share=1e-9,  # one is enough
     ),
     # stands before phone numbers, which look alike but for the check digit
-    Sign("medical record numbers (NHS)", _ID, "H", shape=r"\d{3}[ -]\d{3}[ -]\d{4}", check=_nhs),
+    Sign("medical record numbers (NHS)", _ID, "H", shape=r"\d{3}[ -]\d{3}[ -]\d{4}", check=nhs),
     Sign(
         "phone numbers", _ID, "D",
         name=rf"""(tele|cell|mobile|home|work|day)?_phones?(_{_NUMBER})? tel telefon(nummer)? telefono handy
             mobile movil msisdn contact-number""",
-        shape=_PHONE, check=_enough_digits, fits=_PHONE_DIGITS,
+        shape=_PHONE, check=enough_digits, fits=_PHONE_DIGITS,
     ),
     Sign(
         "fax numbers", _ID, "E",
         name=rf"(tele)?fax(_{_NUMBER})? telecopie(ur)? (tele)?faxnummer",
-        shape=_PHONE, check=_enough_digits, fits=_PHONE_DIGITS,
+        shape=_PHONE, check=enough_digits, fits=_PHONE_DIGITS,
     ),
     Sign(
         "e-mail addresses", _ID, "F",
@@ -272,7 +160,7 @@ SIGNS = (
         "social security numbers", _ID, "G",
         name=rf"""ssn ss_n(o|um|umber) social_security(_{_NUMBER})? soc_sec(_{_NUMBER})? itin nir insee nino
             svnr sozialversicherungsnummer seguridad-social securite-sociale""",
-        shape=r"\d{3}-\d{2}-\d{4}", check=_ssn, fits=_DIGITS,
+        shape=r"\d{3}-\d{2}-\d{4}", check=ssn, fits=_DIGITS,
     ),
     Sign(
         "medical record numbers", _ID, "H",
@@ -290,13 +178,13 @@ SIGNS = (
     Sign(
         "bank account numbers", _ID, "J",
         name=rf"iban(_{_NUMBER})?",
-        shape=r"[A-Z]{2}\d{2}( ?[A-Z\d]{4}){2,7}( ?[A-Z\d]{1,3})?", check=_iban, fits=_DIGITS,
+        shape=r"[A-Z]{2}\d{2}( ?[A-Z\d]{4}){2,7}( ?[A-Z\d]{1,3})?", check=iban, fits=_DIGITS,
     ),
     Sign(
         "payment card numbers", _ID, "J",
         name=rf"""(credit|debit|payment|bank)_card(_{_NUMBER})? card_{_NUMBER} cc_{_NUMBER}
             kreditkarte(nnummer)? tarjeta""",
-        shape=_CARD, check=_luhn, fits=r"([ -]?[\dxX*]){12,19}",
+        shape=_CARD, check=luhn, fits=r"([ -]?[\dxX*]){12,19}",
     ),
     Sign(
         "account numbers", _ID, "J",
@@ -307,7 +195,7 @@ SIGNS = (
         "certificate or licence numbers", _ID, "K",
         name=rf"""(licen[cs]e|certificate|certification|cert|permit|passport|registration)(_{_NUMBER})?
             dl_{_NUMBER} npi dea passeport pasaporte fuhrerschein(nummer)? reisepass(nummer)?""",
-        shape=r"[ABCDEFGHJKLMPRSTUX][A-Z9]\d{7}", check=_dea, fits=_DIGITS,
+        shape=r"[ABCDEFGHJKLMPRSTUX][A-Z9]\d{7}", check=dea, fits=_DIGITS,
     ),
     Sign(
         "certificate or licence numbers (driving)", _ID, "K",
@@ -317,7 +205,7 @@ SIGNS = (
         "vehicle numbers", _ID, "L",
         name=rf"""vin (vehicle|car)(_identification)?_{_NUMBER}
             (licen[cs]e|number|vehicle)?_plates?(_{_NUMBER})? kennzeichen immatriculation matricula""",
-        shape=r"[A-HJ-NPR-Z\d]{8}[\dX][A-HJ-NPR-Z\d]{8}", check=_vin, fits=_DIGITS,
+        shape=r"[A-HJ-NPR-Z\d]{8}[\dX][A-HJ-NPR-Z\d]{8}", check=vin, fits=_DIGITS,
     ),
     Sign(
         "device numbers", _ID, "M",
@@ -325,7 +213,7 @@ SIGNS = (
             imsi meid udi idfa mac(_addr(ess)?)? seriennummer geratenummer numero-de-serie""",
         shape=r"(?i)([\da-f]{2}[:-]){5}[\da-f]{2}|([\da-f]{4}\.){2}[\da-f]{4}|\(01\)\d{14}.*", fits=_DIGITS,
     ),
-    Sign("device numbers (IMEI)", _ID, "M", shape=r"(01|35|86|98|99)\d{13}", check=_luhn),
+    Sign("device numbers (IMEI)", _ID, "M", shape=r"(01|35|86|98|99)\d{13}", check=luhn),
     Sign(
         "web addresses", _ID, "N",
         name="urls? uri web_(site|page|address|log) home_page link",
@@ -334,7 +222,7 @@ SIGNS = (
     Sign(
         "IP addresses", _ID, "O",
         name="ip(_addr(ess)?)? i_pv_[46](_addr(ess)?)? adresse-ip direccion-ip",
-        shape=r"(\d{1,3}\.){3}\d{1,3}|[\da-fA-F.]*:[\da-fA-F.]*:[\da-fA-F:.]*", check=_ip,
+        shape=r"(\d{1,3}\.){3}\d{1,3}|[\da-fA-F.]*:[\da-fA-F.]*:[\da-fA-F:.]*", check=ip,
         fits=r"[\da-fA-F:.*/xX]{3,}",
     ),
     Sign(
@@ -359,8 +247,8 @@ SIGNS = (
         shape=r"(?i)\{?[\da-f]{8}-([\da-f]{4}-){3}[\da-f]{12}\}?",  # UUID
         fits=r".*\d.*|.{6,}",
     ),
-    Sign("national numbers (France)", _ID, "R", shape=r"[12] ?\d{2} ?\d{2}( ?\d){10}", check=_nir),
-    Sign("national numbers (Spain)", _ID, "R", shape=r"[XYZ\d]\d{7}[A-Z]", check=_dni),
+    Sign("national numbers (France)", _ID, "R", shape=r"[12] ?\d{2} ?\d{2}( ?\d){10}", check=nir),
+    Sign("national numbers (Spain)", _ID, "R", shape=r"[XYZ\d]\d{7}[A-Z]", check=dni),
     Sign(
         "national numbers (United Kingdom)", _ID, "R",
         shape=r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D]",
@@ -462,124 +350,9 @@ SIGNS = (
     ),
 )  # fmt: skip
 
-# A column named for a property of an identifier, such as `phone type` or `email verified`, is not it.
-_ABOUT = re.compile(
-    r"\b(types?|kind|class|category|status|flag|counts?|balance|provided|known|verified|valid|consent|opt|preferred"
-    r"|available|has|is|days|age|score|length|issued|changed|level)\b"
-)
-_YES_NO = {"y", "n", "yes", "no", "true", "false", "t", "f", "0", "1", "j", "ja", "nein", "oui", "non", "si"}
-_NAME_AND_VALUES, _VALUES, _NAME, _HINT, _SILENT = 4, 3, 2, 1, 0
-_EVIDENCE = {
-    _NAME_AND_VALUES: "by name and values",
-    _VALUES: "by values",
-    _NAME: "by name",
-    _HINT: "by values",
-}
-
-
-# Reading the signs ----------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Column:
-    words: str  # of its name
-    texts: pl.Series  # its sampled values as text
-    is_text: bool
-    yes_no: bool
-
-
-def suggest_role(values: pl.Series, *, present: int, distinct: int, uniques: int) -> Suggestion:
-    """The role that a column's name and (a sample of) its distinct values suggest; where no sign speaks, what
-    its counts suggest: records with a value `present`, `distinct` values with missing as one of them, and
-    `uniques`, the records alone with their value.
-    """
-    suggestion = _by_signs(_column(values)) or _by_counts(values, present, uniques)
-    if distinct <= 1 and suggestion.role is Role.QUASI_IDENTIFIER:
-        return Suggestion(Role.INSENSITIVE, "One value only: it tells nobody apart.")
-    return suggestion
-
 
 def spelled(name: str) -> str:
     """A name as plain lower-case words: `PatientZIP5` and `patient-zip 5` are both `patient zip 5`."""
     plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
     parts = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", plain)
     return re.sub(r"[\W_]+", " ", parts.casefold()).strip()
-
-
-def _column(values: pl.Series) -> _Column:
-    if values.dtype.is_float() and values.round().equals(values):
-        values = values.cast(pl.Int64, strict=False)  # whole numbers that stand beside missing ones
-    texts = values.cast(pl.String).str.strip_chars().str.slice(0, 300).drop_nulls()
-    texts = texts.filter(texts != "")
-    yes_no = set(texts.head(len(_YES_NO) + 1).str.to_lowercase()) <= _YES_NO
-    is_text = isinstance(values.dtype, (pl.String, pl.Categorical, pl.Enum))
-    return _Column(spelled(values.name), texts, is_text, yes_no)
-
-
-def _by_signs(column: _Column) -> Suggestion | None:
-    """The sign with the most evidence; among equals the one that explains the end of the name, where English
-    keeps its head (a hospital charge is a charge), then most of the name, then the first in the table."""
-    evidence = [_evidence(sign, column) for sign in SIGNS]
-    strongest = max(evidence)
-    if strongest[0] == _SILENT:
-        return None
-    sign = SIGNS[evidence.index(strongest)]
-    item = f" (HIPAA item {sign.hipaa})" if sign.hipaa else ""
-    reason = f"{sign.what[0].upper()}{sign.what[1:]}, {_EVIDENCE[strongest[0]]}{item}."
-    return Suggestion(sign.role, reason, sign.hipaa)
-
-
-def _evidence(sign: Sign, column: _Column) -> tuple[int, int, int]:
-    """How strongly a sign speaks, where its words end in the column's name, and how long they are."""
-    named = _named(sign, column)
-    shaped = _most(column.texts, sign.shape, sign.share, sign.check)
-    if sign.hint:
-        return (_HINT if shaped and column.is_text else _SILENT, 0, 0)
-    if shaped:
-        return (_NAME_AND_VALUES, *named) if named else (_VALUES, 0, 0)
-    if named and (not sign.fits or _most(column.texts, sign.fits, sign.share)):
-        return (_NAME, *named)
-    return (_SILENT, 0, 0)
-
-
-def _named(sign: Sign, column: _Column) -> tuple[int, int] | None:
-    if not sign.name or (sign.role is Role.IDENTIFIER and (column.yes_no or _ABOUT.search(column.words))):
-        return None
-    matches = _words_of(sign.name).finditer(column.words)
-    return max(((m.end(), m.end() - m.start()) for m in matches), default=None)
-
-
-@cache
-def _words_of(names: str) -> re.Pattern[str]:
-    either = "|".join(names.split()).replace("-", " ").replace("_", " ?")
-    return re.compile(rf"\b(?:{either})\b")
-
-
-def _most(texts: pl.Series, pattern: str, share: float, check: Callable[[str], bool] | None = None) -> bool:
-    """Whether at least the share of the values match the pattern and pass the check."""
-    if not pattern or texts.is_empty():
-        return False
-    least = max(1, share * len(texts))
-    matching = texts.filter(texts.str.contains(f"^(?:{pattern})$"))
-    if check is None or len(matching) < least:
-        return len(matching) >= least
-    return sum(map(check, matching)) >= least
-
-
-def _by_counts(values: pl.Series, present: int, uniques: int) -> Suggestion:
-    if present >= FEW_RECORDS and uniques >= ALMOST_ALL * present and _numbered(values, present):
-        reason = "Each record has a value of its own, like a record number (HIPAA item R)."
-        return Suggestion(Role.IDENTIFIER, reason, "R")
-    if uniques:
-        some = "Most" if 2 * uniques > present else "Some"
-        return Suggestion(Role.QUASI_IDENTIFIER, f"{some} records have a value of their own: it singles them out.")
-    return Suggestion(Role.QUASI_IDENTIFIER, "No sign of what it is: held to be known to others, to be safe.")
-
-
-def _numbered(values: pl.Series, present: int) -> bool:
-    """Texts, and whole numbers given out like keys: all of one length, or close to a run of numbers."""
-    if not values.dtype.is_integer():
-        return isinstance(values.dtype, (pl.String, pl.Categorical, pl.Enum))
-    lengths = values.cast(pl.String).str.len_chars()
-    width = int(values.max()) - int(values.min())  # type: ignore[arg-type]
-    return lengths.n_unique() == 1 or width < 2 * present

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
-from shoal.data.inference import SIGNS, Suggestion, infer_kind, spelled, suggest_role
+from shoal.data.roles import Suggestion, infer_kind, suggest_role
 from shoal.data.schema import Kind, Role
+from shoal.data.signs import SIGNS, spelled
 from shoal.errors import InputError
 
 NEUTRAL = "column_7"  # a name that says nothing

@@ -3,8 +3,8 @@
 The rows are judged elsewhere. Here it is what readers skip: buffers, dictionaries, statistics, notes about the file
 and its columns. A file is opened by another package than the one that wrote it (PyArrow for what Polars and Spark
 write, plain XML for a workbook: `shoal.data.workbook`), and refused if any of these holds more than the rows need.
-Nothing is repaired: what is written is made anew beforehand (`shoal.data.anew`). A file that somebody else wrote is
-looked at in the same way (`shoal check`).
+Nothing is repaired: what is written is made anew beforehand (`shoal.data.clean_copy`). A file that somebody else wrote
+is looked at in the same way (`shoal check`).
 """
 
 from __future__ import annotations

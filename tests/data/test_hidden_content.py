@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from shoal.data import files, unseen
+from shoal.data import files, hidden_content
 from shoal.data.files import FORMATS, write_table
 from shoal.errors import InputError, PromiseError
 
@@ -110,7 +110,7 @@ class TestArrow:
         for array, what in ((null, "texts of missing cells in the column 't'"),):
             assert what in refused(self.write(tmp_path / "r.arrow", pa.table({"t": array})))
         for array in (short, late):  # PyArrow itself cuts these off: seen in the array that another writer would keep
-            assert unseen._slack(array) == "texts"
+            assert hidden_content._slack(array) == "texts"
 
     def test_values_of_missing_cells_are_seen(self, tmp_path: Path) -> None:
         bits, values = pa.py_buffer(b"\x01"), pa.py_buffer(np.array([1, 987654321]))

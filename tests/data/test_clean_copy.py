@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 from polars.testing import assert_frame_equal
 
-from shoal.data.anew import made_anew
+from shoal.data.clean_copy import made_anew
 from shoal.errors import InputError
 
 N = 60

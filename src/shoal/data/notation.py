@@ -18,8 +18,8 @@ from typing import Protocol
 
 import polars as pl
 
+from shoal.data.cells import plain_text
 from shoal.data.csv_files import as_written, decimal_in
-from shoal.data.masked import plain_text
 from shoal.data.schema import Attribute, Kind
 from shoal.data.text_types import known_words
 from shoal.errors import InputError

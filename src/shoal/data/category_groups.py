@@ -1,0 +1,148 @@
+"""Hierarchies of categories: neighbours in an order, a taxonomy of parents, or bundles learnt from frequencies."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import polars as pl
+
+from shoal.data.cells import interval_text, set_text
+from shoal.data.hierarchy import Hierarchy, from_levels
+from shoal.data.hierarchy_levels import Ints, as_levels, check_nested, distinct, merging
+from shoal.errors import InputError, did_you_mean, require
+
+BUNDLES = (64, 16, 4)  # about how many groups learnt from frequencies, level by level
+IN_FULL = 8  # values of a group that its label still lists
+
+
+def order(
+    values: pl.Series,
+    attribute: str,
+    *,
+    order: Sequence[str] | None = None,
+    cuts: Sequence[str] | Sequence[Sequence[str]] | None = None,
+) -> Hierarchy:
+    """Categories in their order, merged with their neighbours: from one cut to the next, or in pairs at each level.
+
+    A cut names the category with which a group begins; the finest level comes first. A group shows as `[low;high]`.
+    """
+    if order is None and isinstance(values.dtype, pl.Enum):
+        order = values.dtype.categories.to_list()
+    listed = isinstance(order, Sequence) and not isinstance(order, str)
+    require("hierarchies by order", "order", order, "all categories in their order", holds=listed)
+    assert order is not None
+    categories = pl.Series([str(category) for category in order], dtype=pl.String)
+    place = {category: i for i, category in enumerate(categories)}
+    require("hierarchies by order", "order", order, "different categories", holds=0 < len(place) == len(categories))
+    _check_known(values.drop_nulls().cast(pl.String).unique(maintain_order=True), place, attribute)
+    if cuts is None:
+        begins = [[*range(0, len(place), size)] for size in _powers_of_two(len(place))]
+    else:
+        named = [[*map(str, level)] for level in as_levels(cuts)]
+        check_nested(named, attribute)
+        begins = [_places_of(level, place, attribute) for level in named]
+    return merging(categories, [("", _merged(categories, level)) for level in begins], attribute)
+
+
+def _check_known(present: Iterable[str], known: Mapping[str, object], attribute: str) -> None:
+    for value in present:
+        if value not in known:
+            hint = did_you_mean(value, known) or " Add it, or correct the value."
+            raise InputError(f"Column {attribute!r} holds {value!r}, which its hierarchy does not list.{hint}")
+
+
+def _powers_of_two(below: int) -> list[int]:
+    return [2**power for power in range(1, below.bit_length()) if 2**power < below]
+
+
+def _places_of(level: Sequence[str], place: Mapping[str, int], attribute: str) -> list[int]:
+    _check_known(level, place, attribute)
+    return sorted({0, *(place[cut] for cut in level)})
+
+
+def _merged(categories: pl.Series, begins: Sequence[int]) -> pl.Series:
+    ends = [*(begin - 1 for begin in begins[1:]), len(categories) - 1]
+    group = np.searchsorted(np.array(begins), np.arange(len(categories)), side="right") - 1
+    return interval_text(categories.gather(list(begins)), categories.gather(ends)).gather(group)
+
+
+def tree(values: pl.Series, attribute: str, *, parents: Mapping[str, str] | Sequence[Sequence[str]]) -> Hierarchy:
+    """A taxonomy given as child and parent, as a table or as pairs.
+
+    All its leaves are listed, and nodes that occur as values. A leaf nearer to the top than others stays itself on
+    the levels below its parent's, so that each level is one depth of the taxonomy.
+    """
+    parent = _parents(parents, attribute)
+    present = values.drop_nulls().cast(pl.String).unique(maintain_order=True).to_list()
+    names = list(dict.fromkeys([*parent, *parent.values()]))
+    _check_known(present, dict.fromkeys(names), attribute)
+    number = {name: i for i, name in enumerate(names)}
+    up = np.array([number[parent.get(name, name)] for name in names])
+    depth = _depths(up, names, attribute)
+    inner = np.zeros(len(names), np.bool_)
+    inner[up[depth > 0]] = True
+    value = np.array([number[v] for v in present], np.int64)
+    leaves = np.union1d(np.flatnonzero(~inner), value)
+    # A node that is a value too has itself as a leaf, one level below.
+    below = depth[leaves] + inner[leaves]
+    columns, at, labels = [], leaves, pl.Series(names, dtype=pl.String)
+    for level in range(int(below.max()), -1, -1):
+        columns.append(labels.gather(at))
+        at = np.where((depth[at] == level) & (level > 0), up[at], at)
+    return from_levels(columns, attribute)
+
+
+def _parents(given: object, attribute: str) -> dict[str, str]:
+    pairs = list(given.items()) if isinstance(given, Mapping) else given
+    usable = isinstance(pairs, Sequence) and all(isinstance(p, list | tuple) and len(p) == 2 for p in pairs)
+    require("hierarchies by tree", "parents", given, "a table of child = parent, or pairs of them", holds=usable)
+    assert isinstance(pairs, Sequence)
+    parent: dict[str, str] = {}
+    for child, above in ((str(a), str(b)) for a, b in pairs):
+        if parent.setdefault(child, above) != above:
+            raise InputError(
+                f"The hierarchy of {attribute!r} gives {child!r} two parents, {parent[child]!r} and {above!r}: "
+                "keep one."
+            )
+    require("hierarchies by tree", "parents", given, "not empty", holds=bool(parent))
+    return parent
+
+
+def _depths(up: Ints, names: Sequence[str], attribute: str) -> Ints:
+    """How far each node is below its root; by jumps that double, so that a long chain costs little."""
+    depth: Ints = (up != np.arange(len(up))).astype(np.int64)
+    jump = up
+    for _ in range(len(up).bit_length()):
+        depth, jump = depth + depth[jump], jump[jump]
+    circular = np.flatnonzero(up[jump] != jump)
+    if len(circular):
+        raise InputError(
+            f"The hierarchy of {attribute!r} makes {names[circular[0]]!r} an ancestor of itself: break the circle."
+        )
+    return depth
+
+
+def learnt_bundles(values: pl.Series, attribute: str) -> Hierarchy:
+    """Values from the most to the least frequent, the rarer ones bundled: a bundle is a stretch of equal share."""
+    found = distinct(values, attribute).sort("count", "label", descending=[True, False])
+    count = found["count"].cast(pl.Int64).to_numpy()
+    before = np.cumsum(count) - count
+    levels = [
+        (f"rare values in bundles of 1/{parts} of the records", _bundled(found["label"], before * parts // count.sum()))
+        for parts in BUNDLES
+    ]
+    return replace(merging(found["label"], levels, attribute), learnt=True)
+
+
+def _bundled(labels: pl.Series, bundle: Ints) -> pl.Series:
+    """`{a;b;c}`, or the first with the number of others where there are many."""
+    first, group = np.unique(bundle, return_index=True, return_inverse=True)[1:]
+    offsets = np.append(first, len(labels))
+    size = pl.Series(np.diff(offsets))
+    listed = set_text(labels, offsets, np.arange(len(labels), dtype=np.int32))
+    many = pl.DataFrame({"first": labels.gather(first), "more": size - 1}).select(
+        pl.format("{} and {} others", "first", "more")
+    )
+    return listed.zip_with(size <= IN_FULL, many.to_series()).gather(group)

@@ -1,0 +1,164 @@
+"""What a column probably is: the kind of its values and the role it should play in a release.
+
+The kind follows from the column's type alone. The role is a suggestion, made from signs: a table of what
+people's identifiers and attributes are called and look like. Its rows carry the letter of the identifier in
+HIPAA's Safe Harbor list (45 CFR 164.514(b)(2)(i), items A to R) where they belong to one. To recognise
+something new, add a row.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import polars as pl
+
+from shoal.data.schema import Kind, Role
+from shoal.data.signs import SIGNS, Sign, spelled
+from shoal.errors import InputError
+
+FEW_RECORDS = 20  # below this, values differ by chance and say nothing about keys
+ALMOST_ALL = 0.95  # of the records have a value of their own: the rest are slips
+
+
+def infer_kind(column: pl.Series) -> Kind:
+    """Numbers are numeric; dates, times and durations are dates; an Enum, whose categories have an order, is
+    ordinal; other categories, texts and yes/no are nominal, as is a column of nothing but missing values.
+    """
+    dtype = column.dtype
+    if dtype.is_numeric():
+        return Kind.NUMERIC
+    if dtype.is_temporal():
+        return Kind.DATE
+    if isinstance(dtype, pl.Enum):
+        return Kind.ORDINAL
+    if isinstance(dtype, (pl.Boolean, pl.String, pl.Categorical, pl.Null)):
+        return Kind.NOMINAL
+    raise InputError(
+        f"Column {column.name!r} holds values of type {dtype}, which have no kind: "
+        "leave the column out, or turn it into columns of numbers, dates or text."
+    )
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """The role a column should have, and why, in plain words. `hipaa` is the item's letter, or empty."""
+
+    role: Role
+    reason: str
+    hipaa: str = ""
+
+
+# A column named for a property of an identifier, such as `phone type` or `email verified`, is not it.
+_ABOUT = re.compile(
+    r"\b(types?|kind|class|category|status|flag|counts?|balance|provided|known|verified|valid|consent|opt|preferred"
+    r"|available|has|is|days|age|score|length|issued|changed|level)\b"
+)
+_YES_NO = {"y", "n", "yes", "no", "true", "false", "t", "f", "0", "1", "j", "ja", "nein", "oui", "non", "si"}
+_NAME_AND_VALUES, _VALUES, _NAME, _HINT, _SILENT = 4, 3, 2, 1, 0
+_EVIDENCE = {
+    _NAME_AND_VALUES: "by name and values",
+    _VALUES: "by values",
+    _NAME: "by name",
+    _HINT: "by values",
+}
+
+
+@dataclass(frozen=True)
+class _Column:
+    words: str  # of its name
+    texts: pl.Series  # its sampled values as text
+    is_text: bool
+    yes_no: bool
+
+
+def suggest_role(values: pl.Series, *, present: int, distinct: int, uniques: int) -> Suggestion:
+    """The role that a column's name and (a sample of) its distinct values suggest; where no sign speaks, what
+    its counts suggest: records with a value `present`, `distinct` values with missing as one of them, and
+    `uniques`, the records alone with their value.
+    """
+    suggestion = _by_signs(_column(values)) or _by_counts(values, present, uniques)
+    if distinct <= 1 and suggestion.role is Role.QUASI_IDENTIFIER:
+        return Suggestion(Role.INSENSITIVE, "One value only: it tells nobody apart.")
+    return suggestion
+
+
+def _column(values: pl.Series) -> _Column:
+    if values.dtype.is_float() and values.round().equals(values):
+        values = values.cast(pl.Int64, strict=False)  # whole numbers that stand beside missing ones
+    texts = values.cast(pl.String).str.strip_chars().str.slice(0, 300).drop_nulls()
+    texts = texts.filter(texts != "")
+    yes_no = set(texts.head(len(_YES_NO) + 1).str.to_lowercase()) <= _YES_NO
+    is_text = isinstance(values.dtype, (pl.String, pl.Categorical, pl.Enum))
+    return _Column(spelled(values.name), texts, is_text, yes_no)
+
+
+def _by_signs(column: _Column) -> Suggestion | None:
+    """The sign with the most evidence; among equals the one that explains the end of the name, where English
+    keeps its head (a hospital charge is a charge), then most of the name, then the first in the table."""
+    evidence = [_evidence(sign, column) for sign in SIGNS]
+    strongest = max(evidence)
+    if strongest[0] == _SILENT:
+        return None
+    sign = SIGNS[evidence.index(strongest)]
+    item = f" (HIPAA item {sign.hipaa})" if sign.hipaa else ""
+    reason = f"{sign.what[0].upper()}{sign.what[1:]}, {_EVIDENCE[strongest[0]]}{item}."
+    return Suggestion(sign.role, reason, sign.hipaa)
+
+
+def _evidence(sign: Sign, column: _Column) -> tuple[int, int, int]:
+    """How strongly a sign speaks, where its words end in the column's name, and how long they are."""
+    named = _named(sign, column)
+    shaped = _most(column.texts, sign.shape, sign.share, sign.check)
+    if sign.hint:
+        return (_HINT if shaped and column.is_text else _SILENT, 0, 0)
+    if shaped:
+        return (_NAME_AND_VALUES, *named) if named else (_VALUES, 0, 0)
+    if named and (not sign.fits or _most(column.texts, sign.fits, sign.share)):
+        return (_NAME, *named)
+    return (_SILENT, 0, 0)
+
+
+def _named(sign: Sign, column: _Column) -> tuple[int, int] | None:
+    if not sign.name or (sign.role is Role.IDENTIFIER and (column.yes_no or _ABOUT.search(column.words))):
+        return None
+    matches = _words_of(sign.name).finditer(column.words)
+    return max(((m.end(), m.end() - m.start()) for m in matches), default=None)
+
+
+@cache
+def _words_of(names: str) -> re.Pattern[str]:
+    either = "|".join(names.split()).replace("-", " ").replace("_", " ?")
+    return re.compile(rf"\b(?:{either})\b")
+
+
+def _most(texts: pl.Series, pattern: str, share: float, check: Callable[[str], bool] | None = None) -> bool:
+    """Whether at least the share of the values match the pattern and pass the check."""
+    if not pattern or texts.is_empty():
+        return False
+    least = max(1, share * len(texts))
+    matching = texts.filter(texts.str.contains(f"^(?:{pattern})$"))
+    if check is None or len(matching) < least:
+        return len(matching) >= least
+    return sum(map(check, matching)) >= least
+
+
+def _by_counts(values: pl.Series, present: int, uniques: int) -> Suggestion:
+    if present >= FEW_RECORDS and uniques >= ALMOST_ALL * present and _numbered(values, present):
+        reason = "Each record has a value of its own, like a record number (HIPAA item R)."
+        return Suggestion(Role.IDENTIFIER, reason, "R")
+    if uniques:
+        some = "Most" if 2 * uniques > present else "Some"
+        return Suggestion(Role.QUASI_IDENTIFIER, f"{some} records have a value of their own: it singles them out.")
+    return Suggestion(Role.QUASI_IDENTIFIER, "No sign of what it is: held to be known to others, to be safe.")
+
+
+def _numbered(values: pl.Series, present: int) -> bool:
+    """Texts, and whole numbers given out like keys: all of one length, or close to a run of numbers."""
+    if not values.dtype.is_integer():
+        return isinstance(values.dtype, (pl.String, pl.Categorical, pl.Enum))
+    lengths = values.cast(pl.String).str.len_chars()
+    width = int(values.max()) - int(values.min())  # type: ignore[arg-type]
+    return lengths.n_unique() == 1 or width < 2 * present
