@@ -42,8 +42,9 @@ if TYPE_CHECKING:
 
     from shoal.data.notation import Spelling
     from shoal.parted.release import PartedRelease
-    from shoal.releases.ledger import Ledger, Promised
+    from shoal.releases.ledger import Ledger
     from shoal.releases.published import Published
+    from shoal.releases.store import Promised
     from shoal.report.certificate import Checked
     from shoal.risk.measure import Risk
 
@@ -123,9 +124,10 @@ class Draft:
         `shown_beside` are the columns that these show.
         """
         from shoal.data.csv_files import disarmed
+        from shoal.data.digests import digest
         from shoal.data.files import is_delimited, write_table
         from shoal.data.paths import atomic_write, is_sql
-        from shoal.report.certificate import Shown, certify, digest
+        from shoal.report.certificate import Shown, certify
 
         if disarm and (is_sql(path) or not is_delimited(Path(path))):
             raise InputError(
@@ -157,7 +159,7 @@ class Draft:
                     subjects = ledger.digests(self.original.frame)[rows]
                     values = ledger.own(subjects, self._own(shown_beside)[rows])
                     entry = release.entry(subjects, values, classes, table, seed, epsilon)
-                    beside.enter_context(ledger.entering(*entry, path, written))
+                    beside.enter_context(ledger.entering(*entry, path, digest(written)))
                 if certificate is not None:  # it gets its name after the release, and only if that got its own
                     content = certify(Shown.of(table, release.sizes), self.schema, self.promises, release.verdicts)
                     content["record_order"] = "as in the source" if keep_order else "shuffled"
@@ -288,8 +290,8 @@ class Release(Draft):
 
         `values` are what stands for their own values.
         """
-        from shoal.releases.ledger import Promised
         from shoal.releases.published import from_classes
+        from shoal.releases.store import Promised
 
         promises = tuple(verdict.to_dict() for verdict in self.verdicts)
         if epsilon is None:

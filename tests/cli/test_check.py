@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather
 
+from shoal.data.digests import digest
 from shoal.data.files import write_table
 from shoal.data.people import COUNTED
 from shoal.errors import InputError
-from shoal.report.certificate import digest
 from shoal.report.inspection import checksums, inspect_released
 from tests.cli.conftest import ROLES, Run, Shoal
 from tests.engines.sessions import ON_SPARK

@@ -18,8 +18,10 @@ from shoal.errors import InputError, PromiseError, ShoalError
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity, MeasuredRisk
 from shoal.release import Draft, anonymize, draft
-from shoal.releases.ledger import Ledger, Promised, confirm, entries, ledger_key, set_limit, withdraw
+from shoal.releases.ledger import Ledger, confirm, entries, ledger_key, set_limit, withdraw
+from shoal.releases.pieces import InPieces
 from shoal.releases.published import plain_text, published, subjects_of
+from shoal.releases.store import Promised
 from shoal.split import split_draft
 
 PEOPLE = pl.DataFrame(
@@ -173,7 +175,7 @@ def test_who_waits_for_the_ledger_does_not_hold_up_whom_she_waits_for(ledger: Le
 def test_a_writer_that_waits_too_long_is_told(ledger: Ledger, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = anonymize(PEOPLE, POLICY)
     made.write(tmp_path / "r.csv", ledger=ledger)
-    monkeypatch.setattr(module, "_PATIENCE", 0.05)
+    monkeypatch.setattr("shoal.releases.store._PATIENCE", 0.05)
     holder = sqlite3.connect(ledger.path, isolation_level=None)
     holder.execute("BEGIN EXCLUSIVE")
     with pytest.raises(InputError, match="locked"):
@@ -229,17 +231,12 @@ class Killed(BaseException):
 def killed_after_its_name(ledger: Ledger, target: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A release whose process ends when the file has its name and the ledger does not know it yet."""
 
-    settle, calls = module._settle, []
-
-    def settle_twice(connection: sqlite3.Connection) -> None:
-        calls.append(connection)
-        if len(calls) == 3:  # after who is known was asked, and after the ledger was opened
-            raise Killed
-        settle(connection)
+    def killed(connection: sqlite3.Connection) -> None:
+        raise Killed
 
     anonymize(PEOPLE[:8], POLICY).write(target.with_name("first.csv"), ledger=ledger)
     made = draft(PEOPLE[8:], POLICY)
-    monkeypatch.setattr(module, "_settle", settle_twice)
+    monkeypatch.setattr(module, "settle", killed)
     with pytest.raises(Killed):
         made.write(target, ledger=ledger)
     monkeypatch.undo()
@@ -460,3 +457,57 @@ def test_whatever_byte_of_a_ledger_is_changed_ends_in_a_sentence(tmp_path: Path)
         except ShoalError:
             told += 1
     assert told
+
+
+# ---- releases in pieces
+
+
+@pytest.fixture
+def in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.releases.published.PIECE", 5)
+
+
+def test_a_release_in_pieces_is_the_same_release(ledger: Ledger, tmp_path: Path, in_pieces: None) -> None:
+    whole = Ledger(tmp_path / "whole.db", ledger.key, ledger.subject)
+    anonymize(PEOPLE, POLICY).write(tmp_path / "r.csv", ledger=ledger)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shoal.releases.published.PIECE", 1000)
+        anonymize(PEOPLE, POLICY).write(tmp_path / "s.csv", ledger=whole)
+    (one,), (other,) = entries(ledger.path), entries(whole.path)
+    assert [isinstance(entry.recorded, InPieces) for entry in (one, other)] == [True, False]
+    assert one.to_dict()["records"] == other.to_dict()["records"] == 40
+    cells = [
+        entry.published.members.select(
+            "subject", *(entry.published.shown[name].gather(entry.published.members["class"]) for name in ("age",))
+        ).hstack(entry.published.values.rename(lambda name: f"own {name}"))
+        for entry in (one, other)
+    ]
+    assert cells[0].sort("subject").equals(cells[1].sort("subject"))
+
+
+def test_a_release_in_pieces_exposes_and_costs_as_one_that_is_not(
+    ledger: Ledger, tmp_path: Path, in_pieces: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anonymize(PEOPLE, POLICY).write(tmp_path / "r.csv", ledger=ledger)
+    by_charge = Policy(identifiers=["id"], quasi_identifiers=["charge"], models=[KAnonymity(4)])
+    sentences = []
+    for size in (5, 1000):
+        monkeypatch.setattr("shoal.releases.published.PIECE", size)
+        with pytest.raises(PromiseError, match="fewer than 4") as refused:
+            draft(PEOPLE, by_charge).write(tmp_path / "s.csv", ledger=ledger)
+        sentences.append(str(refused.value).partition(" (in the class")[0])
+    assert sentences[0] == sentences[1]
+    assert len(entries(ledger.path)) == 1
+    with sqlite3.connect(ledger.path) as connection:  # nothing is left of what was refused
+        assert connection.execute("SELECT count(*) FROM piece WHERE release > 1").fetchone() == (0,)
+
+
+@pytest.mark.parametrize(
+    "damage", ["DELETE FROM piece WHERE number = 3", "UPDATE piece SET own = substr(own, 1, 60) WHERE number = 3"]
+)
+def test_a_lost_or_damaged_piece_is_seen(ledger: Ledger, tmp_path: Path, in_pieces: None, damage: str) -> None:
+    anonymize(PEOPLE, POLICY).write(tmp_path / "r.csv", ledger=ledger)
+    with sqlite3.connect(ledger.path) as connection:
+        connection.execute(damage)
+    with pytest.raises(InputError, match="is damaged"):
+        entries(ledger.path)[0].published  # noqa: B018

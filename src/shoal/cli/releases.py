@@ -251,8 +251,8 @@ def add(
 
     from shoal.cli.console import say, show, stages
     from shoal.privacy.check import classes_of
-    from shoal.releases.ledger import Promised
     from shoal.releases.published import from_classes, need_columns
+    from shoal.releases.store import Promised
 
     opt.refuse_of_text(context, [source])
     names = opt.split(quasi)

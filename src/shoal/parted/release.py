@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from shoal.data.digests import digest_of_list
 from shoal.data.outputs import CERTIFICATE, Outputs, refuse_within
 from shoal.data.paths import atomic_write
 from shoal.data.people import Repeating
@@ -33,7 +34,7 @@ from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken
 from shoal.privacy.model import Verdict
 from shoal.release import released_sheets
-from shoal.report.certificate import certify, digest_of_list, refuse_uncertified
+from shoal.report.certificate import certify, refuse_uncertified
 from shoal.sheet import Sheet, for_notebook, for_terminal
 
 if TYPE_CHECKING:

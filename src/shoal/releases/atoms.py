@@ -12,7 +12,7 @@ agrees, and atoms hold those whose values changed together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -20,6 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.releases.pieces import Recorded, side_by_side
 from shoal.releases.published import Published
 
 Labels = npt.NDArray[np.int32]
@@ -34,7 +35,8 @@ class Pool:
 
     subjects: pl.Series = field(repr=False)
     labels: tuple[Labels, ...] = field(repr=False)  # release -> subject -> class, or ABSENT
-    changes: tuple[Labels, ...] = field(repr=False)  # release -> subject -> which of her values changed when, or ABSENT
+    firsts: tuple[list[Labels], ...] = field(repr=False)
+    # release -> attribute -> subject -> the first release with which her value agrees, or ABSENT
 
     @classmethod
     def of(cls, releases: Sequence[Published]) -> Pool:
@@ -48,7 +50,23 @@ class Pool:
             )
             return found["class"].cast(pl.Int32).fill_null(ABSENT).to_numpy()
 
-        return cls(everyone["subject"], tuple(label(one) for one in releases), _changes(releases, everyone))
+        return cls(everyone["subject"], tuple(label(one) for one in releases), _firsts(releases, everyone))
+
+    @cached_property
+    def changes(self) -> tuple[Labels, ...]:
+        """release -> subject -> which of her values changed when, one number a pattern."""
+        return tuple(atoms([np.zeros(len(self.subjects), np.int32), *firsts]) for firsts in self.firsts)
+
+    def signatures(self) -> pl.DataFrame:
+        """How many `people` have each signature: `class i` and what changed (`change i ...`) in each release i."""
+        labels = {f"class {i}": label for i, label in enumerate(self.labels)}
+        changes = {
+            f"change {i} {word}": number
+            for i, firsts in enumerate(self.firsts)
+            for word, number in enumerate(_in_words(firsts, len(self.labels)))
+        }
+        frame = pl.DataFrame(labels | changes)
+        return frame.group_by(frame.columns, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("people"))
 
     @cached_property
     def atoms(self) -> Labels:
@@ -78,15 +96,27 @@ def atoms(labels: Sequence[Labels]) -> Labels:
     return atom
 
 
+def signatures(releases: Sequence[Recorded]) -> pl.DataFrame:
+    """The signatures of all people, and how many have each, however many they are (`Pool.signatures`)."""
+    found = pl.concat([Pool.of(side).signatures() for side in side_by_side(releases)], how="diagonal")
+    return found.group_by(pl.exclude("people"), maintain_order=True).agg(pl.col("people").sum())
+
+
+def numbered(frame: pl.DataFrame, columns: Sequence[str]) -> Labels:
+    """row -> a number, the same where all these columns are the same."""
+    ranks = (frame[name].rank("dense").cast(pl.Int32).to_numpy() - 1 for name in columns)
+    return atoms([np.zeros(frame.height, np.int32), *ranks])
+
+
 def divide(atom: Labels, label: Labels) -> Labels:
     """Those of one atom and one class, numbered anew."""
     signature = atom.astype(np.int64) * (label.max(initial=ABSENT) + 2) + label + 1
     return (pl.Series(signature).rank("dense").cast(pl.Int32) - 1).to_numpy()
 
 
-def _changes(releases: Sequence[Published], everyone: pl.DataFrame) -> tuple[Labels, ...]:
-    """For each release, which of its subjects' values agree with which earlier releases: one number a pattern."""
-    found = [np.zeros(everyone.height, np.int32) for _ in releases]
+def _firsts(releases: Sequence[Published], everyone: pl.DataFrame) -> tuple[list[Labels], ...]:
+    """For each release and attribute, the first with which a subject's value agrees; ABSENT where she is not."""
+    found: tuple[list[Labels], ...] = tuple([] for _ in releases)
     for name in dict.fromkeys(name for one in releases for name in one.values.columns):
         showing = [i for i, one in enumerate(releases) if name in one.values.columns]
         if len(showing) < 2:
@@ -99,8 +129,19 @@ def _changes(releases: Sequence[Published], everyone: pl.DataFrame) -> tuple[Lab
         for (number,), part in rows.group_by("release"):
             first = np.full(everyone.height, ABSENT, np.int32)
             first[part["person"].to_numpy()] = part["first"].to_numpy()
-            found[int(number)] = divide(found[int(number)], first)
-    return tuple(found)
+            found[int(number)].append(first)
+    return found
+
+
+def _in_words(firsts: Sequence[Labels], releases: int) -> Iterator[npt.NDArray[np.int64]]:
+    """What a signature says of changed values as few whole numbers: the same wherever the same releases are pooled."""
+    room = releases + 1  # ABSENT, or one of the releases
+    digits = int(63 / np.log2(room))
+    for begin in range(0, len(firsts), digits):
+        word = np.zeros(len(firsts[begin]), np.int64)
+        for first in firsts[begin : begin + digits]:
+            word = word * room + (first + 1)
+        yield word
 
 
 def may_stay(absent: Counts, atom: Labels, present: Counts, k: int) -> Counts:

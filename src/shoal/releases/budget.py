@@ -5,16 +5,17 @@ A private mean protects one person's value within her class, so a release costs 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
 
 from shoal.errors import PromiseError
+from shoal.releases.pieces import Recorded, side_by_side
 from shoal.releases.published import Published
 
-Cost = tuple[Published, float]  # a release, and the epsilon of its private means
+Cost = tuple[Recorded, float]  # a release, and the epsilon of its private means
 
 _ROUNDING = 1e-9  # three times 0.1 is not more than 0.3
 
@@ -38,30 +39,33 @@ class Budget:
 
 def budget_of(costs: Sequence[Cost], limit: float | None = None) -> Budget:
     """The sum over all releases, and that of the person who is in the most costly ones."""
-    spent = _spent(costs)
-    worst = float(spent["epsilon"].max() or 0.0)  # type: ignore[arg-type]
-    subjects = int((spent["epsilon"] >= worst - _ROUNDING).sum()) if worst else 0
+    spent = [piece["epsilon"].value_counts() for piece, _ in _spent(costs)]
+    paid = pl.concat(spent) if spent else pl.DataFrame(schema={"epsilon": pl.Float64, "count": pl.UInt32})
+    worst = float(paid["epsilon"].max() or 0.0)  # type: ignore[arg-type]
+    subjects = int(paid.filter(pl.col("epsilon") >= worst - _ROUNDING)["count"].sum()) if worst else 0
     return Budget(sum(epsilon for _, epsilon in costs), worst, subjects, limit)
 
 
-def _spent(costs: Sequence[Cost]) -> pl.DataFrame:
-    """`subject`, `epsilon`: what the releases that she is in cost together."""
-    paid = [release.members.select("subject", epsilon=pl.lit(float(cost))) for release, cost in costs if cost]
-    if not paid:
-        return pl.DataFrame(schema={"subject": pl.Binary, "epsilon": pl.Float64})
-    return pl.concat(paid).group_by("subject").agg(pl.col("epsilon").sum())
+def _spent(costs: Sequence[Cost]) -> Iterator[tuple[pl.DataFrame, Published]]:
+    """`subject`, `epsilon`: what her releases cost together. Some people at a time, with the last release of these."""
+    paid = [(release, float(cost)) for release, cost in costs if cost]
+    for side in side_by_side([release for release, _ in paid]) if paid else ():
+        each = (one.members.select("subject", epsilon=pl.lit(cost)) for one, (_, cost) in zip(side, paid, strict=True))
+        yield pl.concat(each).group_by("subject").agg(pl.col("epsilon").sum()), side[-1]
 
 
 def refuse_spent(earlier: Sequence[Cost], release: Cost, limit: float | None) -> None:
     """Raises where a release with private means would cost somebody more than the ledger's limit."""
     if limit is None or not release[1]:
         return
-    spent = _spent([*earlier, release])
-    beyond = spent.filter(pl.col("epsilon") > limit + _ROUNDING).join(release[0].members, on="subject", how="semi")
-    if beyond.height:
-        most = float(beyond["epsilon"].max())  # type: ignore[arg-type]
+    beyond = [
+        spent.filter(pl.col("epsilon") > limit + _ROUNDING).join(now.members, on="subject", how="semi")["epsilon"]
+        for spent, now in _spent([*earlier, release])
+    ]
+    if people := sum(map(len, beyond)):
+        most = max(float(epsilon.max()) for epsilon in beyond if len(epsilon))  # type: ignore[arg-type]
         raise PromiseError(
-            f"With this release's epsilon of {release[1]:g} private means would cost {beyond.height:,} people up to "
+            f"With this release's epsilon of {release[1]:g} private means would cost {people:,} people up to "
             f"{most:g}, and the ledger's limit is {limit:g}. Nothing was released: ask for a smaller "
             "--epsilon, leave these people out, or show another summary than a private mean."
         )

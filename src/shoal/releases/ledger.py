@@ -17,110 +17,49 @@ an abandoned one, and no two releases are judged against the same past.
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
-import io
-import json
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
+from shoal.data.digests import digest
 from shoal.data.pseudonyms import check_key, fresh_key, read_key
 from shoal.data.scratch import Unfinished, make_private
 from shoal.errors import InputError, PromiseError, require
 from shoal.privacy.t_closeness import TCloseness
 from shoal.releases.budget import Budget, budget_of, refuse_spent
+from shoal.releases.pieces import Recorded, side_by_side
 from shoal.releases.published import Published, own_text, subjects_of
-from shoal.releases.refusal import Exposure, exposure, refuse_exposed, refuse_unpooled
+from shoal.releases.refusal import Exposure, exposure, known_again, refuse_exposed, refuse_unpooled
+from shoal.releases.store import (
+    Entry,
+    Promised,
+    entries_of,
+    existing,
+    forget,
+    insert,
+    limit,
+    make_ledger,
+    opened,
+    settle,
+    transaction,
+)
 
 KEY_VARIABLE = "SHOAL_LEDGER_KEY"
-_OURS = 0x53484F41  # SQLite's application id: that the file is a ledger, and none else's database
-_FORMAT = 2  # SQLite's user version: of what follows
-_PATIENCE = 300  # seconds to wait while another process makes its release
-_ONE_BY_ONE = ("measured-risk", "purchases-in-full")  # promises of releases in which each record is its own
 _HARDLY = 0.1  # of a release's people known to the ledger: fewer are worth a word
-_SCHEMA = """
-CREATE TABLE release (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    state TEXT NOT NULL CHECK (state IN ('pending', 'done')),
-    made_at TEXT NOT NULL,
-    file TEXT NOT NULL,
-    sha256 TEXT NOT NULL,
-    k INTEGER NOT NULL,
-    promises TEXT NOT NULL,
-    epsilon REAL NOT NULL,
-    seed TEXT,
-    members BLOB NOT NULL,
-    shown BLOB NOT NULL,
-    own BLOB NOT NULL,
-    content TEXT NOT NULL
-);
-CREATE TABLE key_check (digest TEXT NOT NULL);
-CREATE TABLE epsilon_limit (value REAL NOT NULL);
-"""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """A release as the ledger holds it."""
-
-    number: int
-    state: str  # done; or pending: a killed process left it, and it counts as released
-    made_at: str
-    file: str
-    sha256: str
-    k: int
-    promises: tuple[dict[str, Any], ...]
-    epsilon: float  # what its private means cost; over releases of the same people it adds up
-    seed: int | None = field(repr=False)
-    published: Published = field(repr=False)
-
-    @property
-    def by_classes(self) -> bool:
-        return _by_classes(self.k, self.promises)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {
-            "release": self.number,
-            "state": self.state,
-            "made_at": self.made_at,
-            "file": self.file,
-            "sha256": self.sha256,
-            "records": self.published.members.height,
-            "classes": self.published.shown.height,
-            "quasi_identifiers": self.published.shown.columns,
-            "k": self.k,
-            "promises": list(self.promises),
-            "epsilon": self.epsilon,
-            "seed": self.seed,
-        }
-
-
-@dataclass(frozen=True)
-class Promised:
-    """What is recorded of a release beside its classes."""
-
-    k: int
-    promises: tuple[dict[str, Any], ...] = ()
-    seed: int | None = field(default=None, repr=False)
-    epsilon: float = 0.0
-
-    @property
-    def by_classes(self) -> bool:
-        return _by_classes(self.k, self.promises)
-
-
-def _refuse_laxer(earlier: Sequence[dict[str, Any]], promises: Sequence[dict[str, Any]], release: Published) -> None:
+def _refuse_laxer(earlier: Sequence[dict[str, Any]], promises: Sequence[dict[str, Any]], release: Recorded) -> None:
     """What was promised of an attribute is promised again wherever it is shown again, and no less strictly."""
     for before in earlier:
         attribute = before.get("attribute")
-        if attribute is None or attribute not in release.values.columns:
+        if attribute is None or attribute not in release.attributes:
             continue
         same = [now["asked"] for now in promises if (now["name"], now.get("attribute")) == (before["name"], attribute)]
         less = before["name"] == TCloseness.name
@@ -129,11 +68,6 @@ def _refuse_laxer(earlier: Sequence[dict[str, Any]], promises: Sequence[dict[str
                 f"An earlier release of this ledger promised {before['name']} of {attribute!r} at {before['asked']:g}: "
                 "promise at least that again, or leave the column out. Nothing was released."
             )
-
-
-def _by_classes(k: int, promises: Sequence[dict[str, Any]]) -> bool:
-    """Whether people are hidden in classes; otherwise single records are masked, and no pool of them is judged."""
-    return k >= 2 and all(promise["name"] not in _ONE_BY_ONE for promise in promises)
 
 
 @dataclass(frozen=True)
@@ -177,47 +111,67 @@ class Ledger:
         return pl.DataFrame([digest(name) for name in values.columns])
 
     def releases(self) -> tuple[Published, ...]:
-        """All releases so far; none where there is no ledger yet."""
+        """All releases so far, in memory; none where there is no ledger yet."""
         if not self.path.exists():
             return ()
-        with _opened(self.path) as connection:
+        with opened(self.path) as connection:
             self._check_key(connection)
-            return tuple(entry.published for entry in _entries(connection, self.path))
+            return tuple(entry.published for entry in entries_of(connection, self.path))
 
     def strangers(self, table: pl.DataFrame) -> tuple[str, ...]:
         """A word of warning where hardly anybody of a table is known to a ledger that is not empty."""
-        releases = self.releases()
-        if not releases:
+        members = pl.DataFrame({"subject": self.digests(table), "class": pl.zeros(table.height, pl.Int32, eager=True)})
+        return self.strangers_of(Published("", members, pl.DataFrame()))
+
+    def strangers_of(self, release: Recorded) -> tuple[str, ...]:
+        """The same of a release."""
+        if not self.path.exists():
             return ()
-        known = pl.concat([one.members["subject"] for one in releases]).unique()
-        share = float(self.digests(table).is_in(known.implode()).mean() or 0.0)  # type: ignore[arg-type]
-        if share >= _HARDLY:
-            return ()
+        with opened(self.path) as connection:
+            self._check_key(connection)
+            earlier = [entry.recorded for entry in entries_of(connection, self.path)]
+            if not earlier:
+                return ()
+            share = known_again(earlier, release) / max(release.records, 1)
+            if share >= _HARDLY:
+                return ()
+            known = sum(
+                pl.concat([one.members["subject"] for one in side]).n_unique() for side in side_by_side(earlier)
+            )
         return (
-            f"Of the {table.height:,} people of this table only {share:.1%} are known to the ledger, which holds "
-            f"{len(known):,}: if they are the same people, {self.subject!r} is written otherwise than before, and "
+            f"Of the {release.records:,} people of this table only {share:.1%} are known to the ledger, which holds "
+            f"{known:,}: if they are the same people, {self.subject!r} is written otherwise than before, and "
             "nothing is judged together. Compare how it is written.",
         )
 
     @contextmanager
-    def entering(self, release: Published, what: Promised, target: str | Path, written: Path) -> Iterator[None]:
-        """Records a release whose finished file, `written`, takes the target's name inside the context; or refuses."""
+    def entering(self, release: Recorded, what: Promised, target: str | Path, sha256: str) -> Iterator[None]:
+        """Records a release whose finished file or folder takes the target's name inside the context; or refuses.
+
+        `sha256` is the digest of what will have that name (`shoal.data.digests`).
+        """
         self._create()
-        with _opened(self.path) as connection:
+        elsewhere = "://" in str(target)  # where nobody here can look whether it has its name
+        place = str(target) if elsewhere else os.path.realpath(target)
+        with opened(self.path) as connection:
             self._check_key(connection)
-            earlier = _entries(connection, self.path)
-            self._judge(earlier, release, what, _limit(connection))
-            number = _insert(connection, "pending", release, what, os.path.realpath(target), _sha256(written))
+            self._judge(entries_of(connection, self.path), release, what, limit(connection))
+            number = insert(connection, "pending", release, what, place, sha256)
+            named = False
             try:
                 yield
+                named = True
             finally:
-                with _transaction(connection):
-                    _settle(connection)
-                    connection.execute("DELETE FROM release WHERE id = ? AND state = 'pending'", (number,))
+                with transaction(connection):
+                    settle(connection)
+                    if named:
+                        connection.execute("UPDATE release SET state = 'done' WHERE id = ?", (number,))
+                    elif not elsewhere:
+                        forget(connection, number)
 
     @staticmethod
-    def _judge(earlier: Sequence[Entry], release: Published, what: Promised, limit: float | None) -> None:
-        alone = [entry.published for entry in earlier if not (what.by_classes and entry.by_classes)]
+    def _judge(earlier: Sequence[Entry], release: Recorded, what: Promised, limit: float | None) -> None:
+        alone = [entry.recorded for entry in earlier if not (what.by_classes and entry.by_classes)]
         refuse_unpooled(alone, release)
         promised = max((entry.k for entry in earlier), default=1)
         if what.k < promised:  # it would break what earlier ones promised to the same people
@@ -226,17 +180,17 @@ class Ledger:
                 f"ask for at least {promised}. Nothing was released."
             )
         _refuse_laxer([promise for entry in earlier for promise in entry.promises], what.promises, release)
-        refuse_exposed([entry.published for entry in earlier], release, what.k)
-        refuse_spent([(entry.published, entry.epsilon) for entry in earlier], (release, what.epsilon), limit)
+        refuse_exposed([entry.recorded for entry in earlier], release, what.k)
+        refuse_spent([(entry.recorded, entry.epsilon) for entry in earlier], (release, what.epsilon), limit)
 
     def add(self, release: Published, what: Promised, file: str | Path) -> Exposure | None:
         """Records a release that was made elsewhere; what it did to the subjects of the pool is said, not prevented."""
         self._create()
-        with _opened(self.path) as connection:
+        with opened(self.path) as connection:
             self._check_key(connection)
-            found = exposure([entry.published for entry in _entries(connection, self.path)], release, what.k)
-            _insert(connection, "done", release, what, os.path.realpath(file), _sha256(Path(file)))
-        return found
+            exposed = exposure([entry.recorded for entry in entries_of(connection, self.path)], release, what.k)
+            insert(connection, "done", release, what, os.path.realpath(file), digest(file))
+        return exposed
 
     def _create(self) -> None:
         """A new ledger gets its name when it is whole: one that is empty was damaged."""
@@ -249,7 +203,7 @@ class Ledger:
         try:
             with Unfinished(self.path) as fresh:
                 make_private(fresh)
-                _found(fresh, self._check, self.epsilon_limit)
+                make_ledger(fresh, self._check, self.epsilon_limit)
                 with suppress(FileExistsError):  # another process was first
                     os.link(fresh, self.path)
         except OSError as error:
@@ -287,43 +241,43 @@ def ledger_key(path: str | Path | None, ledger: str | Path) -> bytes:
 
 def entries(path: str | Path) -> list[Entry]:
     """Everything in the ledger, the first release first; no key is needed."""
-    with _existing(path) as connection:
-        return _entries(connection, Path(path))
+    with existing(path) as connection:
+        return entries_of(connection, Path(path))
 
 
 def confirm(path: str | Path, number: int) -> None:
     """The pending release of that number did get out, wherever its file is now."""
-    with _existing(path) as connection:
+    with existing(path) as connection:
         _need_pending(connection, number)
         connection.execute("UPDATE release SET state = 'done' WHERE id = ?", (number,))
 
 
 def withdraw(path: str | Path, number: int) -> None:
     """The pending release of that number never got out, and is forgotten."""
-    with _existing(path) as connection:
+    with existing(path) as connection:
         _need_pending(connection, number)
-        connection.execute("DELETE FROM release WHERE id = ?", (number,))
+        forget(connection, number)
 
 
 def limit_of(path: str | Path) -> float | None:
     """The most that private means may cost anybody over all releases; None where nothing was said."""
-    with _existing(path) as connection:
-        return _limit(connection)
+    with existing(path) as connection:
+        return limit(connection)
 
 
 def set_limit(path: str | Path, epsilon: float) -> None:
     """Sets what private means may cost anybody over all releases."""
     require("the ledger", "limit", epsilon, "an epsilon above 0", holds=0 < epsilon < float("inf"))
-    with _existing(path) as connection, _transaction(connection):
+    with existing(path) as connection, transaction(connection):
         connection.execute("DELETE FROM epsilon_limit")
         connection.execute("INSERT INTO epsilon_limit VALUES (?)", (epsilon,))
 
 
 def budget(path: str | Path) -> Budget:
     """What private means cost so far, all together and whom they cost most."""
-    with _existing(path) as connection:
-        costs = [(entry.published, entry.epsilon) for entry in _entries(connection, Path(path))]
-        return budget_of(costs, _limit(connection))
+    with existing(path) as connection:
+        costs = [(entry.recorded, entry.epsilon) for entry in entries_of(connection, Path(path))]
+        return budget_of(costs, limit(connection))
 
 
 def _need_pending(connection: sqlite3.Connection, number: int) -> None:
@@ -335,174 +289,3 @@ def _need_pending(connection: sqlite3.Connection, number: int) -> None:
             f"Release {number} got its name: it is out, and what is out cannot be taken back. Only a pending release "
             "can be settled."
         )
-
-
-# ---- the file
-
-
-def _found(path: Path, key_check: str, epsilon_limit: float | None) -> None:
-    """Makes an empty ledger."""
-    if epsilon_limit is not None:
-        require("the ledger", "limit", epsilon_limit, "an epsilon above 0", holds=0 < epsilon_limit < float("inf"))
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection, _transaction(connection):
-        for statement in _SCHEMA.strip().split(";\n"):
-            connection.execute(statement)
-        connection.execute(f"PRAGMA application_id = {_OURS}")
-        connection.execute(f"PRAGMA user_version = {_FORMAT}")
-        connection.execute("INSERT INTO key_check VALUES (?)", (key_check,))
-        if epsilon_limit is not None:
-            connection.execute("INSERT INTO epsilon_limit VALUES (?)", (epsilon_limit,))
-
-
-@contextmanager
-def _existing(path: str | Path) -> Iterator[sqlite3.Connection]:
-    if not Path(path).exists():
-        raise InputError(f"There is no ledger {str(path)!r}: check its name and its folder.")
-    with _opened(Path(path)) as connection:
-        yield connection
-
-
-@contextmanager
-def _opened(path: Path) -> Iterator[sqlite3.Connection]:
-    """The ledger, settled and locked against all others until it is closed."""
-    if path.is_file() and path.stat().st_size == 0:
-        raise InputError(
-            f"The ledger {str(path)!r} is empty, which a ledger never is: it was damaged. Bring it back from a copy; "
-            "remove it only if nothing was ever released with it."
-        )
-    try:
-        with closing(sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)) as connection:
-            with _transaction(connection):
-                connection.execute("PRAGMA locking_mode = EXCLUSIVE")  # from now on a commit keeps the lock
-                _recognise(connection, path)
-                _settle(connection)
-            yield connection
-    except UnicodeDecodeError:  # of SQLite's own words, where they quote what is damaged
-        raise _damaged(path) from None
-    except sqlite3.OperationalError as error:
-        raise InputError(f"The ledger {str(path)!r} cannot be used: {error}.") from None
-    except sqlite3.DatabaseError as error:
-        if type(error) is not sqlite3.DatabaseError:  # its own subclasses are mistakes of ours
-            raise
-        if error.sqlite_errorcode == sqlite3.SQLITE_NOTADB:
-            raise InputError(f"{str(path)!r} is not a ledger: name the file that --ledger made.") from None
-        raise _damaged(path) from None
-
-
-def _damaged(path: Path) -> InputError:
-    return InputError(
-        f"The ledger {str(path)!r} is damaged, and nothing can be judged beside what it held: bring back a copy."
-    )
-
-
-@contextmanager
-def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    connection.execute("BEGIN EXCLUSIVE")
-    try:
-        yield
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise
-    connection.execute("COMMIT")
-
-
-def _recognise(connection: sqlite3.Connection, path: Path) -> None:
-    if connection.execute("PRAGMA application_id").fetchone()[0] != _OURS:
-        raise InputError(f"{str(path)!r} is a database, but not a ledger: name the file that --ledger made.")
-    found = connection.execute("PRAGMA user_version").fetchone()[0]
-    if found != _FORMAT:
-        raise InputError(
-            f"The ledger {str(path)!r} was made by another version of Shoal (format {found}, not {_FORMAT}): "
-            "go on with that version, or begin a new ledger and `shoal releases add` what was released."
-        )
-
-
-def _settle(connection: sqlite3.Connection) -> None:
-    """What is pending is done if its file got its name; otherwise nobody here can tell whether it ever had it."""
-    pending = connection.execute("SELECT id, file, sha256 FROM release WHERE state = 'pending'").fetchall()
-    for number, file, sha256 in pending:
-        if Path(file).is_file() and _sha256(Path(file)) == sha256:
-            connection.execute("UPDATE release SET state = 'done' WHERE id = ?", (number,))
-
-
-def _limit(connection: sqlite3.Connection) -> float | None:
-    row = connection.execute("SELECT value FROM epsilon_limit").fetchone()
-    return None if row is None else float(row[0])
-
-
-def _insert(
-    connection: sqlite3.Connection, state: str, release: Published, what: Promised, file: str, sha256: str
-) -> int:
-    """The number that the release gets."""
-    made_at = dt.datetime.now(dt.UTC).isoformat(timespec="seconds")
-    order = release.members["subject"].arg_sort()  # the file's order is nobody's business
-    members = release.members.select("subject", "class")[order]
-    own = release.values[order] if release.values.width else release.values
-    blobs = _packed(members), _packed(release.shown), _packed(own)
-    row = (
-        state,
-        made_at,
-        file,
-        sha256,
-        what.k,
-        json.dumps(what.promises),
-        what.epsilon,
-        None if what.seed is None else str(what.seed),
-        *blobs,
-        _content(blobs),
-    )
-    with _transaction(connection):
-        made = connection.execute(
-            "INSERT INTO release "
-            "(state, made_at, file, sha256, k, promises, epsilon, seed, members, shown, own, content) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            row,
-        )
-        assert made.lastrowid is not None
-        return made.lastrowid
-
-
-# Of the columns of a release; SQLite keeps in a column whatever stands there.
-_KINDS = (int, str, str, str, str, int, str, int | float, str | None, bytes, bytes, bytes, str)
-
-
-def _entries(connection: sqlite3.Connection, path: Path) -> list[Entry]:
-    rows: Sequence[Any] = connection.execute(
-        "SELECT id, state, made_at, file, sha256, k, promises, epsilon, seed, members, shown, own, content "
-        "FROM release ORDER BY id"
-    ).fetchall()
-    for row in rows:
-        if not all(isinstance(value, kind) for value, kind in zip(row, _KINDS, strict=True)):
-            raise _damaged(path)
-    try:
-        return [_entry(path, *row) for row in rows]
-    except ValueError:  # of numbers and JSON
-        raise _damaged(path) from None
-
-
-def _entry(
-    path: Path, number: int, state: str, made_at: str, file: str, sha256: str, k: int, promises: str, epsilon: float,
-    seed: str | None, members: bytes, shown: bytes, own: bytes, content: str,
-) -> Entry:  # fmt: skip
-    if _content((members, shown, own)) != content:
-        raise _damaged(path)
-    release = Published(
-        f"{number} {Path(file).name}", pl.read_parquet(members), pl.read_parquet(shown), pl.read_parquet(own)
-    )
-    what = tuple(json.loads(promises))
-    return Entry(number, state, made_at, file, sha256, k, what, epsilon, None if seed is None else int(seed), release)
-
-
-def _content(blobs: tuple[bytes, ...]) -> str:
-    return hashlib.sha256(b"".join(hashlib.sha256(blob).digest() for blob in blobs)).hexdigest()
-
-
-def _packed(frame: pl.DataFrame) -> bytes:
-    packed = io.BytesIO()
-    frame.write_parquet(packed)
-    return packed.getvalue()
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -21,6 +21,7 @@ from shoal.privacy.model import EquivalenceClasses
 
 _EXACT = 2.0**53  # integers below it are exact as floats
 _UNSEEN = "\u200b\ufeff"  # characters without width that files bring along
+PIECE = 1 << 19  # people of a release that are judged and recorded at once
 _WHOLE = r"^(-?\d+)\.0*$"
 _MIDNIGHT = r"^(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?$"
 
@@ -36,6 +37,46 @@ class Published:
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
         return np.bincount(self.members["class"].to_numpy(), minlength=self.shown.height)
+
+    @property
+    def pieces(self) -> int:
+        """How many pieces it is judged and recorded in (`shoal.releases.pieces`): only digests can be divided."""
+        return pieces_for(self.records) if self.members["subject"].dtype == pl.Binary else 1
+
+    @property
+    def records(self) -> int:
+        return self.members.height
+
+    @property
+    def attributes(self) -> list[str]:
+        """Of which something stands for everybody's own value."""
+        return self.values.columns
+
+    def whole(self) -> Published:
+        """All of it in memory, as it is."""
+        return self
+
+    def piece(self, number: int, of: int) -> Published:
+        """Those whose digest lies in that of so many ranges; what classes show is the same for all."""
+        if of == 1:
+            return self
+        there = pl.Series(piece_of(self.members["subject"], of) == number)
+        return replace(
+            self,
+            members=self.members.filter(there),
+            values=self.values.filter(there) if self.values.width else self.values,
+        )
+
+
+def pieces_for(people: int) -> int:
+    """How many pieces so many people are kept in."""
+    return 1 << max(0, (people - 1) // PIECE).bit_length()
+
+
+def piece_of(subjects: pl.Series, of: int) -> npt.NDArray[np.int64]:
+    """The range that each digest lies in."""
+    first = subjects.bin.head(4).bin.reinterpret(dtype=pl.UInt32, endianness="big").to_numpy()
+    return (first.astype(np.uint64) * np.uint64(of) >> np.uint64(32)).astype(np.int64)
 
 
 def published(

@@ -15,8 +15,8 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import PromiseError
-from shoal.releases.atoms import ABSENT, Labels, Pool, divide, may_stay
-from shoal.releases.published import Published
+from shoal.releases.atoms import ABSENT, Counts, Labels, divide, may_stay, numbered, signatures
+from shoal.releases.pieces import Recorded, side_by_side
 
 
 @dataclass(frozen=True)
@@ -37,47 +37,57 @@ class Exposure:
         return int(size[size > 1].sum()), int((size > 1).sum())
 
 
-def exposure(earlier: Sequence[Published], release: Published, k: int) -> Exposure | None:
+def exposure(earlier: Sequence[Recorded], release: Recorded, k: int) -> Exposure | None:
     """None where no subject falls below k; one who stood below before, and is not pushed further, is not counted."""
-    pool = Pool.of([*earlier, release])
-    label, change, before = pool.labels[-1], pool.changes[-1], pool.before(len(earlier))
+    found = signatures([*earlier, release])
+    last, people = len(earlier), found["people"].to_numpy()
+    of_last = [name for name in found.columns if name.split()[:2] == ["change", str(last)]]
+    before = numbered(found, [n for n in found.columns if n not in (f"class {last}", *of_last, "people")])
+    label, change = found[f"class {last}"].to_numpy(), numbered(found, of_last)
     seen = np.zeros(len(label), np.bool_)
-    for one in pool.labels[:-1]:
-        seen |= one != ABSENT
+    for number in range(last):
+        seen |= found[f"class {number}"].to_numpy() != ABSENT
     by_class = divide(before, label)
-    part = divide(by_class, change)
-    after, size = np.bincount(part)[part], np.bincount(before)[before]
+    after, size = _counted(divide(by_class, change), people), _counted(before, people)
     pushed = (after < k) & (~seen | (after < size))
     if not pushed.any():
         return None
-    changed = pushed & (np.bincount(by_class)[by_class] >= k)
-    worst = int(np.where(pushed, after, len(after)).argmin())
-    merge, withhold = _least_change(before, label, change, np.unique(before[pushed]), release.shown.height, k)
-    return Exposure(int(pushed.sum()), int(changed.sum()), int(after[worst]), int(label[worst]), merge, withhold)
+    changed = pushed & (_counted(by_class, people) >= k)
+    worst = int(np.where(pushed, after, after.max() + 1).argmin())
+    groups = pl.DataFrame({"atom": before, "class": label, "change": change, "people": people})
+    broken = np.isin(before, np.unique(before[pushed]))
+    merge, withhold = _least_change(groups.filter(pl.Series(broken)), release.shown.height, k)
+    return Exposure(
+        int(people[pushed].sum()), int(people[changed].sum()), int(after[worst]), int(label[worst]), merge, withhold
+    )
 
 
-def _least_change(
-    before: Labels, label: Labels, change: Labels, broken: Labels, classes: int, k: int
-) -> tuple[Labels, int]:
-    """Classes to merge, by class, and how many records to leave out, so that no atom of these is broken."""
-    is_broken = np.zeros(before.max() + 1, np.bool_)
-    is_broken[broken] = True
-    people = pl.DataFrame({"atom": before, "class": label, "change": change}).filter(pl.Series(is_broken[before]))
+def _counted(group: Labels, people: Counts) -> Counts:
+    """row -> how many people its group has."""
+    found: Counts = np.bincount(group, people).astype(np.int64)[group]
+    return found
+
+
+def _least_change(people: pl.DataFrame, classes: int, k: int) -> tuple[Labels, int]:
+    """Classes to merge, by class, and how many records to leave out, so that no atom of these is broken.
+
+    `people` counts those of each broken atom by the class they would stand in and what changed of them.
+    """
     people = people.with_columns(atom=pl.col("atom").rank("dense").cast(pl.Int32) - 1)
-    shown = pl.col("class") != ABSENT
-    absent = people.group_by("atom").agg((~shown).sum()).sort("atom")["class"].to_numpy().astype(np.int64)
-    groups = people.filter(shown).group_by("atom", "change", maintain_order=True).len()
-    present = groups["len"].to_numpy().astype(np.int64)
-    stay = may_stay(absent, groups["atom"].to_numpy(), present, k)
+    counted = pl.col("people").sum()
+    shown = people.filter(pl.col("class") != ABSENT)
+    absent = people.group_by("atom").agg(pl.col("people").filter(pl.col("class") == ABSENT).sum()).sort("atom")
+    groups = shown.group_by("atom", "change", maintain_order=True).agg(counted)
+    present = groups["people"].to_numpy()
+    stay = may_stay(absent["people"].to_numpy(), groups["atom"].to_numpy(), present, k)
     fate = groups.with_columns(stays=pl.Series(stay > 0), whole=pl.Series(stay == present))
     links = (
-        people.filter(shown)
-        .group_by("atom", "change", "class")
-        .len()
-        .sort("atom", "change", "len", "class", descending=[False, False, True, False])
-        .join(fate.filter("stays").drop("len"), on=["atom", "change"], maintain_order="left")
+        shown.group_by("atom", "change", "class")
+        .agg(counted)
+        .sort("atom", "change", "people", "class", descending=[False, False, True, False])
+        .join(fate.filter("stays").drop("people"), on=["atom", "change"], maintain_order="left")
         .with_columns(largest=pl.col("class").first().over("atom", "change"))
-        .filter((pl.col("len") < k) | ~pl.col("whole"))
+        .filter((pl.col("people") < k) | ~pl.col("whole"))
     )
     return _joined(links["class"].to_numpy(), links["largest"].to_numpy(), classes), int((present - stay).sum())
 
@@ -91,7 +101,7 @@ def _joined(first: Labels, second: Labels, classes: int) -> Labels:
     return found
 
 
-def refuse_exposed(earlier: Sequence[Published], release: Published, k: int) -> None:
+def refuse_exposed(earlier: Sequence[Recorded], release: Recorded, k: int) -> None:
     """Raises where a subject would fall below k over the pool of all releases, and says what would help."""
     found = exposure(earlier, release, k)
     if found is None:
@@ -116,24 +126,32 @@ def refuse_exposed(earlier: Sequence[Published], release: Published, k: int) -> 
     )
 
 
-def refuse_unpooled(earlier: Sequence[Published], release: Published) -> None:
+def known_again(earlier: Sequence[Recorded], release: Recorded) -> int:
+    """How many people of a release are in an earlier one already."""
+    again = 0
+    for *before, now in side_by_side([*earlier, release]):
+        known = pl.concat([one.members.select("subject") for one in before])
+        again += now.members.join(known, on="subject", how="semi").height
+    return again
+
+
+def refuse_unpooled(earlier: Sequence[Recorded], release: Recorded) -> None:
     """Raises where somebody is both in this release and in an earlier one, and one of the two is not shown by classes.
 
     Records that are masked one by one can be averaged over releases, or tied to a class by what both show: what is left
     of a promise then, nobody has judged.
     """
-    before = [one.members.select("subject") for one in earlier]
-    again = release.members.join(pl.concat(before), on="subject", how="semi").height if before else 0
+    again = known_again(earlier, release) if earlier else 0
     if again:
         raise PromiseError(
-            f"{again:,} of its {release.members.height:,} people are in an earlier release already, and this one or "
+            f"{again:,} of its {release.records:,} people are in an earlier release already, and this one or "
             "that masks records one by one (measured-risk, no k of 2 or more, or purchases with more than customer and "
             "good): such releases can be averaged or linked, and no promise is judged over them. Nothing was released. "
             "Leave these people out, hand out the earlier file again, or begin with releases that are shown by classes."
         )
 
 
-def _where(release: Published, example: int) -> str:
+def _where(release: Recorded, example: int) -> str:
     if example == ABSENT:
         return "who is no longer in it"
     cells = release.shown.row(example, named=True).items()

@@ -5,7 +5,6 @@ Every number in it can be counted again from the released file, and `Certificate
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -20,6 +19,7 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 import shoal
+from shoal.data.digests import digest
 from shoal.data.files import same_file
 from shoal.data.microdata import declared_order
 from shoal.data.outputs import CERTIFICATE
@@ -98,22 +98,6 @@ def _stated(promise: PrivacyModel, verdict: Verdict, *, beside: bool) -> dict[st
     if promise.name == "measured-risk" or beside:  # the release does not show the original
         del judged["achieved"]
     return {"name": promise.name} | parameters | judged
-
-
-def digest(path: str | Path) -> str:
-    """Of a file; of a folder, that of a list of its files' digests."""
-    path = Path(path)
-    refuse_pipe(path)
-    if path.is_dir():
-        return digest_of_list({file.name: digest(file) for file in path.iterdir() if file.name[0] not in "_."})
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def digest_of_list(files: Mapping[str, str]) -> str:
-    """`files` are a folder's: name -> digest."""
-    lines = "".join(f"{files[name]}  {name}\n" for name in sorted(files))
-    return hashlib.sha256(lines.encode()).hexdigest()
 
 
 def _counted(number: Any) -> Any:

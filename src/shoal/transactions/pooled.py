@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from rich.console import Group
     from scipy.sparse import csr_array
 
-    from shoal.releases.ledger import Ledger, Promised
+    from shoal.releases.ledger import Ledger
+    from shoal.releases.store import Promised
     from shoal.transactions.clustering import Labels
 
 PURCHASES, PURCHASES_IN_FULL = "purchases", "purchases-in-full"  # as promises of a ledger
@@ -236,7 +237,7 @@ def entry(
     ledger: Ledger, histories: Histories, shown: pl.DataFrame, label: Labels, least: int, seed: int | None
 ) -> tuple[Published, Promised]:
     """A release as a ledger records it: whose purchases stood in which cluster of at least `least`."""
-    from shoal.releases.ledger import Promised
+    from shoal.releases.store import Promised
 
     subjects = _subjects(ledger, histories)
     clusters = pl.DataFrame({"cluster": [str(number) for number in range(int(label.max()) + 1)]})

@@ -25,6 +25,7 @@ import polars as pl
 
 from shoal.data.clean_copy import made_anew
 from shoal.data.csv_files import with_short_times, write_delimited
+from shoal.data.digests import digest
 from shoal.data.files import format_of, write_table
 from shoal.data.outputs import Outputs
 from shoal.data.paths import atomic_write, is_sql
@@ -232,7 +233,7 @@ class TransactionRelease:
                 self._judge_file(written, header)
                 if ledger is not None:  # settled last, by whether the release got its name
                     recorded = entry(ledger, self.original, self.table, self.label, self.least, self.seed)
-                    beside.enter_context(ledger.entering(*recorded, path, written))
+                    beside.enter_context(ledger.entering(*recorded, path, digest(written)))
                 outputs.make_way()
 
             if header or is_sql(path) or format_of(Path(path)).write is not write_delimited:
