@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 
 import shoal.releases.ledger as module
-from shoal.data import files
+from shoal.data import paths
 from shoal.errors import InputError, PromiseError, ShoalError
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity, MeasuredRisk
@@ -115,7 +115,7 @@ def test_what_does_not_get_its_name_is_not_recorded(
     def full(path: Path) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files, "flush", full)
+    monkeypatch.setattr(paths, "flush", full)
     with pytest.raises(InputError, match="no space"):
         anonymize(PEOPLE, POLICY).write(tmp_path / "r.csv", ledger=ledger)
     monkeypatch.undo()
@@ -131,7 +131,7 @@ def test_what_got_its_name_is_recorded_even_if_what_follows_fails(
         if path.is_dir():  # after the file got its name
             raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr(files, "flush", fails_on_folders)
+    monkeypatch.setattr(paths, "flush", fails_on_folders)
     with pytest.raises(InputError, match="cannot be written"):
         anonymize(PEOPLE, POLICY).write(tmp_path / "r.csv", ledger=ledger)
     assert (tmp_path / "r.csv").exists()
