@@ -49,4 +49,4 @@ def test_all_that_the_project_asks_for_is_locked() -> None:
 
 
 def test_the_demo_installs_none_of_what_only_a_developer_needs() -> None:
-    assert not packages("run") & {"pytest", "mypy", "ruff", "sphinx", "playwright", "pyspark"}
+    assert not packages("run") & {"pytest", "mypy", "ruff", "sphinx", "playwright", "pyspark", "opendp", "pot"}

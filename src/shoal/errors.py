@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
 import reprlib
 from collections.abc import Iterable
 from difflib import get_close_matches
+from typing import Any
 
 
 class ShoalError(Exception):
@@ -37,3 +39,11 @@ def require(owner: str, parameter: str, value: object, kind: str, *, holds: bool
             f"The {parameter!r} parameter of {owner} must be {kind}{' of at most 63 bits' if beyond else ''}. "
             f"Got {reprlib.repr(value) if beyond else repr(value)} instead."
         )
+
+
+def extra_package(name: str, doing: str, extra: str) -> Any:
+    """A module of an optional package; without it an error that says what needs it and how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise InputError(f"{doing} needs an extra package: pip install 'shoal[{extra}]'.") from None

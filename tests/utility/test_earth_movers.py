@@ -7,11 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.optimize import linear_sum_assignment
+from scipy.spatial.distance import cdist
 
 from shoal.data.schema import Kind
 from shoal.utility import earth_movers
 from shoal.utility.earth_movers import clustered, earth_movers_distance, transport, transport_signatures
 from tests.oracles import linkage as oracle
+from tests.oracles import transport as programme
 from tests.oracles.linkage import E3_X, E3_Y, Matrix, pair_of
 from tests.oracles.microaggregation import mdav
 from tests.risk.test_linkage import figures
@@ -46,6 +49,48 @@ def test_tables_of_two_sizes_as_if_each_were_repeated(x: Matrix, y: Matrix) -> N
     repeated = transport(np.repeat(x, 3, axis=0), np.repeat(y, 2, axis=0))
     assert transport(x, y) == pytest.approx(repeated, abs=1e-9)
     assert transport(y, x) == pytest.approx(repeated, abs=1e-9)
+
+
+masses = st.lists(st.integers(1, 9), min_size=1, max_size=7)
+
+
+@quickly
+@given(st.tuples(masses, masses).flatmap(lambda m: st.tuples(*map(st.just, m), *(some(len(part)) for part in m))))
+def test_masses_that_differ_as_the_linear_programme_moves_them(
+    case: tuple[list[int], list[int], Matrix, Matrix],
+) -> None:
+    left, right = (np.array(part, float) for part in case[:2])
+    expected = programme.least_cost(cdist(*case[2:]), left / left.sum(), right / right.sum())
+    assert transport_signatures(case[2], left, case[3], right) == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("seed", "sizes", "whole", "expected"),
+    [
+        (0, (40, 60), False, 1.110496714064219),
+        (1, (200, 150), False, 0.643145748131893),
+        (2, (300, 300), True, 0.5227720813360809),
+        (3, (120, 97), True, 0.7746365853129333),
+    ],
+)
+def test_numbers_of_python_optimal_transport(seed: int, sizes: tuple[int, int], whole: bool, expected: float) -> None:
+    rng = np.random.default_rng(seed)
+    x, y = (rng.normal(size=(size, 3)) for size in sizes)
+    a, b = (rng.integers(1, 20, size).astype(float) if whole else rng.random(size) for size in sizes)
+    assert transport_signatures(x, a, y, b) == pytest.approx(expected, abs=1e-12)
+
+
+def test_records_of_two_tables_of_the_same_size_as_scipy_assigns_them() -> None:
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(2, 250, 3))
+    distance = cdist(x, y)
+    assert transport(x, y) == pytest.approx(distance[linear_sum_assignment(distance)].mean(), abs=1e-12)
+
+
+def test_clusters_that_weigh_nothing_or_lie_in_one_place_are_no_trouble() -> None:
+    t, q = np.array([[0.0], [9], [1]]), np.array([[2.0], [5]])
+    assert transport_signatures(t, np.array([1.0, 0, 1]), q, np.array([3.0, 0])) == pytest.approx(1.5)
+    assert transport_signatures(t[:1], np.array([2.0]), np.zeros((3, 1)), np.array([1.0, 2, 3])) == 0.0
 
 
 @quickly

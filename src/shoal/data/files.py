@@ -17,9 +17,9 @@ from shoal.data.clean_copy import made_anew
 from shoal.data.csv_files import read_delimited, write_delimited
 from shoal.data.frames import check_names, finite
 from shoal.data.ordered_categories import with_orders
-from shoal.data.paths import atomic_write, check_readable, extra_package, is_sql, reason, same_path
+from shoal.data.paths import atomic_write, check_readable, is_sql, reason, same_path
 from shoal.data.workbook import inspect_excel
-from shoal.errors import InputError, did_you_mean
+from shoal.errors import InputError, did_you_mean, extra_package
 
 STATISTICAL = {
     ".dta": "dta",

@@ -8,13 +8,11 @@ write there removes (`shoal.data.scratch`).
 from __future__ import annotations
 
 import errno
-import importlib
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from shoal.data.outputs import refuse_existing, there_already
 from shoal.data.scratch import Unfinished, make_private
@@ -122,11 +120,3 @@ def refuse_pipe(path: str | Path) -> None:
     """A pipe would be waited for, perhaps for ever, and could not be read a second time; a device has no end."""
     if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
         raise InputError(f"{path} is not a plain file: write what it gives to one first.")
-
-
-def extra_package(name: str, doing: str, extra: str) -> Any:
-    """A package that only some installations have; where it is missing, the sentence says which extra brings it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise InputError(f"{doing} needs an extra package: pip install 'shoal[{extra}]'.") from None

@@ -21,9 +21,9 @@ import polars as pl
 from shoal.data.csv_files import as_written
 from shoal.data.files import STATISTICAL, format_of, is_delimited, read_excel, read_statistical, read_table
 from shoal.data.frames import finite
-from shoal.data.paths import extra_package, is_sql
+from shoal.data.paths import is_sql
 from shoal.data.sql import refuse_mixed_storage
-from shoal.errors import InputError
+from shoal.errors import InputError, extra_package
 
 
 class Released(NamedTuple):

@@ -20,10 +20,10 @@ from urllib.parse import quote, urlsplit
 import polars as pl
 
 from shoal.data.outputs import there_already
-from shoal.data.paths import extra_package, reason, same_path
+from shoal.data.paths import reason, same_path
 from shoal.data.scratch import Scratch
 from shoal.data.text_types import MixedColumnError, typed
-from shoal.errors import InputError
+from shoal.errors import InputError, extra_package
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,6 @@ from shoal.measure import Matrix, Pair, measure
 
 _EXACT = 5_000  # records
 _CLUSTERS = 1_000  # of a larger table
-_STEPS = 100_000_000  # of the network simplex: far more than it takes
 
 Masses = npt.NDArray[np.float64]
 
@@ -44,30 +43,34 @@ def transport(x: Matrix, y: Matrix) -> float:
     points, place = np.unique(np.concatenate([x, y]) + 0.0, axis=0, return_inverse=True)
     place = place.ravel()
     count_x, count_y = (np.bincount(part, minlength=len(points)) for part in (place[: len(x)], place[len(x) :]))
-    surplus = count_x * len(y) - count_y * len(x)  # in whole n n'-ths; what both tables hold need not be moved
+    surplus = (count_x * len(y) - count_y * len(x)).astype(
+        np.float64
+    )  # in whole n n'-ths; what both tables hold need not be moved
     more, less = surplus > 0, surplus < 0
     if not more.any():
         return 0.0
-    total = len(x) * len(y)
-    return _move(points[more], surplus[more] / total, points[less], -surplus[less] / total)
+    return _move(points[more], surplus[more], points[less], -surplus[less]) / (len(x) * len(y))
 
 
 def transport_signatures(t: Matrix, weight_t: Masses, q: Matrix, weight_q: Masses) -> float:
-    """Eq. 1 for clusters at t and q with these weights, each set summing to one."""
-    return _move(t, weight_t / weight_t.sum(), q, weight_q / weight_q.sum())
+    """Eq. 1 for clusters at t and q with these weights, whatever each set sums to."""
+    total_t, total_q = float(weight_t.sum()), float(weight_q.sum())
+    return _move(
+        t[weight_t > 0], weight_t[weight_t > 0] * total_q, q[weight_q > 0], weight_q[weight_q > 0] * total_t
+    ) / (total_t * total_q)
 
 
 def _is_large(x: Matrix, y: Matrix) -> bool:
     return max(len(x), len(y)) > _EXACT
 
 
-def _move(t: Matrix, weight_t: Masses, q: Matrix, weight_q: Masses) -> float:
-    """The least cost of moving the masses, by network simplex."""
-    from ot import emd2
+def _move(t: Matrix, mass_t: Masses, q: Matrix, mass_q: Masses) -> float:
+    """The least cost of moving the masses, which sum alike; whole numbers are moved without rounding."""
     from scipy.spatial.distance import cdist
 
-    moved = weight_t.sum()
-    return float(emd2(weight_t / moved, weight_q / weight_q.sum(), cdist(t, q), numItermax=_STEPS) * moved)
+    from shoal.kernels.transport import least_cost
+
+    return float(least_cost(cdist(t, q), mass_t, mass_q))
 
 
 def _signature(table: Matrix) -> tuple[Matrix, Masses]:

@@ -5,6 +5,8 @@ Noise cannot be seeded. Each test of it fails by chance less than once in a mill
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import numpy.typing as npt
 import polars as pl
@@ -12,9 +14,10 @@ import pytest
 from scipy import stats
 
 from shoal.data.microdata import encode
-from shoal.data.schema import Attribute, Kind, Role
+from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError
 from shoal.masking.partition import Partition
+from shoal.masking.publishing.confidential import check_promises
 from shoal.masking.publishing.private_mean import (
     STEPS,
     PrivateMean,
@@ -23,6 +26,7 @@ from shoal.masking.publishing.private_mean import (
     publish_private_mean,
     with_laplace,
 )
+from shoal.privacy.k_anonymity import KAnonymity
 
 NEVER = 1e-6
 
@@ -53,6 +57,15 @@ def test_sensitivity_is_the_domain_over_the_class_size(
     assert mean.sensitivity(k) == sensitivity
     assert mean.scale(k) == pytest.approx(scale)
     assert mean.deviation(k) == pytest.approx(deviation, abs=0.005)
+
+
+def test_without_opendp_it_says_what_to_install_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "opendp"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    schema = Schema((Attribute("charge", frozenset({Role.CONFIDENTIAL}), Kind.NUMERIC),))
+    with pytest.raises(InputError, match=r"A private mean needs an extra package: pip install 'shoal\[dp\]'\."):
+        check_promises(schema, None, {"charge": PrivateMean(1.0, 0, 100)}, [KAnonymity(5)])
 
 
 def test_cost_and_error_are_known_beforehand() -> None:

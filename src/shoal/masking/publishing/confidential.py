@@ -25,7 +25,7 @@ from shoal.masking.partition import Partition
 from shoal.masking.perturbing.shuffling import Shuffling
 from shoal.masking.publishing.ancestor import publish_ancestor
 from shoal.masking.publishing.centroid import publish_centroid
-from shoal.masking.publishing.private_mean import PrivateMean, publish_private_mean, require_number
+from shoal.masking.publishing.private_mean import PrivateMean, opendp, publish_private_mean, require_number
 from shoal.masking.publishing.range import publish_range
 from shoal.privacy.model import PrivacyModel
 from shoal.releases.atoms import atoms
@@ -75,6 +75,8 @@ def check_promises(
         raise InputError("Confidential values are shown class by class, but no class size is promised: ask for --k.")
     for name in means:
         require_number(schema[name])
+    if means:
+        opendp()
     looked_at = [f"{model.name} of {model.attribute!r}" for model in promises if model.attribute is not None]
     if isinstance(method, Grouped) and method.grouping == "stratified":
         looked_at.append("the method 'stratified'")

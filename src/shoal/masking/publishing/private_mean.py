@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite, sqrt
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +23,7 @@ import polars as pl
 from shoal.data.cells import MaskedColumn, plain_cells
 from shoal.data.microdata import MISSING, Coded
 from shoal.data.schema import Attribute, Kind
-from shoal.errors import InputError, require
+from shoal.errors import InputError, extra_package, require
 from shoal.kernels.threads import in_blocks
 from shoal.masking.partition import Partition
 
@@ -97,11 +98,16 @@ def require_number(attribute: Attribute) -> None:
         )
 
 
+def opendp() -> Any:
+    """The library that draws the noise."""
+    dp = extra_package("opendp.prelude", "A private mean", "dp")
+    dp.enable_features("contrib")
+    return dp
+
+
 def with_laplace(sums: npt.NDArray[np.int64], scale: float) -> npt.NDArray[np.int64]:
     """Each number with discrete Laplace noise of its own, drawn by OpenDP."""
-    import opendp.prelude as dp
-
-    dp.enable_features("contrib")
+    dp = opendp()
     noisy = np.empty_like(sums)
     domain, metric = dp.vector_domain(dp.atom_domain(T="i64")), dp.l1_distance(T="i64")
     laplace = dp.m.make_laplace(domain, metric, scale=scale)
