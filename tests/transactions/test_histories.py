@@ -11,15 +11,8 @@ import polars as pl
 import pytest
 
 from shoal.errors import InputError
-from shoal.transactions.histories import (
-    Roles,
-    check_customer_table,
-    coded,
-    histories_of,
-    in_random_order,
-    read_baskets,
-    read_histories,
-)
+from shoal.transactions.histories import Roles, check_customer_table, coded, histories_of, read_baskets, read_histories
+from shoal.transactions.numbering import in_random_order
 
 DATA = os.environ.get("SHOAL_DATA")
 TABLE = pl.DataFrame(

@@ -15,9 +15,10 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.transactions.histories import Histories, same_sets
+from shoal.transactions.numbering import incidence, numbered
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+    pass
 
 Codes = npt.NDArray[np.int32]
 Floats = npt.NDArray[np.float64]
@@ -29,12 +30,12 @@ _CELLS = 2_000_000  # visits by goods looked up at once
 def visits(released: Histories) -> Codes:
     """record -> visit: a basket of a customer; where none is shown, a day or moment; else the whole history."""
     roles = released.roles
-    keys = [pl.Series("customer", released.customer)]
+    keys = [pl.Series(released.customer)]
     if roles.basket is not None:
-        keys.append(released.table[roles.basket].alias("visit"))
+        keys.append(released.table[roles.basket])
     elif released.times is not None:
-        keys.append(released.times.alias("visit"))
-    return pl.DataFrame(keys).select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int32) - 1
+        keys.append(released.times)
+    return numbered(keys).astype(np.int32)
 
 
 def features(released: Histories) -> npt.NDArray[np.float32]:
@@ -193,15 +194,13 @@ def _price_by_quantity(frame: pl.DataFrame) -> list[Floats]:
 
 def _company(released: Histories, visit: Codes) -> Floats:
     """How often the good is seen with the other goods of its visit, in visits of others: the mean cosine."""
-    from scipy.sparse import csr_array
+    from scipy.sparse import csr_array, diags_array
 
     shape = (int(visit.max()) + 1, len(released.items))
-    held = csr_array((np.ones(len(visit)), (visit, released.item)), shape=shape)
-    held.sum_duplicates()
-    held.data[:] = 1.0
+    held = incidence(visit, released.item, shape)
     length = np.sqrt(np.maximum(held.sum(axis=0), 1.0))
     goods = np.maximum(held.sum(axis=1), 1.0)
-    scaled = held @ _diagonal(1 / length)
+    scaled = held @ diags_array(1 / length)
     company = np.zeros(len(visit))
     order = np.argsort(visit, kind="stable")
     together = csr_array(scaled.T @ scaled)
@@ -214,10 +213,3 @@ def _company(released: Histories, visit: Codes) -> Floats:
         company[mine] = seen[visit[mine] - number * block, released.item[mine]]
     others: Floats = (company - 1.0) / np.maximum(goods[visit] - 1, 1.0)  # without the good itself
     return others
-
-
-def _diagonal(values: Floats) -> csr_array:
-    from scipy.sparse import csr_array
-
-    places = np.arange(len(values))
-    return csr_array((values, (places, places)), shape=(len(values), len(values)))

@@ -20,7 +20,8 @@ import polars as pl
 from shoal.data.files import read_table
 from shoal.errors import InputError, did_you_mean, require
 from shoal.sheet import Sheet, for_notebook, for_terminal
-from shoal.transactions.histories import Histories, in_random_order
+from shoal.transactions.histories import Histories
+from shoal.transactions.numbering import places, renumbered, some_of_each
 from shoal.transactions.similarity import Floats, Ints, Nearest, each_block, nearest_row, nearest_set
 
 if TYPE_CHECKING:
@@ -167,16 +168,15 @@ def own_customers(original: Histories, masked: Histories, truth: pl.DataFrame | 
         named = people.with_columns(customer=pl.col("pseudonym"))
     else:
         named = people.join(secret_map(truth), on="pseudonym", how="left", maintain_order="left")
-    codes = pl.DataFrame({"customer": original.customers.cast(pl.String)}).with_row_index("code")
-    own = named.join(codes, on="customer", how="left", maintain_order="left")
-    lost = own.filter(pl.col("code").is_null())
-    if lost.height:
+    own = places(named["customer"], original.customers)
+    lost = people["pseudonym"].filter(own < 0)
+    if len(lost):
         what = "is not an original customer" if truth is None else "has no original customer in the secret map"
         raise InputError(
-            f"The masked customer {lost['pseudonym'][0]!r} {what} ({lost.height:,} of {own.height:,} are so): "
+            f"The masked customer {lost[0]!r} {what} ({len(lost):,} of {len(own):,} are so): "
             "give the map of pseudonyms to customers (--truth)."
         )
-    return own["code"].cast(pl.Int64).to_numpy()
+    return own
 
 
 # What is compared
@@ -196,23 +196,16 @@ def _some_items(sets: csr_array, known: int, rng: np.random.Generator) -> csr_ar
     """Of each customer's items as many as are known, drawn at random."""
     from scipy.sparse import csr_array
 
-    order = in_random_order(sets, rng)
-    sizes = np.diff(sets.indptr)
-    drawn = np.sort(order[np.arange(sets.nnz) - np.repeat(sets.indptr[:-1], sizes) < known])
-    starts = np.concatenate([[0], np.cumsum(np.minimum(sizes, known))])
+    drawn, starts = some_of_each(sets, known, rng)
     return csr_array((sets.data[drawn], sets.indices[drawn], starts), shape=sets.shape)
 
 
 def _aligned(queries: csr_array, items: pl.Series, original_items: pl.Series) -> csr_array:
     """The masked sets with the originals' numbers of items; items that only they hold come after those."""
-    from scipy.sparse import csr_array
-
-    codes = pl.DataFrame({"item": original_items.cast(pl.String)}).with_row_index("code")
-    found = pl.DataFrame({"item": items.cast(pl.String)}).join(codes, on="item", how="left", maintain_order="left")
-    new = found["code"].is_null().to_numpy()
-    number = np.where(new, len(original_items) + np.cumsum(new) - 1, found["code"].fill_null(0).to_numpy())
-    shape = (queries.shape[0], len(original_items) + int(new.sum()))
-    return csr_array((queries.data, number.astype(np.int32)[queries.indices], queries.indptr), shape=shape)
+    place = places(items, original_items)
+    new = place < 0
+    number = np.where(new, len(original_items) + np.cumsum(new) - 1, place)
+    return renumbered(queries, number, len(original_items) + int(new.sum()))
 
 
 def _tf_idf(sets: csr_array, queries: csr_array) -> tuple[csr_array, csr_array]:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.transactions.clustering import Labels
+from shoal.transactions.numbering import columns_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -40,7 +41,7 @@ def balance(sets: csr_array, label: Labels, min_size: int) -> Labels:
 def _jaccard(sets: csr_array, customer: int) -> npt.NDArray[np.float64]:
     """J(I(u), I(customer)) of every customer u."""
     own = np.zeros(sets.shape[1], np.int64)
-    own[sets.indices[sets.indptr[customer] : sets.indptr[customer + 1]]] = 1
+    own[columns_of(sets, customer)] = 1
     common = sets @ own
     nearness: npt.NDArray[np.float64] = common / (np.diff(sets.indptr) + own.sum() - common)
     return nearness

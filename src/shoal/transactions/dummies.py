@@ -25,7 +25,8 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.transactions.clustering import Labels
-from shoal.transactions.histories import Histories, in_random_order
+from shoal.transactions.histories import Histories
+from shoal.transactions.numbering import by_code, in_random_order, incidence, numbered
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 Codes = npt.NDArray[np.int32]
 Dummies = Literal["scattered", "visits", "records"]
 DUMMIES: tuple[Dummies, ...] = ("scattered", "visits", "records")
-
-
 _TRIES = 5  # to find a visit of the customer's own on which a dummy's good was sold
 
 
@@ -61,11 +60,7 @@ class Padded:
 
 def unions(sets: csr_array, label: Labels) -> csr_array:
     """Clusters by items: how many members of the cluster hold the item; I(x) is where any does."""
-    from scipy.sparse import csr_array
-
-    n = len(label)
-    members = csr_array((np.ones(n, np.int32), (label, np.arange(n))), shape=(int(label.max()) + 1, n))
-    held = members @ sets
+    held = incidence(label, np.arange(len(label)), (int(label.max()) + 1, len(label))) @ sets
     held.sort_indices()
     return held
 
@@ -121,8 +116,7 @@ def pool(histories: Histories, label: Labels, *, delete: float = 0.0, scattered:
     held = unions(histories.sets, label)
     cell = _cells(held, label[histories.customer], histories.item)
     shown = np.flatnonzero(~_costly(held, label, cell, int(delete * n))[cell])
-    members = np.argsort(label, kind="stable")
-    starts = np.append(0, np.cumsum(np.bincount(label)))
+    members, starts = by_code(label, int(label.max()) + 1)
     cluster = label[histories.customer[shown]]
     copies = starts[cluster + 1] - starts[cluster]
     source = np.repeat(shown, copies)
@@ -228,9 +222,8 @@ class _Donors:
         shown: npt.NDArray[np.int64],
         rng: np.random.Generator,
     ) -> _Donors:
-        ends = np.cumsum(np.bincount(cell[shown], minlength=held.nnz))
-        of_cell = np.append(0, ends)
-        return cls(shown[np.argsort(cell[shown], kind="stable")], of_cell, of_cell[held.indptr], rng)
+        order, of_cell = by_code(cell[shown], held.nnz)
+        return cls(shown[order], of_cell, of_cell[held.indptr], rng)
 
     def of_cells(self, cells: Codes) -> npt.NDArray[np.int64]:
         """A record of each cell, by lot."""
@@ -284,11 +277,10 @@ class _Market:
 
     def _drawn(self, of: Codes, which: Codes, kinds: int) -> npt.NDArray[np.int64]:
         """A shown record of each of these, by lot; -1 where there is none."""
-        sorted_records = self.shown[np.argsort(of[self.shown], kind="stable")]
-        starts = np.append(0, np.cumsum(np.bincount(of[self.shown], minlength=kinds)))
+        order, starts = by_code(of[self.shown], kinds)
         count = starts[which + 1] - starts[which]
         place = starts[which] + (self.rng.random(len(which)) * count).astype(np.int64)
-        return np.where(count > 0, sorted_records[np.minimum(place, len(sorted_records) - 1)], -1)
+        return np.where(count > 0, self.shown[order[np.minimum(place, len(order) - 1)]], -1)
 
 
 def _alterations(
@@ -308,8 +300,7 @@ def _alterations(
 def _new_baskets(histories: Histories, padded: Padded) -> pl.Series:
     """Numbers from 1 by lot: one for each basket of a customer, and for each that his dummies were copied from."""
     baskets = histories.table[histories.roles.named["basket"]]
-    whose = {"customer": padded.customer, "owner": histories.customer[padded.when]}
-    pairs = pl.DataFrame(whose | {"basket": baskets.gather(padded.when)})
-    number = pairs.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy() - 1
+    owner = histories.customer[padded.when]
+    number = numbered([pl.Series(padded.customer), pl.Series(owner), baskets.gather(padded.when)])
     order = np.random.default_rng().permutation(int(number.max()) + 1)  # never by a seed: it could be guessed
     return pl.Series(order[number] + 1)

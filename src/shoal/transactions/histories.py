@@ -7,7 +7,7 @@ The sets are one sparse matrix, customers by items: memory grows with the record
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from shoal.data.files import format_of, read_table
 from shoal.data.paths import check_readable, is_sql
 from shoal.data.text_types import as_dates
 from shoal.errors import InputError, did_you_mean
+from shoal.transactions.numbering import incidence, numbered
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -114,10 +115,7 @@ class Histories:
     @cached_property
     def sets(self) -> csr_array:
         """I(u), a row a customer: 1 where the customer bought the item; the items of a row ascend."""
-        from scipy.sparse import csr_array
-
-        bought = self.matrix()
-        return csr_array((np.ones(bought.nnz, np.int32), bought.indices, bought.indptr), shape=bought.shape)
+        return incidence(self.customer, self.item, (len(self.customers), len(self.items)))
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
@@ -203,11 +201,11 @@ def read_baskets(path: str | Path, delimiter: str = ",") -> Histories:
     if not content:
         raise InputError(f"{path} is empty: give one basket a line.")
     lines = content.split("\n")  # a form feed within a name ends no line
-    numbered = pl.DataFrame({"customer": range(1, len(lines) + 1), "item": lines})
-    table = numbered.with_columns(pl.col("item").str.split(delimiter)).explode("item")
+    listed = pl.DataFrame({"customer": range(1, len(lines) + 1), "item": lines})
+    table = listed.with_columns(pl.col("item").str.split(delimiter)).explode("item")
     table = table.with_columns(pl.col("item").str.strip_chars()).filter(pl.col("item") != "")
     histories = histories_of(table, Roles("customer", "item"), lambda record: f"line {table['customer'][record]}")
-    check_bought(histories, numbered["customer"], f"{path} has a line for each customer, and of")
+    check_bought(histories, listed["customer"], f"{path} has a line for each customer, and of")
     return histories
 
 
@@ -230,22 +228,16 @@ def same_histories(histories: Histories, roles: Roles) -> Codes:
     check_columns(histories.table, roles)
     table = histories.table
     shown = [name for name in (roles.item, roles.time, roles.price, roles.quantity) if name is not None]
-    record = _numbered_values([table[name].cast(pl.String) for name in shown])
+    record = numbered([table[name].cast(pl.String) for name in shown])
     numbers = _random_numbers(int(record.max()) + 1)[record]
     n = len(histories.customers)
     if roles.basket is None:
         return _numbered_rows(_sums(numbers, histories.customer, n))
-    visit = _numbered_values([pl.Series("", histories.customer), table[roles.basket]])
+    visit = numbered([pl.Series("", histories.customer), table[roles.basket]])
     whose = np.empty(int(visit.max()) + 1, np.int32)
     whose[visit] = histories.customer
     content = _numbered_rows(_sums(numbers, visit, len(whose)))
     return _numbered_rows(_sums(_random_numbers(int(content.max()) + 1)[content], whose, n))
-
-
-def _numbered_values(columns: Sequence[pl.Series]) -> npt.NDArray[np.int64]:
-    """record -> number of its values in these columns."""
-    frame = pl.DataFrame([column.alias(str(place)) for place, column in enumerate(columns)])
-    return frame.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
 
 
 def _random_numbers(count: int) -> npt.NDArray[np.int64]:
@@ -260,12 +252,6 @@ def _sums(numbers: npt.NDArray[np.int64], of: npt.NDArray[np.integer], count: in
 
 def _numbered_rows(rows: npt.NDArray[np.int64]) -> Codes:
     return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
-
-
-def in_random_order(matrix: csr_array, rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """The positions of the matrix's entries, row by row, those of each row shuffled."""
-    rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    return np.argsort(rows + rng.random(matrix.nnz))
 
 
 def check_columns(table: pl.DataFrame, roles: Roles) -> None:
@@ -299,9 +285,9 @@ def coded(column: pl.Series) -> tuple[pl.Series, Codes]:
         distinct = distinct.gather(distinct.cast(pl.Int64).arg_sort())
     else:
         distinct = distinct.sort()
-    numbered = pl.DataFrame({"value": distinct, "code": np.arange(len(distinct), dtype=np.int32)})
+    codes = pl.DataFrame({"value": distinct, "code": np.arange(len(distinct), dtype=np.int32)})
     records = pl.DataFrame({"value": column})
-    return distinct, records.join(numbered, on="value", how="left", maintain_order="left")["code"].to_numpy()
+    return distinct, records.join(codes, on="value", how="left", maintain_order="left")["code"].to_numpy()
 
 
 def _numbered(roles: Roles, file: TextFile) -> Roles:

@@ -24,6 +24,7 @@ from shoal.data.pseudonyms import fresh_key, pseudonyms
 from shoal.errors import InputError, PromiseError, require
 from shoal.sheet import Sheet, for_terminal
 from shoal.transactions.histories import Histories, Roles, histories_of, read_histories
+from shoal.transactions.numbering import renumbered
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -147,14 +148,10 @@ def _suppressed(baskets: Histories, k: int, m: int) -> pl.Series:
 
     Taking goods out changes no other set, so that the search goes on from where the rare set was found.
     """
-    from scipy.sparse import csr_array
-
-    order = np.argsort(-np.bincount(baskets.item), kind="stable")  # common goods first: they keep their company
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order))
-    sets = csr_array((baskets.sets.data, rank[baskets.sets.indices], baskets.sets.indptr), shape=baskets.sets.shape)
-    sets.sort_indices()
-    out = np.zeros(len(order), np.bool_)
+    common_first = np.argsort(-np.bincount(baskets.item), kind="stable")  # they keep their company
+    rank = np.argsort(common_first)
+    sets = renumbered(baskets.sets, rank, len(rank))
+    out = np.zeros(len(rank), np.bool_)
     for size in range(1, m + 1):
         first = 0
         while found := _rare(sets, k, size, first):
@@ -175,7 +172,7 @@ def _generalized(baskets: Histories, taxonomy: Hierarchy, k: int, m: int) -> tup
     records = np.bincount(leaf[baskets.item], minlength=leaves)
     level = np.zeros(leaves, np.int64)
     for size in range(1, m + 1):
-        while found := _rare(_recoded(baskets.sets, _nodes(taxonomy, level)[leaf]), k, size):
+        while found := _rare(renumbered(baskets.sets, _nodes(taxonomy, level)[leaf], leaves), k, size):
             raised = (_raised(taxonomy, level, int(node)) for node in found[1])
             choices = [choice for choice in raised if choice is not None]  # never none: every basket holds the top
             level = min(choices, key=lambda choice: _loss(taxonomy, choice, records))
@@ -204,12 +201,3 @@ def _loss(taxonomy: Hierarchy, level: Ints, records: Ints) -> float:
     below = np.array([np.diff(taxonomy.starts(each))[taxonomy.ancestors[each]] for each in range(taxonomy.levels)])
     width = below[level, np.arange(len(level))]
     return float(((width - 1) * records).sum() / max(len(level) - 1, 1) / records.sum())
-
-
-def _recoded(sets: csr_array, node: Ints) -> csr_array:
-    """The sets of nodes that baskets show."""
-    from scipy.sparse import csr_array
-
-    shown = csr_array((sets.data, node[sets.indices], sets.indptr), shape=(sets.shape[0], int(node.max()) + 1))
-    shown.sum_duplicates()
-    return shown

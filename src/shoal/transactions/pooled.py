@@ -25,7 +25,8 @@ from shoal.releases.published import Published
 from shoal.risk.attack import Outcome
 from shoal.sheet import Sheet, for_notebook, for_terminal
 from shoal.transactions.attack import own_customers, secret_map
-from shoal.transactions.histories import Histories, Roles, in_random_order
+from shoal.transactions.histories import Histories, Roles
+from shoal.transactions.numbering import Ints, incidence, numbered, places, some_of_each
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 PURCHASES, PURCHASES_IN_FULL = "purchases", "purchases-in-full"  # as promises of a ledger
 
-Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
 
@@ -123,51 +123,37 @@ class _Shared:
 
     @classmethod
     def of(cls, first: Histories, second: Histories) -> _Shared:
-        from scipy.sparse import coo_array
-
         shown = [role for role in ("item", "time", "price", "quantity") if role in first.roles.named]
         shown = [role for role in shown if role in second.roles.named]
 
-        def records(release: Histories) -> pl.DataFrame:
-            return pl.DataFrame(
-                [release.table[release.roles.named[role]].cast(pl.String).alias(role) for role in shown]
-            )
+        def column(role: str) -> pl.Series:
+            both = (release.table[release.roles.named[role]].cast(pl.String) for release in (first, second))
+            return pl.concat([part.alias(role) for part in both])
 
-        both = pl.concat([records(first), records(second)])
-        code = both.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
+        code = numbered([column(role) for role in shown])
+        here, there = code[: len(first)], code[len(first) :]
         width = int(code.max()) + 1
-
-        def matrix(release: Histories, codes: Ints) -> csr_array:
-            shape = len(release.customers), width
-            held = coo_array((np.ones(len(codes)), (release.customer, codes)), shape=shape).tocsr()
-            held.sum_duplicates()
-            held.data[:] = 1.0
-            return held
-
         good = np.full(width, -1, np.int64)
-        good[code[: len(first)]] = first.item
+        good[here] = first.item
         return cls(
-            matrix(first, code[: len(first)]), matrix(second, code[len(first) :]), good, len(first.items)
-        )  # fmt: skip
+            incidence(first.customer, here, (len(first.customers), width)),
+            incidence(second.customer, there, (len(second.customers), width)),
+            good,
+            len(first.items),
+        )
 
     def similarity(self) -> Floats:
         """Customers by customers: the records they share, each worth the less the more customers have it."""
         holders = np.asarray(self.first.sum(axis=0) + self.second.sum(axis=0)).ravel()
-        weighted = self.first.copy()
+        weighted = self.first.astype(np.float64)
         weighted.data = np.log((self.first.shape[0] + self.second.shape[0]) / holders[self.first.indices]) + 1e-9
         score: Floats = (weighted @ self.second.T).toarray()
         return score
 
     def goods_in_both(self, link: Ints) -> csr_array:
         """Customers of the first release by the goods that they and their links show with the same records."""
-        from scipy.sparse import csr_array
-
-        both = self.first.multiply(self.second[link]).tocsr()
-        shape = self.first.shape[0], self.goods
-        found = csr_array((np.ones(both.nnz), self.good[both.indices], both.indptr), shape=shape)
-        found.sum_duplicates()
-        found.data[:] = 1.0
-        return found
+        both = self.first.multiply(self.second[link]).tocoo()
+        return incidence(both.row, self.good[both.col], (self.first.shape[0], self.goods))
 
 
 def _linked(score: Floats, first: pl.Series, second: pl.Series, rng: np.random.Generator) -> Outcome:
@@ -197,16 +183,8 @@ def _found(
 
     The baseline is the same intruder with the first release alone; the control has her take one's goods for another's.
     """
-    items = pl.DataFrame({"item": first.items.cast(pl.String)}).with_row_index("code")
-    codes = pl.DataFrame({"item": original.items.cast(pl.String)}).join(
-        items, on="item", how="left", maintain_order="left"
-    )["code"]
-    bought = original.sets
-    drawn = in_random_order(bought, rng)
-    place = np.arange(bought.nnz) - np.repeat(bought.indptr[:-1], np.diff(bought.indptr))
-    drawn = np.sort(drawn[place < known])  # row by row, as many of each
-    starts = np.searchsorted(drawn, bought.indptr)
-    good = codes.cast(pl.Int64).fill_null(-1).to_numpy()[bought.indices[drawn]]
+    drawn, starts = some_of_each(original.sets, known, rng)
+    good = places(original.items, first.items)[original.sets.indices[drawn]]
     alone = first.sets
 
     def candidates(sets: csr_array, goods: Ints) -> npt.NDArray[np.bool_]:

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from shoal.transactions.numbering import columns_of, renumbered
+
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
@@ -60,12 +62,13 @@ def nearest_set(queries: csr_array, sets: csr_array, own: Ints) -> Nearest:
 
     rarest_first = np.argsort(np.bincount(sets.indices, minlength=sets.shape[1]), kind="stable")
     by_size = np.argsort(np.diff(sets.indptr), kind="stable")
-    sets, queries = _renumbered(sets, rarest_first)[by_size], _renumbered(queries, rarest_first)
+    number, width = np.argsort(rarest_first), sets.shape[1]
+    sets, queries = renumbered(sets, number, width)[by_size], renumbered(queries, number, width)
     first, which = _distinct_rows(queries)
     order = np.argsort(own_jaccard, kind="stable")
     closest = np.empty(len(first), np.int64)
     closest[which[order]] = order  # of those with one set the one most like the own original: the search is shorter
-    queries, guide = queries[first], _inverse(by_size)[own[closest]]
+    queries, guide = queries[first], np.argsort(by_size)[own[closest]]
     n = len(first)
     guess, jaccard, ties = np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64)
     rows, forward, postings = lists(queries), lists(sets), lists(sets.T.tocsr())
@@ -100,30 +103,14 @@ def lists(matrix: csr_array) -> Lists:
     return Lists(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32))
 
 
-def _renumbered(matrix: csr_array, order: Ints) -> csr_array:
-    """Columns in this order."""
-    from scipy.sparse import csr_array
-
-    indices = _inverse(order).astype(np.int32)[matrix.indices]
-    renumbered = csr_array((matrix.data, indices, matrix.indptr), shape=matrix.shape)
-    renumbered.sort_indices()
-    return renumbered
-
-
 def _distinct_rows(sets: csr_array) -> tuple[Ints, Ints]:
     """The first row of each different set, and which of these each row equals."""
     seen: dict[bytes, int] = {}
     first: list[int] = []
     which = np.empty(sets.shape[0], np.int64)
     for row in range(sets.shape[0]):
-        key = sets.indices[sets.indptr[row] : sets.indptr[row + 1]].tobytes()
+        key = columns_of(sets, row).tobytes()
         which[row] = seen.setdefault(key, len(seen))
         if which[row] == len(first):
             first.append(row)
     return np.array(first, np.int64), which
-
-
-def _inverse(order: Ints) -> Ints:
-    inverse = np.empty(len(order), np.int64)
-    inverse[order] = np.arange(len(order))
-    return inverse

@@ -31,13 +31,13 @@ from shoal.sheet import Sheet, for_notebook, for_terminal
 from shoal.transactions.appearance import features, visits
 from shoal.transactions.attack import own_customers
 from shoal.transactions.histories import Histories, histories_of, same_sets
+from shoal.transactions.numbering import Ints, by_code, columns_of, incidence, places, renumbered, values_of
 
 if TYPE_CHECKING:
     from rich.console import Group
     from scipy.sparse import csr_array
 
 Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
 KNOWN = 10  # goods of each customer
@@ -265,7 +265,7 @@ class _Scene:
         bought = _in_goods_of(released, original, own)
         has = np.flatnonzero(np.diff(bought.indptr))
         attacked = np.sort(rng.permutation(has)[:MOST_ATTACKED])
-        knows = tuple(rng.permutation(_goods(bought, customer))[:known].astype(np.int64) for customer in attacked)
+        knows = tuple(rng.permutation(columns_of(bought, customer))[:known].astype(np.int64) for customer in attacked)
         return cls(released, group, bought, attacked, knows, rng)
 
     @cached_property
@@ -310,8 +310,8 @@ class _Scene:
         ways: list[tuple[int, ...]] = []
         usual, whose = [], []
         for goods, taken, customer in zip(self.knows, chosen, self.attacked, strict=True):
-            left = np.setdiff1d(_goods(self.released.sets, taken), goods)
-            if len(left) and len(_goods(self.bought, customer)) > len(goods):
+            left = np.setdiff1d(columns_of(self.released.sets, taken), goods)
+            if len(left) and len(columns_of(self.bought, customer)) > len(goods):
                 takens = (int(taken), self._with_most_in_a_visit(goods))
                 ways.append(tuple(good for each in takens for good in self._likeliest(each, goods, chance)))
                 usual.append(left[np.argmax(np.diff(self.holders.indptr)[left])])
@@ -337,7 +337,7 @@ class _Scene:
         """Released customers who are shown with the most of these goods: all, where none was deleted."""
         count = np.zeros(len(self.released.customers), np.int64)
         for good in goods:
-            count[_goods(self.holders, good)] += 1
+            count[columns_of(self.holders, good)] += 1
         return np.flatnonzero(count == count.max())
 
     def _chance(self, score: Floats) -> csr_array:
@@ -355,7 +355,7 @@ class _Scene:
 
         chance = self._chance(score)
         n = chance.shape[0]
-        members = csr_array((np.ones(n), (self.group, np.arange(n))), shape=(int(self.group.max()) + 1, n))
+        members = incidence(self.group, np.arange(n), (int(self.group.max()) + 1, n))
         total = csr_array(members @ chance)[self.group]
         for matrix in (chance, total):
             matrix.sort_indices()  # all of a cluster are shown with its goods, so that the entries are the same
@@ -368,7 +368,7 @@ class _Scene:
         candidates = self._shown_with_all(goods)
         total = np.zeros(len(self.released.customers))
         for good in goods:
-            total[_goods(evidence, good)] += _values(evidence, good)
+            total[columns_of(evidence, good)] += values_of(evidence, good)
         points = np.round(total[candidates], 9)
         sure = float(1 / np.exp(points - points.max()).sum())
         return _Guess(candidates, candidates[points == points.max()], sure)
@@ -386,11 +386,11 @@ class _Scene:
 
     @cached_property
     def _by_customer(self) -> tuple[Ints, Ints]:
-        return _sorted_by(self.released.customer, len(self.released.customers))
+        return by_code(self.released.customer, len(self.released.customers))
 
     @cached_property
     def _by_good(self) -> tuple[Ints, Ints]:
-        return _sorted_by(self.released.item, len(self.released.items))
+        return by_code(self.released.item, len(self.released.items))
 
     @cached_property
     def _size(self) -> Floats | None:
@@ -436,9 +436,9 @@ class _Scene:
         not_his = np.ones(visit.max() + 1)
         np.multiply.at(not_his, lies[:, 0], 1 - 1 / among[lies[:, 1]])
         bought, his = np.zeros((2, len(self.released.items)))
-        bought[_goods(chance, taken)] = _values(chance, taken)
+        bought[columns_of(chance, taken)] = values_of(chance, taken)
         np.maximum.at(his, item, 1 - not_his[visit])
-        left = np.setdiff1d(_goods(self.released.sets, taken), goods)
+        left = np.setdiff1d(columns_of(self.released.sets, taken), goods)
         bought, his = bought[left], his[left]
         likely = (his + LEAST_CHANCE * bought, bought, his * bought, *self._as_large(mine, goods, left))
         return tuple(int(self.rng.choice(left[points == points.max()])) for points in likely)
@@ -448,31 +448,6 @@ def _in_goods_of(released: Histories, original: Histories, own: Ints) -> csr_arr
     """The original sets of the released customers, by the numbers of the released goods; goods not shown are gone."""
     from scipy.sparse import csr_array
 
-    names = pl.DataFrame({"item": released.items.cast(pl.String)}).with_row_index("code")
-    codes = pl.DataFrame({"item": original.items.cast(pl.String)}).join(
-        names, on="item", how="left", maintain_order="left"
-    )["code"]
-    lost = len(released.items)
-    number = codes.fill_null(lost).to_numpy().astype(np.int64)
-    sets = original.sets[own]
-    shape = (len(own), lost + 1)
-    renamed = csr_array((sets.data, number[sets.indices], sets.indptr), shape=shape)
-    kept = csr_array(renamed[:, :lost])
-    kept.sort_indices()
-    return kept
-
-
-def _sorted_by(codes: npt.NDArray[np.int32], count: int) -> tuple[Ints, Ints]:
-    """Records code after code, and where each code's begin; one more entry at the end."""
-    order = np.argsort(codes, kind="stable")
-    return order, np.searchsorted(codes[order], np.arange(count + 1))
-
-
-def _goods(matrix: csr_array, row: int) -> npt.NDArray[np.int32]:
-    found: npt.NDArray[np.int32] = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
-    return found
-
-
-def _values(matrix: csr_array, row: int) -> Floats:
-    found: Floats = matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]]
-    return found
+    goods = len(released.items)
+    place = places(original.items, released.items)
+    return csr_array(renumbered(original.sets[own], np.where(place < 0, goods, place), goods + 1)[:, :goods])

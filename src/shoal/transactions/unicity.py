@@ -18,7 +18,8 @@ import numpy.typing as npt
 
 from shoal.errors import require
 from shoal.sheet import Sheet, for_notebook, for_terminal
-from shoal.transactions.histories import Histories, in_random_order
+from shoal.transactions.histories import Histories
+from shoal.transactions.numbering import in_random_order, incidence
 from shoal.transactions.similarity import lists
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ def unicity(histories: Histories, *, most: int = 10, seed: int | None = None) ->
     draws = min(-(-ENOUGH // customers), MOST_DRAWS)
     shares, fewer = {}, {}
     for kind, points in _points(histories).items():
-        have = _who_has(points, histories)
+        have = incidence(histories.customer, points, (customers, int(points.max()) + 1))
         shares[kind] = _singled_out(have, most, draws, rng)
         fewer[kind] = tuple(float(np.mean(np.diff(have.indptr) < m)) for m in range(1, most + 1))
     return Unicity(customers, draws, shares, fewer)
@@ -104,32 +105,21 @@ def _combined(first: npt.NDArray[np.int64], second: npt.NDArray[np.integer]) -> 
     return both
 
 
-def _who_has(points: npt.NDArray[np.int64], histories: Histories) -> csr_array:
-    """Customers by points: which of them each has."""
-    from scipy.sparse import coo_array
-
-    shape = (len(histories.customers), int(points.max()) + 1)
-    have = coo_array((np.ones(len(points), np.bool_), (histories.customer, points)), shape=shape).tocsr()
-    have.sum_duplicates()
-    return have
-
-
 def _singled_out(have: csr_array, most: int, draws: int, rng: np.random.Generator) -> tuple[float, ...]:
     from shoal.kernels.jaccard import Lists
     from shoal.kernels.threads import in_blocks
+    from shoal.kernels.unicity import others_who_match
 
     customers = have.shape[0]
     postings = lists(have.T.tocsr())
     others = np.empty((customers, most), np.int32)
     alone = np.zeros(most, np.int64)
+
+    def look(learnt: Lists, start: int, stop: int) -> None:
+        others_who_match(learnt, postings, start, stop, others)
+
     for _ in range(draws):
         learnt = Lists(lists(have).starts, have.indices[in_random_order(have, rng)])
-        in_blocks(customers, BLOCK, partial(_look, learnt, postings, others))
+        in_blocks(customers, BLOCK, partial(look, learnt))
         alone += (others == 0).sum(axis=0)
     return tuple(float(share) for share in alone / (draws * customers))
-
-
-def _look(learnt: Lists, postings: Lists, others: npt.NDArray[np.int32], start: int, stop: int) -> None:
-    from shoal.kernels.unicity import others_who_match
-
-    others_who_match(learnt, postings, start, stop, others)

@@ -22,6 +22,7 @@ from shoal.errors import InputError, did_you_mean
 from shoal.sheet import Sheet, for_notebook, for_terminal
 from shoal.transactions.attack import secret_map
 from shoal.transactions.histories import Histories
+from shoal.transactions.numbering import places
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -250,11 +251,10 @@ def joint_purchases(original: Histories, masked: Histories) -> dict[str, float]:
 
 def _shares(histories: Histories, goods: pl.Series) -> Floats:
     """Goods by goods: the share of customers who bought both."""
-    codes = pl.DataFrame({"good": histories.items.cast(pl.String)}).with_row_index("code")
-    code = pl.DataFrame({"good": goods}).join(codes, on="good", how="left", maintain_order="left")["code"]
+    place = places(goods, histories.items)
+    there = place >= 0
     bought = np.zeros((len(goods), len(goods)))
-    there = code.is_not_null().to_numpy()
-    columns = histories.sets[:, code.drop_nulls().to_numpy()].astype(np.int64)
+    columns = histories.sets[:, place[there]].astype(np.int64)
     bought[np.ix_(there, there)] = (columns.T @ columns).toarray()
     return bought / len(histories.customers)
 
