@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import shoal.cli.transactions_release  # noqa: F401  (registers the commands)
+from shoal.transactions.alike import alike
 from shoal.transactions.histories import read_histories
-from shoal.transactions.release import alike
 from tests.cli.conftest import Shoal
 
 COLUMNS = ("--customer", "1", "--item", "3", "--no-header")

@@ -14,9 +14,10 @@ from shoal.data.pseudonyms import fresh_key, pseudonyms, read_key
 from shoal.data.purchases import purchases
 from shoal.errors import InputError, PromiseError
 from shoal.transactions import release as module
+from shoal.transactions.alike import alike, refuse_distinct, wholly_alike
 from shoal.transactions.dummies import Dummies, Padded
 from shoal.transactions.histories import Histories, Roles, histories_of, read_histories
-from shoal.transactions.release import alike, anonymize_transactions, refuse_distinct, wholly_alike
+from shoal.transactions.release import anonymize_transactions
 from tests.oracles.transactions import histories
 
 DATA = os.environ.get("SHOAL_DATA")

@@ -338,7 +338,7 @@ def _with_columns(roles: Roles, no_header: bool, **columns: str | None) -> Roles
 
 def _judged_alike(histories: Histories, roles: Roles, min_size: int) -> dict[str, Any]:
     """Customers who share a set of goods, or the whole history where its columns are named."""
-    from shoal.transactions.release import alike, wholly_alike
+    from shoal.transactions.alike import alike, wholly_alike
 
     sets, whole = int(alike(histories).min()), int(wholly_alike(histories, roles).min())
     fewest = sets if set(roles.named) == {"customer", "item"} else whole

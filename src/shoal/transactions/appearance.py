@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.transactions.histories import Histories, same_sets
+from shoal.transactions.alike import same_sets
+from shoal.transactions.histories import Histories
 from shoal.transactions.numbering import incidence, numbered
 
 if TYPE_CHECKING:

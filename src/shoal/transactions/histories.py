@@ -23,14 +23,14 @@ from shoal.data.files import format_of, read_table
 from shoal.data.paths import check_readable, is_sql
 from shoal.data.text_types import as_dates
 from shoal.errors import InputError, did_you_mean
-from shoal.transactions.numbering import incidence, numbered
+from shoal.transactions.numbering import incidence
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
+
 Codes = npt.NDArray[np.int32]
 Where = Callable[[int], str]  # a record's place, in words
-
 _WHOLE = r"^(0|-?[1-9]\d{0,17})$"
 
 
@@ -207,51 +207,6 @@ def read_baskets(path: str | Path, delimiter: str = ",") -> Histories:
     histories = histories_of(table, Roles("customer", "item"), lambda record: f"line {table['customer'][record]}")
     check_bought(histories, listed["customer"], f"{path} has a line for each customer, and of")
     return histories
-
-
-def same_sets(histories: Histories) -> Codes:
-    """customer -> number of his set of goods, the same for all who share it: the clusters of a release, as seen.
-
-    Sets are told apart by two sums of random 62-bit numbers, one a good: two of them agree by a chance of 2^-124.
-    """
-    sets = histories.sets
-    sums = sets.astype(np.int64) @ _random_numbers(sets.shape[1])
-    return _numbered_rows(sums)
-
-
-def same_histories(histories: Histories, roles: Roles) -> Codes:
-    """customer -> number of his whole history: how often each good stands there with which time, price and quantity.
-
-    The columns are those of `roles`. Where a basket is among them, also which records share one; its number itself says
-    nothing. Values are compared as the text that stands there. Histories are told apart as sets are.
-    """
-    check_columns(histories.table, roles)
-    table = histories.table
-    shown = [name for name in (roles.item, roles.time, roles.price, roles.quantity) if name is not None]
-    record = numbered([table[name].cast(pl.String) for name in shown])
-    numbers = _random_numbers(int(record.max()) + 1)[record]
-    n = len(histories.customers)
-    if roles.basket is None:
-        return _numbered_rows(_sums(numbers, histories.customer, n))
-    visit = numbered([pl.Series("", histories.customer), table[roles.basket]])
-    whose = np.empty(int(visit.max()) + 1, np.int32)
-    whose[visit] = histories.customer
-    content = _numbered_rows(_sums(numbers, visit, len(whose)))
-    return _numbered_rows(_sums(_random_numbers(int(content.max()) + 1)[content], whose, n))
-
-
-def _random_numbers(count: int) -> npt.NDArray[np.int64]:
-    return np.random.default_rng().integers(2**62, size=(count, 2))
-
-
-def _sums(numbers: npt.NDArray[np.int64], of: npt.NDArray[np.integer], count: int) -> npt.NDArray[np.int64]:
-    sums = np.zeros((count, 2), np.int64)
-    np.add.at(sums, of, numbers)
-    return sums
-
-
-def _numbered_rows(rows: npt.NDArray[np.int64]) -> Codes:
-    return np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int32)
 
 
 def check_columns(table: pl.DataFrame, roles: Roles) -> None:

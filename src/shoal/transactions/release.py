@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -32,26 +32,22 @@ from shoal.data.paths import atomic_write, is_sql
 from shoal.data.pseudonyms import fresh_key, pseudonyms
 from shoal.errors import InputError, PromiseError, did_you_mean, require
 from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.transactions.alike import refuse_distinct, same_sets, wholly_alike
 from shoal.transactions.attack import Attack, jaccard_attack
-from shoal.transactions.balanced import balanced_clusters
-from shoal.transactions.balancing import balance
 from shoal.transactions.characteristics import Characteristics, characteristics
-from shoal.transactions.clustering import Labels, cosine_k_means
+from shoal.transactions.cluster_sizes import Clustering, chosen_sizes, cluster_customers
+from shoal.transactions.clustering import Labels
 from shoal.transactions.dummies import DUMMIES, Dummies, Padded, count_dummies, pad, padded_table, pool
-from shoal.transactions.histories import Histories, Roles, histories_of, read_histories, same_histories, same_sets
+from shoal.transactions.histories import Histories, Roles, histories_of, read_histories
 from shoal.transactions.pooled import entry, going_on
-from shoal.transactions.theory import best_clusters, expected_dummies
+from shoal.transactions.theory import expected_dummies
 from shoal.transactions.trained import Trained, trained_attack
 
 if TYPE_CHECKING:
     from rich.console import Group
-    from scipy.sparse import csr_array
 
     from shoal.releases.ledger import Ledger
 
-Clustering = Literal["balanced", "method-2", "method-1"]
-CLUSTERINGS: tuple[Clustering, ...] = ("balanced", "method-2", "method-1")
-STARTS = 10  # of k-means
 RATES = ("reid", "reid_fair", "jaccard", "found_if_alike")
 ATTACKED, SAMPLED = 20_000, 2_000  # customers all of whom are attacked; of more than that so many, drawn at random
 ALIKE = (
@@ -301,7 +297,7 @@ def anonymize_transactions(
     more = len(roles.named) > 2  # than customer and item
     _check_dummies(dummies, alter, more)
     say("clustering customers")
-    clusters, least = sizes_asked(histories, clusters, min_size, method)
+    clusters, least = chosen_sizes(histories, clusters, min_size, method)
     withheld: tuple[str, ...] = ()
     if after is None:
         label = cluster_customers(histories.sets, clusters, least, method=method, seed=seed)
@@ -351,69 +347,6 @@ def _one_of_each_pair(histories: Histories, padded: Padded) -> npt.NDArray[np.in
     pairs = padded.customer.astype(np.int64) * len(histories.items) + histories.item[padded.like]
     first: npt.NDArray[np.int64] = np.unique(pairs, return_index=True)[1]
     return first
-
-
-def sizes_asked(
-    histories: Histories, clusters: int | None, min_size: int | None, method: Clustering
-) -> tuple[int, int]:
-    """The number of clusters, and how many customers each must hold (SPEC 5.9); refused where that cannot be."""
-    n = len(histories.customers)
-    if method not in CLUSTERINGS:
-        hint = did_you_mean(method, CLUSTERINGS)
-        raise InputError(f"There is no method {method!r}: known are {', '.join(CLUSTERINGS)}.{hint}")
-    if method == "method-1" and min_size is not None:
-        raise InputError("Method 1 cannot promise a least size of clusters: leave it out, or take 'balanced'.")
-    require("the release", "clusters", clusters, "1 or more", holds=clusters is None or clusters >= 1)
-    require("the release", "min_size", min_size, "2 or more", holds=min_size is None or min_size >= 2)
-    if clusters is not None and clusters > n:
-        raise InputError(f"{clusters:,} clusters are more than the {n:,} customers: ask for fewer.")
-    if min_size is not None and min_size > n:
-        raise InputError(f"Clusters of {min_size:,} are larger than the {n:,} customers there are: ask for less.")
-    if clusters is None and min_size is None:
-        about = characteristics(histories)
-        clusters = min(best_clusters(n, about.goods_a_customer, about.h), n // 2)
-    clusters = clusters or n // (min_size or 1)
-    min_size = min_size or n // clusters
-    if clusters * min_size > n:
-        raise InputError(
-            f"{clusters:,} clusters of at least {min_size:,} need {clusters * min_size:,} customers, there are {n:,}: "
-            f"ask for at most {n // min_size:,} clusters, or for a size of at most {n // clusters:,}."
-        )
-    if method == "method-1":
-        return clusters, 1
-    if min_size < 2:
-        raise InputError(f"{clusters:,} clusters of {n:,} customers leave some alone: ask for at most {n // 2:,}.")
-    return clusters, min_size
-
-
-def cluster_customers(
-    sets: csr_array, clusters: int, min_size: int, *, method: Clustering = "balanced", seed: int | None = None
-) -> Labels:
-    """customer -> cluster, by Method 1, by Method 2 or by the one that needs the fewest dummies."""
-    if method == "balanced":
-        return balanced_clusters(sets, clusters, min_size, seed=seed)
-    found = cosine_k_means(sets, clusters, seed=seed, starts=STARTS)
-    return found if method == "method-1" else balance(sets, found, min_size)
-
-
-def alike(histories: Histories) -> npt.NDArray[np.int64]:
-    """How many customers share each set of goods that occurs."""
-    return np.bincount(same_sets(histories))
-
-
-def wholly_alike(histories: Histories, roles: Roles) -> npt.NDArray[np.int64]:
-    """How many customers share each whole history that occurs, as the columns of these roles show it."""
-    return np.bincount(same_histories(histories, roles))
-
-
-def refuse_distinct(histories: Histories, least: int) -> None:
-    """Raises unless each set of goods is that of at least so many customers."""
-    fewest = int(alike(histories).min())
-    if fewest < least:
-        raise PromiseError(
-            f"A set of goods is that of {fewest} customer{'s' * (fewest > 1)} only, {least} were promised: "
-            "nothing is released."
-        )
 
 
 def _promises(least: int, shows_more: bool, dummies: Dummies) -> tuple[str, ...]:
