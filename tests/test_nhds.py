@@ -1,4 +1,7 @@
-"""Paper 1's methods on real discharges: the American survey of 2010 stands in for the paper's own file (SPEC 2.11)."""
+"""Paper 1's methods on real discharges: the American survey of 2010 stands in for the paper's own file.
+
+Defined in docs/spec.md#nhds.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Split releases: one table for each confidential attribute, all of them k-anonymous (paper 2, Algorithm 1; SPEC 3.2).
+"""Split releases: one table for each confidential attribute, all of them k-anonymous (paper 2, Algorithm 1).
 
 Of T(A1..Ar, C1..Cs), where confidential attributes may identify too, classes are made from A1..Ar alone, and each table
 T_i(A1..Ar, C_i) shows C_i alike within them. Few attributes have to be grouped, however many are released; and since
@@ -6,6 +6,8 @@ the tables share their classes, all of them merged are k-anonymous on all attrib
 
 Tables of attributes that do not depend on each other may have partitions of their own: then each is an ordinary
 release with C_i among its quasi-identifiers, and nobody may merge them.
+
+Defined in docs/spec.md#split.
 """
 
 from __future__ import annotations

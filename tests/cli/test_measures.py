@@ -16,7 +16,7 @@ QUASI = ("--quasi", "a,b")
 
 @pytest.fixture
 def tables(tmp_path: Path) -> tuple[Path, Path]:
-    """Example E3 of SPEC 6.2."""
+    """Example E3 of docs/spec.md#linkage."""
     paths = tmp_path / "original.csv", tmp_path / "masked.csv"
     for table, path in zip((E3_X, E3_Y), paths, strict=True):
         pl.DataFrame(table, schema=["a", "b"]).write_csv(path)

@@ -1,4 +1,4 @@
-"""Paper 5's comparison on the Census file: who is best at a risk of 0.45 (SPEC 6.2 and 6.5)."""
+"""Paper 5's comparison on the Census file: who is best at a risk of 0.45 (docs/spec.md#linkage, #equal-risk)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Masked values print and read back exactly (SPEC 1.2, 2.13)."""
+"""Masked values print and read back exactly (docs/spec.md#cells, #cell-text)."""
 
 from __future__ import annotations
 

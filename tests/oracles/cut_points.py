@@ -1,4 +1,7 @@
-"""The best recoding by cut points straight from its definition: every set of cuts, one after the other (SPEC 4.3)."""
+"""The best recoding by cut points straight from its definition: every set of cuts, one after the other.
+
+Defined in docs/spec.md#discernibility.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Worst-case uniqueness by enumeration (SPEC 2.5): every point of every box against every other box."""
+"""Worst-case uniqueness by enumeration (docs/spec.md#fitting): every point of every box against every other box."""
 
 from __future__ import annotations
 

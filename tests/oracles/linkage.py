@@ -16,7 +16,7 @@ Matrix = npt.NDArray[np.float64]
 Rows = Sequence[Sequence[float]]
 Distance = Callable[[Sequence[float], Sequence[float]], float]
 
-# Example E3 of SPEC 6.2.
+# Example E3 of docs/spec.md#linkage.
 E3_X = np.array([(1, 10), (2, 40), (3, 20), (4, 30), (5, 50)], float)
 E3_Y = np.array([(3, 30), (1.2, 45), (2.2, 12), (5.1, 22), (4.2, 37)])
 

@@ -1,4 +1,4 @@
-"""How many people fit a class, by looking at each of them (SPEC 4.1)."""
+"""How many people fit a class, by looking at each of them (docs/spec.md#scenarios)."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ import polars as pl
 
 Row = tuple[Hashable, ...]
 
-# Table S2 in the codes of SPEC 2.6: sex M 1, F 2; ethnicity H 1, non-H 2; race W 1, B 2; county 10, 15, 19.
+# Table S2 (docs/spec.md#information-loss): sex M 1, F 2; ethnicity H 1, non-H 2; race W 1, B 2; county 10, 15, 19.
 TABLE_S2 = pl.DataFrame(
     {
         "age": [42, 35, 52, 70, 57, 61],
@@ -75,7 +75,7 @@ def deviation(values: Sequence[float]) -> float:
 
 
 def nominal_deviation(values: Sequence[Hashable]) -> float:
-    """Half the expected squared 0/1 distance of two records is the variance (SPEC 1.5)."""
+    """Half the expected squared 0/1 distance of two records is the variance (docs/spec.md#distance)."""
     shares = [count / len(values) for count in Counter(values).values()]
     return sqrt((1 - sum(share**2 for share in shares)) / 2)
 

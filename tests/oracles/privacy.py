@@ -1,7 +1,9 @@
-"""Privacy models straight from their definitions (SPEC 2.10, 7.3, 7.4), class by class and value by value.
+"""Privacy models straight from their definitions, class by class and value by value.
 
 A table is a list of released rows and, beside it, the confidential value of each record. Missing is None: a value
 of its own, equal only to itself, beyond the last of ordered values.
+
+Defined in docs/spec.md#t-closeness, #l-diversity.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""k-map: k' of the paper's tests, individual risk, and the model (paper 3; SPEC 4.4)."""
+"""k-map: k' of the paper's tests, individual risk, and the model (paper 3; docs/spec.md#k-map)."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ def confidential(name: str, kind: Kind) -> Attribute:
     return Attribute(name, frozenset({Role.CONFIDENTIAL}), kind)
 
 
-# ---- the paper's examples (SPEC 2.9, A8)
+# ---- the paper's examples (docs/spec.md#attribute-disclosure)
 
 
 @pytest.mark.parametrize(

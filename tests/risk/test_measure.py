@@ -239,7 +239,7 @@ def test_its_dictionary_is_json() -> None:
     assert again["higher_is"]["smallest_class"] == "safer"
 
 
-# ---- real discharges (SPEC 2.11)
+# ---- real discharges (docs/spec.md#nhds)
 
 
 @pytest.fixture(scope="module")
@@ -248,7 +248,7 @@ def discharges() -> pl.DataFrame:
     if not folder:
         pytest.skip("SHOAL_DATA names no folder with nhds2010.parquet")
     frame = pl.read_parquet(Path(folder) / "discharges" / "nhds2010.parquet")
-    # The month is a category like the others, sorted as text: that is the coding behind SPEC's figures.
+    # The month is a category like the others, sorted as text, as for the figures of docs/spec.md#nhds.
     names = ["sex", "race", "marital_status", "dc_month", "region", "n_beds", "hospital_ownership"]
     label = pl.col(names).cast(pl.String).fill_null("~missing")
     years = pl.when(pl.col("age_unit") == "years").then("age").otherwise(0).alias("age")

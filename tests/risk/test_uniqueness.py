@@ -1,4 +1,4 @@
-"""Unique records by equality and by fitting boxes (paper 1, Eq. 1; SPEC 2.5)."""
+"""Unique records by equality and by fitting boxes (paper 1, Eq. 1; docs/spec.md#fitting)."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def found(*columns: MaskedColumn) -> list[bool]:
     return result.unique.tolist()
 
 
-# ---- the paper's and SPEC's examples
+# ---- the paper's examples, and those of docs/spec.md#fitting
 
 
 def test_a_point_fits_a_range_but_not_the_other_way_round() -> None:
@@ -257,7 +257,7 @@ def _box(low: np.ndarray, high: np.ndarray) -> list[frozenset[int]]:
 
 @pytest.mark.skipif("SHOAL_DATA" not in os.environ, reason="SHOAL_DATA does not name the folder of real data")
 def test_hospital_discharges_of_2010_before_and_after_coarsening() -> None:
-    """SPEC 2.11, the counts of unique records; ages are numbers, all other attributes labels in order."""
+    """docs/spec.md#nhds, the counts of unique records; ages are numbers, all other attributes labels in order."""
     file = Path(os.environ["SHOAL_DATA"], "discharges", "nhds2010.parquet")
     labels = ["sex", "race", "marital_status", "dc_month", "region", "n_beds", "hospital_ownership"]
     coded = pl.read_parquet(file).select(

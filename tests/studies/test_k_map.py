@@ -143,7 +143,7 @@ def test_of_a_whole_population_k_anonymity_allows_one_in_k_and_no_more(small: Po
 
 
 def test_figures_1_and_2_of_the_paper() -> None:
-    """SPEC 4.2: 14 records of a population of 31."""
+    """docs/spec.md#discernibility: 14 records of a population of 31."""
     sexes = "MMFMFFFFMMFMFM" + "MMFFFMFMMFFMMFFFF"
     years = [59, 62, 55, 59, 42, 75, 66, 87, 75, 78, 64, 59, 75, 67]
     years += [61, 74, 78, 61, 68, 73, 66, 67, 71, 74, 77, 68, 54, 52, 56, 88, 41]

@@ -175,7 +175,7 @@ def test_information_loss_grows_with_k(study: Study) -> None:
 
 
 def coarse(column: list[int], resolution: int) -> list[int]:
-    """The number of each value's interval (SPEC 2.8)."""
+    """The number of each value's interval (docs/spec.md#coarsening)."""
     labels = sorted(set(column))
     if resolution >= len(labels):
         return column

@@ -11,7 +11,7 @@ from shoal.errors import InputError
 from shoal.utility.discernibility import average_class_size, discernibility, normalised_average_class_size
 from tests.oracles import measures as oracle
 
-# Figures 1 and 2 of the k-map paper (SPEC 4.2): sex and year of birth of fourteen people.
+# Figures 1 and 2 of the k-map paper (docs/spec.md#discernibility): sex and year of birth of fourteen people.
 PEOPLE = [
     *("M1959", "M1962", "F1955", "M1959", "F1942", "F1975", "F1966"),
     *("F1987", "M1975", "M1978", "F1964", "M1959", "F1975", "M1967"),

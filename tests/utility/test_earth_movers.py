@@ -1,4 +1,4 @@
-"""Earth mover's distance: SPEC's examples, every way to pair the records, the paper's Table 1."""
+"""Earth mover's distance: examples, every way to pair the records, the paper's Table 1."""
 
 from __future__ import annotations
 

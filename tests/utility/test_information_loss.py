@@ -28,7 +28,7 @@ def read(microdata: Microdata, release: pl.DataFrame) -> dict[str, object]:
     return {c.name: read_cells(release[c.name], c.attribute, c.values) for c in microdata.quasi}
 
 
-# ---- the papers' vectors (SPEC 2.6, A5 and A6)
+# ---- the papers' vectors (docs/spec.md#sorted-runs, #information-loss)
 
 
 def test_table_s6_loses_what_the_vector_says() -> None:

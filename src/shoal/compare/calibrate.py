@@ -1,9 +1,11 @@
-"""Finds the parameter at which a method reaches a level of risk or utility (paper 5, Section 4; SPEC 6.5).
+"""Finds the parameter at which a method reaches a level of risk or utility (paper 5, Section 4).
 
 The level is asked at a few values along the whole range; the isotonic fit (pool adjacent violators) of all that was
 asked says between which two neighbours the target lies, and the middle of these is asked next. So chance that makes
 the levels rise and fall a little misleads nobody; without chance it is plain bisection. Whether the level rises or
 falls with the parameter is read off its ends: any measure and any parameter will do.
+
+Defined in docs/spec.md#equal-risk.
 """
 
 from __future__ import annotations

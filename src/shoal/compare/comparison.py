@@ -1,4 +1,4 @@
-"""Which method keeps most of the data's value at the risk one can accept (paper 5; SPEC 6.5).
+"""Which method keeps most of the data's value at the risk one can accept (paper 5; docs/spec.md#equal-risk).
 
 Every method is calibrated to the same risk, measured there, and ranked by utility; or the other way round. The
 paper's lesson: no method is best for all data, so make several anonymizations at the wished risk and take the most

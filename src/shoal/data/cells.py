@@ -1,4 +1,4 @@
-r"""Masked values: what a released cell shows, and the set of original values it admits (SPEC 1.2; paper 1).
+r"""Masked values: what a released cell shows, and the set of original values it admits (docs/spec.md#cells; paper 1).
 
 | text        | admits                                   |
 |-------------|------------------------------------------|

@@ -2,7 +2,7 @@
 
 A value is a code: its index among the attribute's values in their order (numbers and dates ascending, ordinal
 categories as declared, nominal ones in hierarchy or alphabetical order). Missing is the code -1, a value of its
-own. Distances live on positions divided by sigma (paper 1, Eq. 2; SPEC 1.5).
+own. Distances live on positions divided by sigma (paper 1, Eq. 2; docs/spec.md#distance).
 """
 
 from __future__ import annotations
@@ -61,7 +61,10 @@ class Coded:
 
     @cached_property
     def sigma(self) -> float:
-        """Sample standard deviation; for nominal values its analogue sqrt((1 - sum p^2) / 2) (SPEC 1.5)."""
+        """Sample standard deviation; for nominal values its analogue sqrt((1 - sum p^2) / 2).
+
+        Defined in docs/spec.md#distance.
+        """
         if self.unlisted is not None:
             return self.unlisted.sigma
         n = int(self.counts.sum())

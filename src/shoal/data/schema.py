@@ -1,6 +1,6 @@
 """What each attribute of a table is: its role in a release and the kind of its values.
 
-Roles follow the field's usage (SPEC of every paper): identifiers are never released, quasi-identifiers are what
+Roles follow the field's usage (docs/spec.md#roles): identifiers are never released, quasi-identifiers are what
 an intruder may know, confidential attributes are what must not be learnt, insensitive ones pass unchanged.
 An attribute may be confidential *and* quasi-identifying (paper 2).
 """

@@ -1,4 +1,4 @@
-"""Boxes on a grid: which of them meet, and is one covered by others (SPEC 2.5).
+"""Boxes on a grid: which of them meet, and is one covered by others (docs/spec.md#fitting).
 
 A box has one cell an attribute, a cell is a few runs of grid positions. The boxes that meet a given one are
 looked for in a group of candidates, a large one by its tree of hulls. Whether they cover it is decided by

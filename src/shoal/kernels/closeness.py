@@ -1,4 +1,4 @@
-"""Earth mover's distance between each class's confidential values and the whole table's (SPEC 2.10, 7.4)."""
+"""Earth mover's distance between each class's confidential values and the whole table's (docs/spec.md#t-closeness)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""How many points lie in each box: points sorted along a curve, under a tree of hulls (SPEC 4.1, F by fitting).
+"""How many points lie in each box: points sorted along a curve, under a tree of hulls (F by fitting).
 
 A box has one cell an attribute, a cell is a few runs of codes. A hull inside the box counts as a whole, one outside not
 at all; only the points of hulls that the box cuts through are looked at one by one.
+
+Defined in docs/spec.md#scenarios.
 """
 
 from __future__ import annotations

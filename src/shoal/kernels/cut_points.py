@@ -1,4 +1,4 @@
-"""Set-enumeration search over cut points (Bayardo and Agrawal, 2005; SPEC 4.5), over distinct rows with counts.
+"""Set-enumeration search over cut points (Bayardo and Agrawal, 2005), over distinct rows with counts.
 
 A cut says "a new interval begins at this code". A node is a head H of cuts that are made and a tail T of cuts that may
 still be; A = H and T together. A node's rows stand class by class under H, equal under A merged into one with their
@@ -10,6 +10,8 @@ parent's, so that to undo the cut is to forget them.
 No recoding between H and A costs less: what is suppressed under H stays so, and every other record either is
 suppressed, or shown in a class that holds its row and at least k records. One more cut u in the head adds (n - k) for
 every record that it newly suppresses, whatever the tail is.
+
+Defined in docs/spec.md#best-recoding.
 """
 
 from __future__ import annotations

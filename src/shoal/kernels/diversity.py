@@ -1,4 +1,4 @@
-"""l-diversity of each class from the codes of its confidential values (SPEC 7.3)."""
+"""l-diversity of each class from the codes of its confidential values (docs/spec.md#l-diversity)."""
 
 from __future__ import annotations
 

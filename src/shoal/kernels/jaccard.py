@@ -1,4 +1,4 @@
-"""Who is most alike: similarities of sets through an inverted index (paper 4, Algorithm 1; SPEC 5.2).
+"""Who is most alike: similarities of sets through an inverted index (paper 4, Algorithm 1).
 
 `similarities` writes whole rows. `nearest` finds each query's most similar sets without looking at all of them, and
 exactly: once one set is known at Jaccard coefficient r, another that is as near
@@ -8,6 +8,8 @@ exactly: once one set is known at Jaccard coefficient r, another that is as near
   the rarest, whose posting lists are short, come first.
 
 r is compared as a fraction of integers, and equal fractions make equal floats: ties are exact.
+
+Defined in docs/spec.md#jaccard-attack.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""k-map: every released class matches at least k people of the population (paper 3; SPEC 4.4).
+"""k-map: every released class matches at least k people of the population (paper 3; docs/spec.md#k-map).
 
 A journalist, who does not know who is in the file, succeeds with 1/F, F the people who fit a class, not with 1/f of its
 records: k-anonymity asks for more than is needed. With the identification database at hand F is counted. Otherwise it

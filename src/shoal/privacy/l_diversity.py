@@ -1,9 +1,11 @@
-"""l-diversity: every class holds l well-represented confidential values (Machanavajjhala et al., 2007; SPEC 7.3).
+"""l-diversity: every class holds l well-represented confidential values (Machanavajjhala et al., 2007).
 
 `distinct`: l different values. `entropy`: exp of the entropy of the values is at least l. `recursive` (c, l): the most
 frequent value occurs less than c times as often as the l-th to last together. Missing counts as a value.
 
 Texts that differ by spelling alone, `hiv` and `hiv `, `5` and `5.0`, are one value: they would protect nobody.
+
+Defined in docs/spec.md#l-diversity.
 """
 
 from __future__ import annotations

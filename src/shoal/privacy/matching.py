@@ -1,7 +1,8 @@
-"""How many people fit what a class shows: F_j, counted in an identification database (paper 3; SPEC 4.1).
+"""How many people fit what a class shows: F_j, counted in an identification database (paper 3; docs/spec.md#scenarios).
 
 A person fits a class if each of the person's values is admitted by the class's cell: intervals, sets, prefixes, nodes
-of a hierarchy, wildcards (SPEC 1.2 and 2.5). Missing is a value of its own, which only missing and `*` admit.
+of a hierarchy, wildcards (docs/spec.md#cells, #fitting). Missing is a value of its own, which only missing and `*`
+admit.
 
 Cells of one attribute that do not overlap, as after global recoding, give each person at most one cell: there a join
 counts. Where cells overlap, as after local recoding, people are points and classes are boxes of codes.

@@ -64,9 +64,11 @@ class Source(NamedTuple):
 
 @dataclass(frozen=True)
 class EquivalenceClasses:
-    """Records that show the same in every quasi-identifier (class equality, SPEC 1.4); missing equals missing.
+    """Records that show the same in every quasi-identifier (class equality); missing equals missing.
 
     Of a table in memory or, where the frame is lazy, in a file: then only what a model asks for is ever read.
+
+    Defined in docs/spec.md#class-equality.
     """
 
     frame: pl.DataFrame | pl.LazyFrame

@@ -1,8 +1,9 @@
 """t-closeness: in every class a confidential attribute is distributed nearly as in the whole table (Li & Li, 2007).
 
 Nearly: the earth mover's distance of the two distributions is at most t. `ordered`: values lie at equal steps on a line
-in their order, EMD = (1 / (v - 1)) sum_i |F_class(i) - F(i)| over the v distinct values (paper 1; SPEC 2.10).
-`equal`: all values equally far, EMD = half the sum of |p - q|. Missing counts as one more value, beyond the last.
+in their order, EMD = (1 / (v - 1)) sum_i |F_class(i) - F(i)| over the v distinct values (paper 1;
+docs/spec.md#t-closeness). `equal`: all values equally far, EMD = half the sum of |p - q|. Missing counts as one more
+value, beyond the last.
 
 Paper 1's Eqs. 6 to 8 tie t to the class size when each class takes one record from each of k strata.
 """

@@ -1,4 +1,4 @@
-"""Atoms: who can still not be told apart when several releases are pooled (paper 2, section 2.4; SPEC 3.5).
+"""Atoms: who can still not be told apart when several releases are pooled (paper 2, section 2.4; docs/spec.md#atoms).
 
 The signature of a subject is her class in each release, or that she is absent from it. Subjects of one signature form
 an atom; its size is the effective anonymity of each of them. Two classes with k' subjects in common leave atoms of k'

@@ -1,7 +1,9 @@
-"""The audit of several releases over the same people, pair by pair and all together (paper 2, section 3.2; SPEC 3.5).
+"""The audit of several releases over the same people, pair by pair and all together (paper 2, section 3.2).
 
 The custodian's view: it is known who stands in which class of each release. Whoever pools the releases and recognises
 the common subjects, by confidential values that agree, has the same view.
+
+Defined in docs/spec.md#atoms.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The differencing attack: two classes that differ in one subject give away her value (paper 2, section 3.2; SPEC 3.4).
+"""The differencing attack: two classes that differ in one subject give away her value (paper 2, section 3.2).
 
 What an observer can conclude about the one who stands in the larger class only, from nothing but the sizes of both
 classes and how they are published. With classes of n and n - 1 subjects:
@@ -12,6 +12,8 @@ classes and how they are published. With classes of n and n - 1 subjects:
 
 For n odd the median M is a subject's own value; without one above it (or without M itself) median' is less. For n even
 median' is one of the two middle values, so that 2 M - median' is the other, beyond which she must lie.
+
+Defined in docs/spec.md#aggregates.
 """
 
 from __future__ import annotations

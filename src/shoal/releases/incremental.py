@@ -1,4 +1,4 @@
-"""Incremental releases: a table with people added, removed or changed, safe together with all earlier ones (SPEC 3.6).
+"""Incremental releases: a table with people added, removed or changed, safe together with all earlier ones.
 
 The invariant is that every atom over all releases so far holds nobody or at least k. It is kept as follows.
 
@@ -14,6 +14,8 @@ The invariant is that every atom over all releases so far holds nobody or at lea
 Each new class, and the absent, thus meet each earlier atom in nobody or in at least k; the atoms of the longer pool are
 just these meetings. And so that no later range narrows an earlier one, a class shows everything that was ever shown of
 its people beside what they are now: a changed value is covered together with the old one.
+
+Defined in docs/spec.md#incremental.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The intruder's view of two releases: linking them by what they show (paper 2, section 3.2).
 
 A record of one release and a record of the other may be the same person's if what they show is compatible in every
-attribute: the sets of values that their cells admit meet (fitting, SPEC 1.2 and 1.4). How many candidates each record
-has in the other release; and, since somebody who is in both lies in the intersection with one of them, how much
-narrower the range of an attribute gets: the complementary-release attack.
+attribute: the sets of values that their cells admit meet (fitting, docs/spec.md#cells, #class-equality). How many
+candidates each record has in the other release; and, since somebody who is in both lies in the intersection with one of
+them, how much narrower the range of an attribute gets: the complementary-release attack.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Risk that follows from class sizes alone: a random guess inside a class of f records is right once in f.
 
-(Paper 1, "correct random reidentifications"; SPEC 2.3.) The highest risk is that of the smallest class, the
-average is sum_i 1/|class(i)| / n = classes / n. Classes are those of equal released values (SPEC 1.4).
+(Paper 1, "correct random reidentifications"; docs/spec.md#uniqueness.) The highest risk is that of the smallest class,
+the average is sum_i 1/|class(i)| / n = classes / n. Classes are those of equal released values
+(docs/spec.md#class-equality).
 
 Classes may be given one by one, or as the sizes that occur and how many `classes` there are of each.
 """

@@ -1,4 +1,4 @@
-"""Whether confidential attributes depend on each other (paper 2, Section 3.1; SPEC 3.3).
+"""Whether confidential attributes depend on each other (paper 2, Section 3.1; docs/spec.md#dependence).
 
 Tables of attributes that depend on each other must share one partition: whoever is in both could be recognised by what
 goes together. Tables of independent ones need not. Each pair is judged by an association in [0, 1]:

@@ -1,8 +1,9 @@
 """Attribute disclosure: who stands in a class where everybody has the value that must not be learnt.
 
-(Paper 1, Eq. 5; SPEC 2.9.) For a condition z on what is released, the risk is the share of the records with z
-that lie in a class all of whose records satisfy z: whoever is known to be in such a class is known to satisfy
-z. Classes are those of equal released quasi-identifiers (SPEC 1.4); on unmasked data a unique record is one.
+(Paper 1, Eq. 5; docs/spec.md#attribute-disclosure.) For a condition z on what is released, the risk is the share of the
+records with z that lie in a class all of whose records satisfy z: whoever is known to be in such a class is known to
+satisfy z. Classes are those of equal released quasi-identifiers (docs/spec.md#class-equality); on unmasked data a
+unique record is one.
 
 A missing value satisfies no condition but `... is null`. Conditions of which no record satisfies two, such as
 the values of one attribute, form a family, and a class is non-diverse exactly where the least and the

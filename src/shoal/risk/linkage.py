@@ -1,4 +1,4 @@
-"""Record linkage: how near the masked records are to the people they came from (paper 5, section 4, Eq. 2; SPEC 6.2).
+"""Record linkage: how near the masked records are to the people they came from (paper 5, section 4, Eq. 2).
 
 R = (1 / (n m)) sum_x ln(1 + d(x, Y)), d the Euclidean distance in ranks from x to the masked record nearest to it;
 tied values share their average rank. It is for comparing methods: attributes without an order do not count, a missing
@@ -10,6 +10,8 @@ one attack only; what the best of all finds is `found_again`.
 
 All original records are linked up to 100,000 (or as many as the pair says), beyond that so many drawn at random,
 always to all masked records.
+
+Defined in docs/spec.md#linkage.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """What an intruder could do with a table, original or released: everything paper 1 measures, in one look.
 
-Unique records for all that an intruder may know and for every union of named groups of attributes (Eq. 1,
-Figure S3; SPEC 2.3), the success of a random guess, and attribute disclosure (Eq. 5). Where some
-quasi-identifier shows masked cells the worst case counts, by fitting (SPEC 2.5); otherwise equality, which is
-then the same.
+Unique records for all that an intruder may know and for every union of named groups of attributes (Eq. 1, Figure S3;
+docs/spec.md#uniqueness), the success of a random guess, and attribute disclosure (Eq. 5). Where some quasi-identifier
+shows masked cells the worst case counts, by fitting (docs/spec.md#fitting); otherwise equality, which is then the same.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""The permutation paradigm: a masking is a permutation of ranks plus a little noise (paper 5, section 2.1; SPEC 6.1).
+"""The permutation paradigm: a masking is a permutation of ranks plus a little noise (paper 5, section 2.1).
 
 Reverse mapping gives each masked value the original value of its rank: Z is X permuted, and Y = Z + noise that changes
 no rank. The permutation distance of two records is their largest difference of ranks; records at the least are linked.
+
+Defined in docs/spec.md#permutation.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many people are unique in the population, estimated from a sample (paper 3's references 96 to 101; SPEC 7.18).
+"""How many people are unique in the population, estimated from a sample (paper 3's references 96 to 101).
 
 Known are the sample's n records in u classes, s_j of them of j records, and the sampling fraction n/N. Three estimates:
 
@@ -9,6 +9,8 @@ Known are the sample's n records in u classes, s_j of them of j records, and the
 
 None is good everywhere. Dankar et al. (2012) choose: up to a fraction of 0.1 Pitman, above it the lesser of Zayatz and
 SNB. After k-anonymization there are no unique records to infer from, and every estimate is 0.
+
+Defined in docs/spec.md#population-uniqueness.
 """
 
 from __future__ import annotations

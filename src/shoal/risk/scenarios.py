@@ -1,4 +1,4 @@
-"""Three intruders, and which of them to protect against (paper 3; SPEC 4.1 and 4.7).
+"""Three intruders, and which of them to protect against (paper 3; docs/spec.md#scenarios, #which-scenario).
 
 - The prosecutor knows that a certain person is in the file: a guess among the f records of a class succeeds with 1/f.
 - The journalist wants to name anybody: a class that F people fit gives 1/F, and the smallest F is where to try.

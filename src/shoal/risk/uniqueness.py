@@ -1,4 +1,4 @@
-"""Unique records, the upper bound of re-identification (paper 1, Eq. 1; SPEC 2.3 and 2.5).
+"""Unique records, the upper bound of re-identification (paper 1, Eq. 1; docs/spec.md#uniqueness, #fitting).
 
 On plain values a record is unique when no other shows the same. On masked values the paper's worst case
 counts: the box of a record is the set of all points that its cells admit, and the record is unique iff some
@@ -51,7 +51,7 @@ def uniques_by_equality(frame: pl.DataFrame, attributes: list[str]) -> npt.NDArr
 
 
 def worst_case_uniques(columns: list[MaskedColumn], *, max_boxes: int = 10_000) -> Uniqueness:
-    """Records with a point that fits no other record (SPEC 2.5), exactly.
+    """Records with a point that fits no other record (docs/spec.md#fitting), exactly.
 
     `max_boxes` bounds the pieces examined for one record; one not settled by then counts as unique, unproven.
     """

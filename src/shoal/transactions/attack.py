@@ -1,10 +1,10 @@
 """Re-identification by the goods bought: each masked customer is linked to the nearest original (paper 4, Algorithm 1).
 
 For every masked customer j the guess is i*(j) = argmax_i J(I(u'_j), I(u_i)); of equally near originals the paper takes
-the one with the smallest index. That flatters or blackens a release by the order of its customers, so the expected
-rate when ties are decided by lot stands beside it (SPEC 5.2). Weaker intruders know m items of each customer, or
-the purchases of some days; others compare by TF-IDF cosine or by amounts; a stronger one uses that
-nobody is two people.
+the one with the smallest index. That flatters or blackens a release by the order of its customers, so the expected rate
+when ties are decided by lot stands beside it (docs/spec.md#jaccard-attack). Weaker intruders know m items of each
+customer, or the purchases of some days; others compare by TF-IDF cosine or by amounts; a stronger one uses that nobody
+is two people.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Clusters of at least s_min customers: Method 2 (paper 4, Algorithm 3, read as SPEC 5.6 corrects it).
+"""Clusters of at least s_min customers: Method 2 (paper 4, Algorithm 3, read as docs/spec.md#balancing corrects it).
 
 Printed, x_max is chosen once for each small cluster, which can leave a donor below s_min; it has to be the largest
 cluster at every move. And u_i in the arg max must be a member of the small cluster, not any customer.

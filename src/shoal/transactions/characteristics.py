@@ -1,4 +1,4 @@
-"""How alike customers are: b, mu and h of paper 4 (Definitions 1 and 2, Proposition 1; SPEC 5.1).
+"""How alike customers are: b, mu and h of paper 4 (Definitions 1 and 2, Proposition 1; docs/spec.md#alike).
 
 Proposition 1 says h = 2b mu / (1 + mu), the mean number of goods that two customers share. Its proof takes the mean of
 ratios for the ratio of means, so the measured number stands beside it. The paper calls h a coefficient by mistake.

@@ -1,4 +1,7 @@
-"""How many clusters, of how many customers, and who stands in which (paper 4, sections 3.3 and 4.4; SPEC 5.9)."""
+"""How many clusters, of how many customers, and who stands in which (paper 4, sections 3.3 and 4.4).
+
+Defined in docs/spec.md#cluster-size.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,10 @@ STARTS = 10  # of k-means
 def chosen_sizes(
     histories: Histories, clusters: int | None, min_size: int | None, method: Clustering
 ) -> tuple[int, int]:
-    """The number of clusters, and how many customers each must hold (SPEC 5.9); refused where that cannot be."""
+    """The number of clusters, and how many customers each must hold; refused where that cannot be.
+
+    Defined in docs/spec.md#cluster-size.
+    """
     n = len(histories.customers)
     if method not in CLUSTERINGS:
         hint = did_you_mean(method, CLUSTERINGS)

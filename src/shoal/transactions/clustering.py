@@ -1,7 +1,9 @@
-"""Customers of similar tastes, by k-means with the cosine of TF-IDF weights: Method 1 (paper 4, section 3.3; SPEC 5.4).
+"""Customers of similar tastes, by k-means with the cosine of TF-IDF weights: Method 1 (paper 4, section 3.3).
 
 Rows of length 1 make Euclidean k-means rank by cosine. The sizes of the clusters come as they come: one customer may
 stand alone, which Method 2 (`balancing`) mends. The centres are dense: clusters x goods bounds what can be done.
+
+Defined in docs/spec.md#cosine-k-means.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Dummy records: all customers of a cluster are shown with the same set of goods (paper 4, section 3.1; SPEC 5.5).
+"""Dummy records: all customers of a cluster are shown with the same set of goods (paper 4, section 3.1).
 
 For each customer u of cluster x and each good of I(x) that u did not buy one record is added. It is a copy of a real
 record of that good, by a member of the same cluster: its time, price and quantity are those of a purchase that took
@@ -13,6 +13,8 @@ cluster are dealt anew among its records, real ones and dummies alike.
 
 Where a good has few buyers in a cluster, taking it away from them costs less than giving it to all others: within
 their limits, records of such goods are altered to goods of the cluster that their customer lacks, or deleted.
+
+Defined in docs/spec.md#dummies.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
-"""Purchase histories: many records a customer, and the set of goods I(u) of each (paper 4, Definition 1; SPEC 5).
+"""Purchase histories: many records a customer, and the set of goods I(u) of each (paper 4, Definition 1).
 
 Customers and items are coded once, in their order (numbers as numbers), so that ties go to the smallest customer.
 The sets are one sparse matrix, customers by items: memory grows with the records, not with customers times items.
+
+Defined in docs/spec.md#histories.
 """
 
 from __future__ import annotations

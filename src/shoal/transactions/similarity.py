@@ -1,7 +1,9 @@
-"""Customers' sets of goods compared with one another: all similarities block by block, or the nearest only (SPEC 5.2).
+"""Customers' sets of goods compared with one another: all similarities block by block, or the nearest only.
 
 A set is a row of a sparse matrix, customers by items; its weights are 1, or amounts, or TF-IDF. No more than a block of
 similarities is held at a time.
+
+Defined in docs/spec.md#jaccard-attack.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How many dummies are to be expected, and the best number of clusters (paper 4, sections 4.2 and 4.4; SPEC 5.7).
+"""How many dummies are to be expected, and the best number of clusters (paper 4, sections 4.2 and 4.4).
 
 A customer has b goods, two share h of them, clusters have s = n/c members. If no good has three buyers in a cluster,
 
@@ -7,6 +7,8 @@ A customer has b goods, two share h of them, clusters have s = n/c members. If n
 Goods that three buy need fewer dummies more than Eq. 3 takes off: it is a lower bound for clusters of customers who are
 no more alike than any (Bonferroni), and makes sense only while each has a good of his own: s <= 1 + b/h. Eq. 4 must
 read E(dm) <= (b + h/2) n^2 / c.
+
+Defined in docs/spec.md#expected-dummies.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""What analysts can still do with released histories: cross tables, RFM, sets of goods, sales (paper 4, 4.1; SPEC 5.8).
+"""What analysts can still do with released histories: cross tables, RFM, sets of goods, sales (paper 4, 4.1).
 
 cMAE: an amount is aggregated per customer, then per cell of a cross table of customers; the tables of original and
 release are compared by the mean absolute difference over the cells that neither leaves empty. The paper does not define
 U1 and U2. Sums follow the number of dummies as its Table 1 says they do, means do not: so U1 is the total spend and U2
 the total quantity by the attributes of a customer table (sex x country); without one, by good.
+
+Defined in docs/spec.md#purchase-utility.
 """
 
 from __future__ import annotations

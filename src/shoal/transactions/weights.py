@@ -1,6 +1,7 @@
 """TF-IDF weights of goods: what few customers buy tells them apart better than what all buy (paper 4, Algorithm 2).
 
-w_ij = (1[g_j in I(u_i)] / |I(u_i)|) (ln(n / |D_j|) + 1), where D_j are the customers who bought good j (SPEC 5.3).
+w_ij = (1[g_j in I(u_i)] / |I(u_i)|) (ln(n / |D_j|) + 1), where D_j are the customers who bought good j
+(docs/spec.md#tf-idf).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Utility that follows from class sizes alone: the larger the classes, the less can be told apart.
 
-Discernibility charges every record the size of its class, and a suppressed one the whole table (Bayardo and
-Agrawal, 2005; SPEC 4.3). The average class size is that of the released classes, the suppressed records
+Discernibility charges every record the size of its class, and a suppressed one the whole table (Bayardo and Agrawal,
+2005; docs/spec.md#discernibility). The average class size is that of the released classes, the suppressed records
 counting as one more; divided by k it is 1 where no class is larger than asked (LeFevre et al., 2006).
 
 Classes may be given one by one, or as the sizes that occur and how many `classes` there are of each.

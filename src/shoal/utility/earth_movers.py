@@ -1,9 +1,11 @@
-"""Earth mover's distance between an original and a masked table (paper 5, section 2.2, Eq. 1; SPEC 6.3).
+"""Earth mover's distance between an original and a masked table (paper 5, section 2.2, Eq. 1).
 
 The least mean distance by which the records of one table must be moved to become those of the other: Euclidean, each
 attribute scaled by the original's range, missing values at the original's mean. Up to 5,000 records each record is its
 own cluster, as in the paper, and the transport is exact. Larger tables are summarised by 1,000 k-means clusters each
 (Rubner's signatures): values then differ from the exact ones, and compare only with others found so.
+
+Defined in docs/spec.md#earth-movers.
 """
 
 from __future__ import annotations

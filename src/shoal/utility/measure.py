@@ -1,8 +1,8 @@
 """What an analyst can still do with a masked table: information loss, discernibility, correlations, means.
 
-(Paper 1, Eqs. 3 and 4, Tables S4 and S5; SPEC 2.7 and 4.3.) Information loss compares each record with
-itself, so it needs to know which released record is which. A release is shuffled unless told otherwise, and
-then only the measures that need no pairing are given, and the one left out is named.
+(Paper 1, Eqs. 3 and 4, Tables S4 and S5; docs/spec.md#information-loss, #discernibility.) Information loss compares
+each record with itself, so it needs to know which released record is which. A release is shuffled unless told
+otherwise, and then only the measures that need no pairing are given, and the one left out is named.
 """
 
 from __future__ import annotations

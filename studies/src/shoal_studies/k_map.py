@@ -1,4 +1,4 @@
-"""Paper 3's simulation (El Emam and Dankar, 2008): Figures 3 to 5 for k = 5, 10 and 15 (SPEC 4.6).
+"""Paper 3's simulation (El Emam and Dankar, 2008): Figures 3 to 5 for k = 5, 10 and 15.
 
 From a known population samples are drawn, recoded to least discernibility under four criteria, and held against the
 population: how high is the journalist risk in truth, what was lost, how much was suppressed?
@@ -13,6 +13,8 @@ the physicians. Recodings are those of hierarchies, as custodians use them, not 
 
 The paper reports that as much as half of a sample was suppressed, which no optimum does (see Figure 5). So everything
 is measured a second time with one fixed recoding, that with which D1 suppresses as much as the paper reports.
+
+Defined in docs/spec.md#sampling-experiment.
 """
 
 from __future__ import annotations

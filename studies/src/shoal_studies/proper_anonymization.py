@@ -267,10 +267,12 @@ def _resolution(intervals: int | None) -> str:
 
 
 def least_closeness(charge: pl.Series) -> float:
-    """The ordered distance (SPEC 2.10) from the table that every class has in which all charges are high.
+    """The ordered distance from the table that every class has in which all charges are high.
 
     Its distribution function is 0 up to the limit, where the table's is F: the distance is at least the sum of
     F there over (values - 1). A smaller t rules such classes out, and with them attribute disclosure.
+
+    Defined in docs/spec.md#t-closeness.
     """
     counts = charge.drop_nulls().value_counts().sort(charge.name)
     below = (counts[charge.name] <= WEALTHY).to_numpy()

@@ -1,8 +1,10 @@
-"""Paper 4's experiments (Ito, Harada and Kikuchi): Tables 1 and 2, Figures 3 to 6, and what intruders achieve (SPEC 5).
+"""Paper 4's experiments (Ito, Harada and Kikuchi): Tables 1 and 2, Figures 3 to 6, and what intruders achieve.
 
 The paper's 400 customers are those of its competition, from the Online Retail data; where their file cannot be had,
 generated histories stand for them. A setting of the paper is one run; here it is the mean of many, with the deviation
 from seed to seed. Beside both stands Shoal's own clustering, which minimises the dummies themselves.
+
+Defined in docs/spec.md#histories.
 """
 
 from __future__ import annotations

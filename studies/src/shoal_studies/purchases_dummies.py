@@ -1,7 +1,9 @@
-"""How many dummies paper 4's methods need, and Shoal's: Table 2, Figures 3 to 6 (sections 3.3 to 4.4; SPEC 5.6, 5.7).
+"""How many dummies paper 4's methods need, and Shoal's: Table 2, Figures 3 to 6 (sections 3.3 to 4.4).
 
-Agreement is SPEC 5.6's: dummies of Method 1, and of small s_min, within 3 deviations of the seeds; those of the largest
-s_min, n/c, within 5 %.
+Agreement as in docs/spec.md#balancing: dummies of Method 1, and of small s_min, within 3 deviations of the seeds; those
+of the largest s_min, n/c, within 5 %.
+
+Defined in docs/spec.md#balancing, #expected-dummies.
 """
 
 from __future__ import annotations

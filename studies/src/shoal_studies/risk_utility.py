@@ -1,4 +1,4 @@
-"""Paper 5's experiments (Domingo-Ferrer, Ricci, Soria-Comas): Figure 1, the parameters of equal risk, Table 1 (SPEC 6).
+"""Paper 5's experiments (Domingo-Ferrer, Ricci, Soria-Comas): Figure 1, the parameters of equal risk, Table 1.
 
 Four methods mask the reference tables Census and EIA: microaggregation, correlated noise, rank swapping, multiplicative
 noise. What risk R has each at each parameter (Eq. 2), at which parameters do all have the same, and which then loses
@@ -7,6 +7,8 @@ on: how many people are found at equal R, does another measure of utility give a
 
 Without the paper's tables, generated ones of the same shape stand for them, and are compared at the risk that
 microaggregation with k = 5 has, as in the paper.
+
+Defined in docs/spec.md#equal-risk.
 """
 
 from __future__ import annotations

@@ -1,9 +1,11 @@
-"""Global recodings of samples from a known population, and what is at risk then (paper 3, Methods; SPEC 4.1, 4.3).
+"""Global recodings of samples from a known population, and what is at risk then (paper 3, Methods).
 
 All samples of a population share its lattice of recodings. So each recoding's classes are found once, as merged classes
 of a finer recoding, and a sample is no more than a count for each distinct row. Adding these up along the lattice
 gives every recoding's class sizes f_j; and since classes below k* are suppressed, every recoding's discernibility for
 every k* at once. The best recoding for k* is the least of them, the one that `recoding.lattice.search` finds.
+
+Defined in docs/spec.md#scenarios, #discernibility.
 """
 
 from __future__ import annotations

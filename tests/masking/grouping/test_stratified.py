@@ -1,4 +1,7 @@
-"""One record from each stratum: Algorithm S4 and its numbers (SPEC A9), and the same bound at a smaller loss."""
+"""One record from each stratum: Algorithm S4 and its numbers, and the same bound at a smaller loss.
+
+Defined in docs/spec.md#stratified.
+"""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def mdav(microdata: Microdata, k: int, *, improve: bool = False) -> Partition:
 
 
 def places(attributes: Sequence[Coded], scale: Literal["sigma", "range"] = "sigma") -> Matrix:
-    """Standardised places (SPEC 1.5) in double precision, or from 0 to 1 over what is found (paper 5)."""
+    """Standardised places (docs/spec.md#distance) in double precision, or from 0 to 1 over what is found (paper 5)."""
     matrix = np.empty((len(attributes[0].codes), len(attributes)))
     for j, coded in enumerate(attributes):
         place = coded.places()

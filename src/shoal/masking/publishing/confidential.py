@@ -1,4 +1,4 @@
-"""Confidential attributes shown class by class (paper 2, Algorithm 1 and Section 3.2; SPEC 3.2, 3.4).
+"""Confidential attributes shown class by class (paper 2, Algorithm 1 and Section 3.2; docs/spec.md#split, #aggregates).
 
 Classes are made from A1..Ar, the quasi-identifiers that are not shown so; then every record of a class shows the same
 of each confidential attribute: a range, the mean, the median or a differentially private mean. A class is all that

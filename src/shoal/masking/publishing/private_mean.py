@@ -1,4 +1,4 @@
-"""A class shown by a differentially private mean (paper 2, Section 3.2; SPEC 3.4).
+"""A class shown by a differentially private mean (paper 2, Section 3.2; docs/spec.md#aggregates).
 
 The mean of the values, each clamped to a public domain [L, U], plus Laplace noise of scale (U - L) / (n_c epsilon) in a
 class of n_c records. Who has another value changes one class alone, so all classes of an attribute together cost

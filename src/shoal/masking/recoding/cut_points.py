@@ -1,4 +1,4 @@
-"""The best global recoding by cut points, paper 3's own search (Bayardo and Agrawal, 2005; SPEC 4.3 and 4.5).
+"""The best global recoding by cut points, paper 3's own search (Bayardo and Agrawal, 2005).
 
 Every attribute's values stand in their order, missing last. A recoding is a set of cuts, each beginning a new interval
 at one value, the same for all records; no cut at all shows every record alike. Records in classes below k are
@@ -19,6 +19,8 @@ Large searches end by time, with the best found, and a bound below which no reco
 can give nothing below its own bound. Before the proof starts, a greedy recoding (the cut that lowers the cost most,
 again and again) is improved by taking out one cut and refining anew, as long as that helps. In the end, cuts that split
 no class are made as well: they cost nothing, and more is shown.
+
+Defined in docs/spec.md#discernibility, #best-recoding.
 """
 
 from __future__ import annotations

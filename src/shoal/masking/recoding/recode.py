@@ -1,8 +1,10 @@
-"""Global recoding: one level of each attribute's hierarchy for all records, the best one (paper 3; SPEC 4.5).
+"""Global recoding: one level of each attribute's hierarchy for all records, the best one (paper 3).
 
 Models on the class size alone are searched by the lattice's own pruning. For others the nodes are judged one by one,
 cheapest first: suppressing the classes that fail them can only add to a node's cost, so the search ends, proven, at the
 first node whose cost by class size alone is no better than the best cost found.
+
+Defined in docs/spec.md#best-recoding.
 """
 
 from __future__ import annotations
