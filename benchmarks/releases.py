@@ -13,9 +13,10 @@ import polars as pl
 from benchmarks.measure import Claim
 from shoal.data.discharges import discharges
 from shoal.data.schema import Attribute
+from shoal.draft import draft
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity
-from shoal.release import draft
+from shoal.release import judged, write
 from shoal.releases.audit import Audit, audit
 from shoal.releases.ledger import Ledger
 from shoal.releases.linking import Linked, link
@@ -33,10 +34,10 @@ def releases(rows: int) -> list[Claim]:
     policy = Policy(
         quasi_identifiers=_QUASI, confidential=["charge"], insensitive=["id"], models=[KAnonymity(5)]
     )  # fmt: skip
-    made = [draft(table, policy, seed=1) for table in (first, second)]
-    tables = [one.judged().table for one in made]
+    drafts = [draft(table, policy, seed=1) for table in (first, second)]
+    tables = [judged(made).table for made in drafts]
     few = [table.head(n // 10) for table in tables]
-    quasi = [attribute for attribute in made[0].schema if attribute.name in _QUASI]
+    quasi = [attribute for attribute in drafts[0].schema if attribute.name in _QUASI]
     _audited(few)
     _linked(few, quasi)  # the first run may compile
     tenth, _ = _seconds(lambda: _audited(few))
@@ -54,11 +55,11 @@ def releases(rows: int) -> list[Claim]:
     with tempfile.TemporaryDirectory() as folder:
         ledger = Ledger(Path(folder) / "ledger.db", b"k" * 32, "id")
         target = Path(folder) / "r.csv"
-        plain, _ = _seconds(lambda: made[0].write(target))
-        taken, _ = _seconds(lambda: made[0].write(target, ledger=ledger, overwrite=True))
+        plain, _ = _seconds(lambda: write(drafts[0], target))
+        taken, _ = _seconds(lambda: write(drafts[0], target, ledger=ledger, overwrite=True))
         claims.append(Claim(f"recording {n:,} subjects", f"{taken - plain:.1f} s", "within 10 s", taken - plain <= 10))
         taken, release = _seconds(
-            lambda: draft(second, policy, after=ledger).write(target, ledger=ledger, overwrite=True)
+            lambda: write(draft(second, policy, after=ledger), target, ledger=ledger, overwrite=True)
         )
         claims.append(Claim("a release that goes on from it", f"{taken:.1f} s, {release.records:,} records"))
         kept = audit(ledger.releases(), 5)

@@ -15,8 +15,9 @@ from shoal.data.files import read_table
 from shoal.data.microdata import Microdata
 from shoal.data.notation import Spelling
 from shoal.data.parse_cells import read_cells
+from shoal.draft import draft
 from shoal.masking.regenerate import regenerate
-from shoal.release import draft
+from shoal.release import write
 from shoal.releases.ledger import Ledger
 from tests.cli.conftest import run_command
 
@@ -88,7 +89,7 @@ def test_a_released_text_reads_back_as_the_value_it_was(tmp_path: Path) -> None:
     chosen = policy(identifiers=["id"])
     ledger = Ledger(tmp_path / "l.db", b"k" * 32, "id")
     for night in range(2):
-        made = draft(frame, chosen, after=ledger).write(tmp_path / f"{night}.csv", ledger=ledger)
+        made = write(draft(frame, chosen, after=ledger), tmp_path / f"{night}.csv", ledger=ledger)
         read = read_cells(made.table["band"], chosen.schema(frame)["band"], pl.Series(sorted(TEXTS)))
         assert set(made.table["band"]) == set(TEXTS.values())
         assert sorted(read.low[read.index]) == sorted(list(range(11)) * 12)
@@ -257,7 +258,7 @@ def test_a_file_that_is_written_to_meanwhile_is_refused(tmp_path: Path) -> None:
     source.write_text(source.read_text().replace(".50", ".5"))
     chosen = shoal.Policy(quasi_identifiers=["age"], confidential=["charge"], models=[shoal.KAnonymity(5)])
     with pytest.raises(shoal.InputError, match="was written to while it was read"):
-        draft(table, chosen, spelling=spelling).write(tmp_path / "r.csv")
+        write(draft(table, chosen, spelling=spelling), tmp_path / "r.csv")
     assert not (tmp_path / "r.csv").exists()
 
 

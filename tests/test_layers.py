@@ -17,12 +17,12 @@ import shoal
 ROOT = Path(shoal.__file__).parent
 LAYERS = [
     {"cli", "web", "demo", "testing", "__main__"},
-    {"compare", "split", "release", "parted", "assess", "profile"},
+    {"compare", "split", "anonymize", "check", "release", "draft", "parted", "assess", "profile"},
     {"report"},
     {"policy"},
     {"masking", "privacy", "risk", "utility", "measure", "transactions", "releases"},
     {"data", "kernels", "engines"},
-    {"sheet", "errors"},
+    {"sheet", "events", "errors"},
 ]
 HEIGHT = {part: -height for height, layer in enumerate(LAYERS) for part in layer}
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

@@ -17,12 +17,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
+from shoal.anonymize import anonymize
+from shoal.check import check
 from shoal.data.files import read_table
+from shoal.draft import draft
 from shoal.errors import InputError, PromiseError
 from shoal.masking.recoding.coarsening import Coarsened
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity, LDiversity, TCloseness
-from shoal.release import Release, anonymize, check, draft
+from shoal.release import Release, write
 
 TABLE = pl.DataFrame(
     {
@@ -312,7 +315,7 @@ def test_shuffled_records_are_not_put_back_by_where_their_texts_lie(tmp_path: Pa
     )
     texts.write_ipc(tmp_path / "source.arrow")
     policy = Policy(quasi_identifiers=["age"], insensitive=["note"], models=[KAnonymity(3)])
-    draft(read_table(tmp_path / "source.arrow"), policy).write(tmp_path / "release.arrow", seed=1)
+    write(draft(read_table(tmp_path / "source.arrow"), policy), tmp_path / "release.arrow", seed=1)
     content = (tmp_path / "release.arrow").read_bytes()
     in_file = [content.index(note.encode()) for note in read_table(tmp_path / "release.arrow")["note"]]
     assert in_file == sorted(in_file)  # text after text as the release shows them
@@ -332,7 +335,7 @@ def test_a_frame_handed_out_holds_nothing_of_records_that_were_suppressed() -> N
 def test_minus_zero_leaves_as_zero(tmp_path: Path) -> None:
     table = pl.DataFrame({"age": [1, 1, 1], "score": [-0.0, 0.0, None]})
     policy = Policy(quasi_identifiers=["age"], insensitive=["score"], models=[KAnonymity(3)])
-    draft(table, policy).write(tmp_path / "r.csv", keep_order=True)
+    write(draft(table, policy), tmp_path / "r.csv", keep_order=True)
     assert (tmp_path / "r.csv").read_text() == "age,score\n1,0.0\n1,0.0\n1,\n"
 
 
@@ -341,7 +344,7 @@ def test_formulas_are_disarmed_where_asked(tmp_path: Path) -> None:
     table = pl.DataFrame({"age": [1] * 10, "code": ["=a", "b"] * 5, "note": words, "n": [-5] * 10})
     policy = Policy(quasi_identifiers=["age", "code"], insensitive=["note", "n"], models=[KAnonymity(5)])
     made, certificate = draft(table, policy), tmp_path / "c.json"
-    made.write(tmp_path / "r.csv", keep_order=True, disarm=True, certificate=certificate)
+    write(made, tmp_path / "r.csv", keep_order=True, disarm=True, certificate=certificate)
     back = read_table(tmp_path / "r.csv", text=["note"])
     armed = ["'=HYPERLINK(1)", "'+1 a", "'-x", "'@sum", "'\tx", "''=x"]
     assert back["note"].to_list() == [*armed, "-5", "+5", "plain", None]
@@ -352,10 +355,10 @@ def test_formulas_are_disarmed_where_asked(tmp_path: Path) -> None:
     )
     assert all(verdict.holds for verdict in check(back, policy))
     with pytest.raises(InputError, match="disarmed in text files"):
-        made.write(tmp_path / "r.parquet", disarm=True)
+        write(made, tmp_path / "r.parquet", disarm=True)
     named = Policy(quasi_identifiers=["=a"], models=[KAnonymity(5)])
     with pytest.raises(InputError, match="'=a' begins like a formula"):
-        draft(pl.DataFrame({"=a": [1] * 5}), named).write(tmp_path / "s.csv", disarm=True)
+        write(draft(pl.DataFrame({"=a": [1] * 5}), named), tmp_path / "s.csv", disarm=True)
 
 
 @pytest.mark.parametrize("engine", ["memory", "disk"])

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.data.files import read_table
+from shoal.draft import draft
 from shoal.errors import InputError, PromiseError
 from shoal.privacy import KAnonymity, LDiversity, TCloseness
-from shoal.release import draft
+from shoal.release import judged
 from shoal.risk.dependence import Dependence
 from shoal.risk.joined import attack_joined
 from shoal.split import SplitDraft, _about, _only, beside, split_draft, standings
@@ -186,7 +187,7 @@ def test_laid_side_by_side_dependent_tables_give_values_away() -> None:
 
 def test_l_and_t_are_judged_over_all_tables_together(tmp_path: Path) -> None:
     made = apart(wards())
-    assert all(each.judged().verdicts for each in made.tables.values())  # each alone holds
+    assert all(judged(each).verdicts for each in made.tables.values())  # each alone holds
     with pytest.raises(PromiseError, match=r"do not keep l-diversity of 'ward'.*leave out --independent"):
         made.judged()
     with pytest.raises(PromiseError, match="tables together"):

@@ -15,7 +15,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from shoal.anonymize import anonymize
     from shoal.assess import attack, risk, utility
+    from shoal.check import check
     from shoal.compare.comparison import compare
     from shoal.compare.result import Comparison
     from shoal.errors import InputError, PromiseError, ShoalError
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
     from shoal.policy import Policy
     from shoal.privacy import KAnonymity, KMap, LDiversity, MeasuredRisk, TCloseness, Verdict
     from shoal.profile import Profile, profile
-    from shoal.release import Release, anonymize, check
+    from shoal.release import Release
     from shoal.split import SplitRelease, split
 
 __version__ = "0.1.0"
@@ -67,9 +69,9 @@ _HOME = {
     "SplitRelease": "shoal.split",
     "TCloseness": "shoal.privacy",
     "Verdict": "shoal.privacy",
-    "anonymize": "shoal.release",
+    "anonymize": "shoal.anonymize",
     "attack": "shoal.assess",
-    "check": "shoal.release",
+    "check": "shoal.check",
     "compare": "shoal.compare.comparison",
     "profile": "shoal.profile",
     "risk": "shoal.assess",

@@ -44,10 +44,10 @@ race.kind = "nominal"
 
 def run(folder: Path, rows: int, progress: Callable[[str], None]) -> Group:
     """Fills the folder with table, policy, release, report and certificate, replacing them; gives what to show."""
+    from shoal.anonymize import anonymize
     from shoal.data.discharges import discharges
     from shoal.data.files import write_table
     from shoal.policy import Policy
-    from shoal.release import anonymize
     from shoal.risk.measure import assess_risk
 
     progress("generating discharges")

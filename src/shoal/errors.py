@@ -13,6 +13,7 @@ class ShoalError(Exception):
     """Anything Shoal tells its user in one sentence; the command line exits with `exit_code`."""
 
     exit_code = 2
+    kind = "input"  # the word for machines, as `--json` gives it
 
 
 class InputError(ShoalError):
@@ -23,6 +24,14 @@ class PromiseError(ShoalError):
     """A privacy promise does not hold on the finished output, so nothing is released."""
 
     exit_code = 1
+    kind = "promise"
+
+
+class StoppedError(ShoalError):
+    """The job was told to stop before it was done: no file of it is left, and the input is as it was."""
+
+    exit_code = 130  # as after Ctrl-C
+    kind = "stopped"
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

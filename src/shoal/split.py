@@ -22,16 +22,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from shoal import events
+from shoal.anonymize import Progress
+from shoal.data.commit import Paper, commit
 from shoal.data.microdata import Microdata
-from shoal.data.outputs import Outputs
 from shoal.data.schema import Role, Schema
+from shoal.draft import Draft, draft, prepare
 from shoal.errors import InputError, PromiseError
 from shoal.masking.grouped import class_size
 from shoal.masking.publishing.confidential import Showing, grouped_by
 from shoal.masking.publishing.private_mean import budget
 from shoal.policy import Policy
 from shoal.privacy.check import released_classes
-from shoal.release import Draft, Progress, Release, draft, prepare
+from shoal.release import Judgement, Release, as_file, judged
 from shoal.report.certificate import refuse_uncertified
 from shoal.risk.attack import Outcome
 from shoal.risk.dependence import Dependence, dependence
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from rich.console import Group
 
     from shoal.data.notation import Spelling
+    from shoal.events import Listener, Stop
     from shoal.releases.ledger import Ledger
     from shoal.sheet import Sheet
 
@@ -57,8 +61,8 @@ class SplitDraft:
     def judged(self) -> SplitRelease:
         """The release, if every promise holds of every table, and of all merged."""
         self._judge_together()
-        tables = {name: made.judged() for name, made in self.tables.items()}
-        merged = self.merged.judged() if self.merged is not None else None
+        tables = {name: judged(made) for name, made in self.tables.items()}
+        merged = judged(self.merged) if self.merged is not None else None
         return SplitRelease(tables, merged, self.dependence, self.notes)
 
     def noted(self, ledger: Ledger) -> SplitDraft:
@@ -74,6 +78,7 @@ class SplitDraft:
         merge: bool = False,
         keep_order: bool = False,
         certificate: str | Path | None = None,
+        report: str | Path | None = None,
         seed: int | None = None,
         ledger: Ledger | None = None,
         overwrite: bool = False,
@@ -82,9 +87,9 @@ class SplitDraft:
 
         All files are written and judged before the first gets its name; with `overwrite` all old ones go before, as
         an old table beside a new one would tell more than either. With a ledger, the classes they share are recorded
-        once, with the last of them.
+        once, with the last of them. The report is about all attributes in one.
         """
-        self._check(merge, keep_order, ledger)
+        self._check(merge, keep_order, ledger, report)
         self._judge_together()
         targets = {name: beside(path, name) for name in self.tables}
         if len(set(targets.values())) < len(targets):
@@ -95,41 +100,32 @@ class SplitDraft:
             queue.insert(0, ("", self.merged, Path(path), None if certificate is None else Path(certificate)))
         for name, _, target, paper in queue:
             refuse_uncertified(target, [paper], overwrite=overwrite, asked_by=partial(beside_which, name=name))
-        outputs = Outputs(None, [file for _, _, *files in queue for file in files], overwrite=overwrite)
-        written: dict[str, Release] = {}
-
         means = [mean for made in self.tables.values() for mean in made.policy.private_means().values()]
-        spent = sum(mean.epsilon for mean in means)
-
-        def write_from(i: int) -> None:
-            """The i-th file, and within it all that follow: the innermost gets its name first."""
-            if i == len(queue):
-                outputs.make_way()
-                return
-            name, made, target, paper = queue[i]
-            made = made if ledger is None else replace(made, spelling=None)  # as `Draft.write` does
-            written[name] = made.write_file(
+        files = [
+            as_file(
+                made if ledger is None else replace(made, spelling=None),
                 target,
                 keep_order=keep_order,
                 certificate=paper,
                 seed=None if seed is None else seed + i,  # orders of their own: positions link nobody
                 ledger=ledger if i == 0 else None,
                 overwrite=overwrite,
-                together=lambda: write_from(i + 1),
-                epsilon=spent,
-                shown_beside=list(self.tables),
+                epsilon=sum(mean.epsilon for mean in means),
+                shown_too=list(self.tables),
             )
+            for i, (_, made, target, paper) in enumerate(queue)
+        ]
+        if report is not None:
+            page = Paper[Path, Judgement](Path(report), lambda partial, *_: self._report(partial), private=True)
+            files[0] = replace(files[0], papers=(*files[0].papers, page))
+        releases = commit(files, overwrite=overwrite)
+        written = {name: judgement.release for (name, *_), judgement in zip(queue, releases, strict=True)}
+        merged = written.pop("", None) or (judged(self.merged) if self.merged is not None else None)
+        return SplitRelease(written, merged, self.dependence, self.notes)
 
-        with outputs:
-            try:
-                write_from(0)
-            except BaseException:  # none is released where one could not get its name
-                for target in (file for name, _, *files in queue if name in written for file in files if file):
-                    Path(target).unlink(missing_ok=True)
-                raise
-        merged = written.pop("", None) or (self.merged.judged() if self.merged is not None else None)
-        tables = {name: written[name] for name in self.tables}
-        return SplitRelease(tables, merged, self.dependence, self.notes)
+    def _report(self, path: Path) -> None:
+        assert self.merged is not None
+        judged(self.merged).report(path, overwrite=True)
 
     def _judge_together(self) -> None:
         """Refuses tables of which one breaks a promise about another: each is judged on what all of them leave."""
@@ -145,9 +141,11 @@ class SplitDraft:
                         "Nothing was released. Let the tables share their classes: leave out --independent."
                     )
 
-    def _check(self, merge: bool, keep_order: bool, ledger: Ledger | None) -> None:
+    def _check(self, merge: bool, keep_order: bool, ledger: Ledger | None, report: str | Path | None) -> None:
         if self.merged is not None:
             return
+        if report is not None:
+            raise InputError("A report is about one partition: leave out --independent or --report.")
         if merge:
             raise InputError(
                 "Tables with partitions of their own cannot be merged: leave out --independent or --merge."
@@ -173,7 +171,7 @@ class SplitRelease:
         """Whose values somebody finds out who lays tables with classes of their own side by side."""
         if self.merged is not None:
             raise InputError("The tables share their classes: laid side by side they show nothing that one does not.")
-        known = standings(self.tables, self.dependence)
+        known = standings({name: release.draft for name, release in self.tables.items()}, self.dependence)
         return tuple(attack_joined(known, i, seed) for i in range(len(known)))
 
     def to_dict(self) -> dict[str, Any]:
@@ -220,12 +218,16 @@ def split(
     independent: bool = False,
     seed: int | None = None,
     progress: Progress | None = None,
+    listen: Listener | None = None,
+    stop: Stop | None = None,
 ) -> SplitRelease:
     """One table for each confidential attribute, handed out only if every promise holds of each and of all merged.
 
-    They share one partition. With `independent`, only those that depend on each other do.
+    They share one partition. With `independent`, only those that depend on each other do. `listen`, `progress` and
+    `stop` are as in `shoal.anonymize`.
     """
-    return split_draft(frame, policy, independent=independent, seed=seed, progress=progress).judged()
+    with events.heard(listen or events.by_stage(progress), stop):
+        return split_draft(frame, policy, independent=independent, seed=seed).judged()
 
 
 def split_draft(
@@ -234,7 +236,6 @@ def split_draft(
     *,
     independent: bool = False,
     seed: int | None = None,
-    progress: Progress | None = None,
     spelling: Spelling | None = None,
 ) -> SplitDraft:
     """Masks every table. Nothing has been judged yet."""
@@ -257,7 +258,7 @@ def split_draft(
     for names in groups:
         alone = independent and len(names) == 1  # an ordinary release, unless an aggregate is asked for
         shown = {n: by for n, by in policy.show.items() if n in names} if alone else _shown(policy, names)
-        made = draft(frame, _about(policy, names, shown), seed=seed, progress=progress, spelling=spelling)
+        made = draft(frame, _about(policy, names, shown), seed=seed, spelling=spelling)
         tables |= {name: _only(made, name) for name in names}
         notes += made.masked.notes
     merged = made if len(groups) == 1 else None
@@ -296,7 +297,7 @@ def _only(made: Draft, name: str) -> Draft:
     columns = {column: cells for column, cells in made.masked.columns.items() if column not in others}
     return replace(
         made,
-        shown=made.shown.drop(others),
+        table=made.table.drop(others),
         schema=schema,
         policy=_about(made.policy, [name], {n: by for n, by in made.policy.show.items() if n == name}),
         promises=tuple(model for model in made.promises if model.attribute not in others),
@@ -314,7 +315,7 @@ def standings(tables: Mapping[str, Draft], found: Dependence) -> list[Standing]:
     partition = {name: i for i, names in enumerate(found.components) for name in names}
 
     def standing(name: str, made: Draft) -> Standing:
-        key = released_classes(made.shown, made.schema).key.to_numpy()
+        key = released_classes(made.table, made.schema).key.to_numpy()
         label = np.unique(key[np.searchsorted(kept[name], everywhere)], return_inverse=True)[1].astype(np.int64)
         coded = made.original[name]
         return Standing(replace(coded, codes=coded.codes[everywhere]), label, partition[name])

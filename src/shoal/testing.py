@@ -142,7 +142,7 @@ def check_method(
 
 def check_case(case: Case, *, truthful: bool = True, promises: bool = True) -> None:
     """The same for one table."""
-    from shoal.release import assemble, prepare
+    from shoal.draft import assemble, prepare
 
     policy, before = case.policy, case.table.clone()
     try:
@@ -176,7 +176,7 @@ def check_masks(method: Method) -> None:
 
     It is tried on a table of every kind of attribute, or else on those kinds that it does not refuse.
     """
-    from shoal.release import prepare
+    from shoal.draft import prepare
 
     for names in _PROBED:
         table = _probe().select(names)

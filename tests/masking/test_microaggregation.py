@@ -14,12 +14,12 @@ import shoal
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Attribute, Kind, Role, Schema
+from shoal.draft import prepare
 from shoal.kernels.microaggregation import least_squares_cuts
 from shoal.masking.grouped import Grouped
 from shoal.masking.grouping import mdav as grouping
 from shoal.masking.microaggregation import Microaggregated
 from shoal.masking.publishing.centroid import centroids
-from shoal.release import prepare
 from shoal.testing import SEED, Case, cases, check_method, is_sentence
 from tests.oracles import microaggregation as oracle
 from tests.oracles import privacy

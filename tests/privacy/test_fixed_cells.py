@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from shoal import KAnonymity, KMap, Policy, Release, anonymize, check
+from shoal.draft import prepare
 from shoal.errors import InputError
 from shoal.masking.grouped import Grouped, publish
 from shoal.masking.method import Method
@@ -20,7 +21,6 @@ from shoal.masking.recoding.recode import GlobalRecoding
 from shoal.masking.recoding.safe_harbor import SafeHarbor
 from shoal.privacy.k_map import error
 from shoal.privacy.matching import match, population_of
-from shoal.release import prepare
 from shoal.report.page import render
 
 K, FRACTION, POPULATIONS = 5, 0.02, 20

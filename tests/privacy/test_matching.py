@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from shoal.data.hierarchy import hierarchy_of
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Attribute, Kind, Role, Schema
+from shoal.draft import assemble
 from shoal.errors import InputError
 from shoal.masking.grouped import publish
 from shoal.masking.partition import Partition
 from shoal.privacy.matching import Population, match, people_beside, population_of
-from shoal.release import assemble
 from tests.oracles.matching import Cell, fitting
 
 quickly = settings(max_examples=30, deadline=None)  # the first example may compile

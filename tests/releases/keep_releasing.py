@@ -7,9 +7,10 @@ from pathlib import Path
 
 import polars as pl
 
+from shoal.draft import draft
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity
-from shoal.release import draft
+from shoal.release import write
 from shoal.releases.ledger import Ledger
 
 K = 3
@@ -25,4 +26,4 @@ if __name__ == "__main__":
     folder = Path(sys.argv[1])
     made = draft(TABLE, POLICY)
     while True:
-        made.write(folder / "r.csv", ledger=Ledger(folder / "ledger.db", b"k" * 32, "id"), overwrite=True)
+        write(made, folder / "r.csv", ledger=Ledger(folder / "ledger.db", b"k" * 32, "id"), overwrite=True)

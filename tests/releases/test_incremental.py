@@ -17,11 +17,12 @@ from hypothesis import strategies as st
 
 from shoal.data.discharges import discharges
 from shoal.data.parse_cells import read_cells
+from shoal.draft import draft
 from shoal.errors import InputError, PromiseError
 from shoal.masking.grouped import Grouped
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity, LDiversity, TCloseness
-from shoal.release import Release, draft
+from shoal.release import Release, judged, write
 from shoal.releases.atoms import Pool
 from shoal.releases.audit import audit
 from shoal.releases.ledger import Ledger, entries
@@ -49,7 +50,7 @@ def table(people: dict[int, dict[str, Any]]) -> pl.DataFrame:
 def release(frame: pl.DataFrame, ledger: Ledger, policy: Policy = POLICY) -> Release:
     """Made to go on from the ledger, and judged by it: the refusal is the proof."""
     made = draft(frame, policy, after=ledger)
-    return made.write(ledger.path.parent / "r.csv", ledger=ledger, keep_order=True, overwrite=True)
+    return write(made, ledger.path.parent / "r.csv", ledger=ledger, keep_order=True, overwrite=True)
 
 
 @pytest.fixture
@@ -277,18 +278,18 @@ def test_independent_releases_lose_what_the_ledger_keeps(tmp_path: Path) -> None
     policy = Policy(identifiers=["id"], quasi_identifiers=quasi, confidential=["charge"], models=[KAnonymity(5)])
     apart = [Ledger(tmp_path / f"{n}.db", b"k" * 32, "id") for n in range(2)]
     for half, alone in zip(halves, apart, strict=True):
-        draft(half, policy).write(tmp_path / "r.csv", ledger=alone, overwrite=True)
+        write(draft(half, policy), tmp_path / "r.csv", ledger=alone, overwrite=True)
     found = audit([alone.releases()[0] for alone in apart], 5)
     assert found.pairs[0].common_subjects == 1_200
     assert found.smallest_pooled_class == 1
     assert found.subjects_below_k > 2_000
 
     together = Ledger(tmp_path / "together.db", b"k" * 32, "id")
-    draft(halves[0], policy).write(tmp_path / "a.csv", ledger=together)
+    write(draft(halves[0], policy), tmp_path / "a.csv", ledger=together)
     with pytest.raises(PromiseError, match="with fewer than 5"):
-        draft(halves[1], policy).write(tmp_path / "b.csv", ledger=together)
+        write(draft(halves[1], policy), tmp_path / "b.csv", ledger=together)
     assert not (tmp_path / "b.csv").exists()
-    release = draft(halves[1], policy, after=together).write(tmp_path / "b.csv", ledger=together)
+    release = write(draft(halves[1], policy, after=together), tmp_path / "b.csv", ledger=together)
     assert release.records >= 800  # the new ones at least
     assert audit(together.releases(), 5).holds
     assert np.all(Pool.of(together.releases()).anonymity >= 5)
@@ -322,7 +323,7 @@ def read_off(first: Release, second: Release) -> int:
 def test_changed_values_of_few_cannot_be_read_off(ledger: Ledger) -> None:
     first, second = changes((12,))
     one = release(table(first), ledger)
-    apart = draft(table(second), POLICY).judged()
+    apart = judged(draft(table(second), POLICY))
     assert read_off(one, apart) == 12  # the same classes, grouped anew, for nobody came or went
     two = release(table(second), ledger)
     assert read_off(one, two) == 0
@@ -338,13 +339,13 @@ def test_a_plain_release_with_changed_values_of_few_is_refused(ledger: Ledger) -
     first, second = changes((12,))
     release(table(first), ledger)
     with pytest.raises(PromiseError, match=r"Of these, \d+ because values changed of fewer than 3 people of a class"):
-        draft(table(second), POLICY).write(ledger.path.parent / "b.csv", ledger=ledger)
+        write(draft(table(second), POLICY), ledger.path.parent / "b.csv", ledger=ledger)
     assert not (ledger.path.parent / "b.csv").exists()
 
 
 def test_the_audit_counts_whose_changed_values_are_read_off() -> None:
     first, second = (table(people) for people in changes((12,)))
-    shown = draft(first, POLICY).judged().table.select("age", "city")
+    shown = judged(draft(first, POLICY)).table.select("age", "city")
     keyed = [published(name, shown.hstack(night.select("id", "charge")), "id", ["age", "city"], ["charge"])
              for name, night in (("1", first), ("2", second))]  # fmt: skip
     found = audit(keyed, K, ["charge"])

@@ -13,11 +13,13 @@ import polars as pl
 import pytest
 
 import shoal.releases.ledger as module
+from shoal.anonymize import anonymize
 from shoal.data import paths
+from shoal.draft import Draft, draft
 from shoal.errors import InputError, PromiseError, ShoalError
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity, MeasuredRisk
-from shoal.release import Draft, anonymize, draft
+from shoal.release import write
 from shoal.releases.ledger import Ledger, confirm, entries, ledger_key, set_limit, withdraw
 from shoal.releases.pieces import InPieces
 from shoal.releases.published import plain_text, published, subjects_of
@@ -143,15 +145,15 @@ def test_two_writers_are_judged_one_after_the_other(ledger: Ledger, tmp_path: Pa
     by_age = draft(PEOPLE, POLICY)
     by_charge = draft(PEOPLE, Policy(identifiers=["id"], quasi_identifiers=["charge"], models=[KAnonymity(4)]))
 
-    def write(made: Draft, name: str) -> str:
+    def write_to(made: Draft, name: str) -> str:
         try:
-            made.write(tmp_path / name, ledger=ledger)
+            write(made, tmp_path / name, ledger=ledger)
         except PromiseError:
             return ""
         return name
 
     with ThreadPoolExecutor(2) as pool:
-        done = [name for name in pool.map(write, (by_age, by_charge), ("age.csv", "charge.csv")) if name]
+        done = [name for name in pool.map(write_to, (by_age, by_charge), ("age.csv", "charge.csv")) if name]
     assert len(done) == 1
     assert [Path(entry.file).name for entry in entries(ledger.path)] == done
     assert sorted(path.name for path in tmp_path.glob("*.csv")) == done
@@ -238,7 +240,7 @@ def killed_after_its_name(ledger: Ledger, target: Path, monkeypatch: pytest.Monk
     made = draft(PEOPLE[8:], POLICY)
     monkeypatch.setattr(module, "settle", killed)
     with pytest.raises(Killed):
-        made.write(target, ledger=ledger)
+        write(made, target, ledger=ledger)
     monkeypatch.undo()
     assert target.exists()
 
@@ -251,10 +253,10 @@ def test_a_killed_release_whose_file_was_moved_counts_until_the_custodian_says_o
     assert [entry.state for entry in entries(ledger.path)] == ["done", "pending"]
     by_charge = Policy(identifiers=["id"], quasi_identifiers=["charge"], models=[KAnonymity(4)])
     with pytest.raises(PromiseError, match="fewer than 4"):
-        draft(PEOPLE[8:], by_charge).write(tmp_path / "s.csv", ledger=ledger)
+        write(draft(PEOPLE[8:], by_charge), tmp_path / "s.csv", ledger=ledger)
     withdraw(ledger.path, 2)
     assert len(entries(ledger.path)) == 1
-    draft(PEOPLE[8:], by_charge).write(tmp_path / "s.csv", ledger=ledger)
+    write(draft(PEOPLE[8:], by_charge), tmp_path / "s.csv", ledger=ledger)
     assert [entry.number for entry in entries(ledger.path)] == [1, 3]  # no number is given twice
 
 
@@ -447,7 +449,7 @@ def test_whatever_byte_of_a_ledger_is_changed_ends_in_a_sentence(tmp_path: Path)
     made = draft(pl.DataFrame({"id": range(20), "age": [i // 5 for i in range(20)]}), Policy(
         identifiers=["id"], quasi_identifiers=["age"], models=[KAnonymity(3)]
     ))  # fmt: skip
-    made.write(tmp_path / "r.csv", ledger=ledger)
+    write(made, tmp_path / "r.csv", ledger=ledger)
     whole = (tmp_path / "ledger.db").read_bytes()
     told = 0
     for place in range(100, len(whole), 61):
@@ -494,7 +496,7 @@ def test_a_release_in_pieces_exposes_and_costs_as_one_that_is_not(
     for size in (5, 1000):
         monkeypatch.setattr("shoal.releases.published.PIECE", size)
         with pytest.raises(PromiseError, match="fewer than 4") as refused:
-            draft(PEOPLE, by_charge).write(tmp_path / "s.csv", ledger=ledger)
+            write(draft(PEOPLE, by_charge), tmp_path / "s.csv", ledger=ledger)
         sentences.append(str(refused.value).partition(" (in the class")[0])
     assert sentences[0] == sentences[1]
     assert len(entries(ledger.path)) == 1

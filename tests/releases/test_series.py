@@ -17,10 +17,11 @@ from typing import Any, NamedTuple
 import polars as pl
 import pytest
 
+from shoal.draft import draft
 from shoal.errors import InputError, PromiseError
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity
-from shoal.release import draft
+from shoal.release import write
 from shoal.releases.audit import audit
 from shoal.releases.ledger import Ledger
 
@@ -59,7 +60,7 @@ def attempt(people: dict[int, dict[str, Any]], ledger: Ledger, draw: random.Rand
     table = pl.DataFrame(list(people.values()))
     try:
         made = draft(table, policy, after=ledger if incremental else None)
-        made.write(target, ledger=ledger, keep_order=True)
+        write(made, target, ledger=ledger, keep_order=True)
     except (PromiseError, InputError):
         assert not target.exists()
         return None

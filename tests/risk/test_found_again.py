@@ -13,10 +13,10 @@ import pytest
 
 import shoal
 from shoal.data.schema import Kind
+from shoal.draft import draft
 from shoal.errors import InputError, PromiseError
 from shoal.kernels.linking import Space, assigned, blocks_of, own_shares
 from shoal.measure import Pair
-from shoal.release import draft
 from shoal.risk import found_again as module
 from shoal.risk import spaces
 from shoal.risk.found_again import all_links, best_links, found_again, in_part

@@ -16,11 +16,11 @@ import polars as pl
 import pytest
 from rich.console import Console
 
+from shoal.anonymize import anonymize
 from shoal.data.discharges import discharges
 from shoal.errors import InputError
 from shoal.masking.recoding.safe_harbor import SafeHarbor
 from shoal.policy import Policy
-from shoal.release import anonymize
 from shoal_studies.proper_anonymization import (
     ALL_NINE,
     GROUPS,

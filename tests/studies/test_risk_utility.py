@@ -18,11 +18,11 @@ from typer.testing import CliRunner
 from shoal.cli.main import app
 from shoal.compare.contenders import Contender
 from shoal.compare.trials import seeds
+from shoal.draft import prepare
 from shoal.errors import InputError
 from shoal.masking.perturbing.noise import AddedNoise
 from shoal.measure import Pair, find_measure
 from shoal.policy import Policy
-from shoal.release import prepare
 from shoal_studies import risk_utility
 from shoal_studies.result import StudyResult
 from shoal_studies.risk_utility import (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -162,10 +161,10 @@ def anonymize(
 
     from shoal.cli.console import say, show, stages
     from shoal.cli.kernels import load_kernels
-    from shoal.data.paths import atomic_write
+    from shoal.draft import draft
     from shoal.engines.opening import engine_of
     from shoal.errors import InputError
-    from shoal.release import draft
+    from shoal.release import write
     from shoal.report.certificate import refuse_uncertified
     from shoal.sheet import for_terminal
 
@@ -214,23 +213,18 @@ def anonymize(
             certificate=certificate, seed=seed, ledger=book, overwrite=overwrite, as_json=as_json,
         )  # fmt: skip
         return
-    with stages("anonymize", 7) as step, ExitStack() as beside:
+    with stages("anonymize", 7) as step:
         step("reading")
         if Path(source).is_file() and Path(source).stat().st_size > _LARGE:
             load_kernels()
         spelling = opt.spelling_of(source, delimiter, encoding, decimal)
         table = opt.read(source, delimiter, encoding, decimal, text, chosen)
-        made = draft(table, chosen, seed=seed, progress=step, after=book if incremental else None, spelling=spelling)
+        made = draft(table, chosen, seed=seed, after=book if incremental else None, spelling=spelling)
         if book is not None:
             made = made.noted(book)
-        step("writing the report")
-        if report is not None:  # it gets its name after the release, and only if that got its own
-            unfinished = beside.enter_context(atomic_write(report, private=True, overwrite=overwrite))
-            made.judged().report(unfinished, overwrite=True)
-        step("writing and judging the file")
-        release = made.write(
-            output, keep_order=keep_order, certificate=certificate, seed=seed, ledger=book, disarm=disarm,
-            overwrite=overwrite,
+        release = write(
+            made, output, keep_order=keep_order, certificate=certificate, report=report, seed=seed, ledger=book,
+            disarm=disarm, overwrite=overwrite,
         )  # fmt: skip
         if explain is not None:
             _explain(release, explain, overwrite)
@@ -302,11 +296,11 @@ def check(
     as_json: opt.Json = False,
 ) -> None:
     """Judge a released file against a policy: exit code 0 if every promise holds, 1 if not."""
+    from shoal.check import check_table
     from shoal.cli.console import stages
     from shoal.data.released import read_released
     from shoal.engines.opening import engine_of
     from shoal.errors import InputError
-    from shoal.release import check_table
     from shoal.report.certificate import read_certificate
     from shoal.report.inspection import inspect_released
 

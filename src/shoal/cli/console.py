@@ -10,6 +10,7 @@ from typing import Any
 
 from rich.console import Console
 
+from shoal import events
 from shoal.kernels import heard
 from shoal.sheet import printable
 
@@ -41,7 +42,7 @@ def stages(title: str, total: int) -> Iterator[Callable[[str], None]]:
     The last stage named is the end. What is left is foretold from all stages so far, however long they took.
     """
     if not sys.stderr.isatty():
-        yield lambda stage: None
+        yield events.stage
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
@@ -56,14 +57,16 @@ def stages(title: str, total: int) -> Iterator[Callable[[str], None]]:
     with Progress(*columns, console=err, transient=True, speed_estimate_period=_LONGEST) as progress:
         task = progress.add_task("starting", total=total, title=title)
 
-        def step(stage: str) -> None:
-            progress.update(task, advance=1, description=stage)
+        def step(event: events.Event) -> None:
+            if event.done == 0:
+                progress.update(task, advance=1, description=event.stage)
 
         def compiling() -> None:
             progress.update(task, description="compiling for this machine, once", refresh=True)
 
         heard.append(compiling)
         try:
-            yield step
+            with events.heard(step):
+                yield events.stage
         finally:
             heard.remove(compiling)

@@ -155,9 +155,8 @@ def anonymize_parts(
         load_kernels()
         table = open_table(source, engine, master=master, spelled=kind == "csv")
         release = anonymize_to(
-            table, chosen, output, kind, seed=seed, progress=step, certificate=certificate, overwrite=overwrite,
-            keep_order=keep_order,
-        )  # fmt: skip
+            table, chosen, output, kind, seed=seed, certificate=certificate, overwrite=overwrite, keep_order=keep_order
+        )
         step("done")
     for note in release.notes:
         say(note)
@@ -183,9 +182,9 @@ def check_parts(source: str, chosen: Policy, engine: str, *, master: str | None,
 
 def tell_judged(found: Checked, chosen: Policy, *, by_policy: bool, as_json: bool) -> NoReturn:
     """Shows how a release was judged and ends with its code; columns that nothing was promised of are told."""
+    from shoal.check import judgement, refuse_unnamed
     from shoal.cli.console import say, show
     from shoal.data.schema import Role
-    from shoal.release import judgement, refuse_unnamed
     from shoal.sheet import for_terminal
 
     columns = list(found.shown.columns)

@@ -14,8 +14,8 @@ def load_kernels() -> None:
 def _mask_something() -> None:
     import polars as pl
 
+    from shoal.draft import draft
     from shoal.policy import Policy
-    from shoal.release import draft
 
     with suppress(RuntimeError):  # Ctrl-C may end the program before this is done
         draft(pl.DataFrame({"a": range(10)}), Policy(quasi_identifiers=["a"]))

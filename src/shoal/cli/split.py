@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -104,8 +103,6 @@ def anonymize_split(
 ) -> None:
     """One table for each confidential column; all are written, or none."""
     from shoal.cli.console import say, show, stages
-    from shoal.data.paths import atomic_write
-    from shoal.errors import InputError
     from shoal.report.certificate import refuse_uncertified
     from shoal.split import beside, beside_which, split_draft
 
@@ -117,22 +114,15 @@ def anonymize_split(
         paper = None if certificate is None else beside(certificate, name)
         asked_by = partial(beside_which, name=name)
         refuse_uncertified(beside(output, name), [paper], overwrite=overwrite, asked_by=asked_by)
-    with stages("anonymize", 7) as step, ExitStack() as stack:
+    with stages("anonymize", 7) as step:
         step("reading")
         spelling = spelled()
-        made = split_draft(read(), policy, independent=independent, seed=seed, progress=step, spelling=spelling)
+        made = split_draft(read(), policy, independent=independent, seed=seed, spelling=spelling)
         if ledger is not None:
             made = made.noted(ledger)
-        step("writing the report")
-        if report is not None:
-            if made.merged is None:
-                raise InputError("A report is about one partition: leave out --independent or --report.")
-            unfinished = stack.enter_context(atomic_write(report, private=True, overwrite=overwrite))
-            made.merged.judged().report(unfinished, overwrite=True)
-        step("writing and judging the files")
         release = made.write(
-            output, merge=merge, keep_order=keep_order, certificate=certificate, seed=seed, ledger=ledger,
-            overwrite=overwrite,
+            output, merge=merge, keep_order=keep_order, certificate=certificate, report=report, seed=seed,
+            ledger=ledger, overwrite=overwrite,
         )  # fmt: skip
         step("done")
     for note in release.notes:

@@ -178,12 +178,10 @@ def anonymize(
             alter=alter,
             key=read_key(key) if key is not None else None,
             seed=seed,
-            progress=step,
             after=book if incremental else None,
         )
         step("attacking the release")
         facts = release.to_dict()
-        step("writing and judging the file")
         strangers = release.strangers(book) if book is not None else ()
         release.write(output, header=not no_header, secret_map=secret_map, log=log, ledger=book, overwrite=overwrite)
         facts["notes"] = [*facts["notes"], *strangers]

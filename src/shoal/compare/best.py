@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from shoal.anonymize import anonymize
 from shoal.compare.contenders import Contender
 from shoal.compare.result import Comparison, Outcome, Question
 from shoal.errors import InputError, PromiseError
@@ -17,7 +18,7 @@ from shoal.masking.method import Parameter
 from shoal.measure import Measure
 from shoal.policy import Policy
 from shoal.privacy import MeasuredRisk
-from shoal.release import Release, anonymize
+from shoal.release import Release
 
 _DRAWS = 10  # at one parameter
 _STEPS = 20  # of the parameter

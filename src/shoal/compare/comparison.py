@@ -14,6 +14,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
+from shoal.anonymize import Progress
 from shoal.compare.cache import digest, opened
 from shoal.compare.calibrate import calibrate, grid
 from shoal.compare.contenders import Contender, contender
@@ -22,12 +23,12 @@ from shoal.compare.trials import Trials, seeds
 from shoal.data.frames import to_polars
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Kind
+from shoal.draft import prepare
 from shoal.errors import InputError, require
 from shoal.masking.method import Parameter
 from shoal.masking.recoding.coarsening import unmasked
 from shoal.measure import Pair, find_measure
 from shoal.policy import Policy
-from shoal.release import Progress, prepare
 
 METHODS = ("mdav", "noise", "swap", "mnoise")
 POINTS = 9  # of each method's curve

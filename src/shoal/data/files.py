@@ -75,7 +75,7 @@ def write_table(
     *,
     overwrite: bool = False,
     private: bool = False,
-    before_commit: Callable[[Path], None] | None = None,
+    before_commit: Callable[[Path], object] | None = None,
 ) -> None:
     """Write the table to a file or an SQL table, whole or not at all; a `private` file is its owner's alone.
 

@@ -12,13 +12,13 @@ sees several. The check of a release compares what is given here, and nothing th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import polars as pl
 
-from shoal.data.csv_files import as_written
+from shoal.data.csv_files import as_written, scan_written
 from shoal.data.files import STATISTICAL, format_of, is_delimited, read_excel, read_statistical, read_table
 from shoal.data.frames import finite
 from shoal.data.paths import is_sql
@@ -46,6 +46,33 @@ def read_released(
     table = read_table(source, delimiter=delimiter, encoding=encoding, decimal=decimal, text=text, as_it_stands=quasi)
     names = [name for name in quasi if name in table.columns]
     return Released(finite(table), _written(source, table, names, delimiter, encoding))
+
+
+def read_own(
+    path: Path, table: pl.DataFrame, quasi: Sequence[str], copied: Mapping[str, pl.DataType]
+) -> tuple[pl.DataFrame | pl.LazyFrame, pl.DataFrame | pl.LazyFrame]:
+    """What stands in a file just written of `table`, and of the quasi-identifiers what a reader can tell apart.
+
+    Of a text file only what will be asked for is read; `copied` are columns in the text of the original's file, with
+    the types that they have.
+    """
+    if not is_delimited(path):
+        return read_released(path, quasi)
+    text = (pl.Null, pl.Enum, pl.Categorical)  # otherwise the types are known: no need to guess them again
+    types = [pl.String() if isinstance(dtype, text) else dtype for dtype in table.dtypes]
+    values = scan_written(path, dict(zip(table.columns, types, strict=True)), empty_is_missing=True)
+    values = values.with_columns(_retyped(name, dtype) for name, dtype in copied.items())
+    texts = scan_written(path, dict.fromkeys(table.columns, pl.String()))
+    return values, texts.select(quasi)
+
+
+def _retyped(name: str, dtype: pl.DataType) -> pl.Expr:
+    """A column of text as the values it was read as before."""
+    from shoal.data.text_types import known_words, values_as
+
+    if dtype in (pl.String, pl.Null):
+        return pl.col(name)
+    return pl.col(name).map_batches(lambda text: values_as(known_words(text), dtype), return_dtype=dtype)
 
 
 def _written(

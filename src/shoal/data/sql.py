@@ -70,7 +70,7 @@ def write_sql(
     target: str,
     *,
     overwrite: bool = False,
-    before_commit: Callable[[Path], None] | None = None,
+    before_commit: Callable[[Path], object] | None = None,
 ) -> None:
     """Write the table in one transaction; `before_commit` gets what the database holds, as a Parquet file."""
     address = address_of(target)

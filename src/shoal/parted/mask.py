@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 
 from shoal.data.microdata import Microdata
+from shoal.draft import assemble
 from shoal.engines.table import FACTS
 from shoal.masking.method import Masked, Method
 from shoal.parted.measured import told_of_part
 from shoal.parted.source import Attributes, Spelled
 from shoal.privacy.model import PrivacyModel
-from shoal.release import assemble
 from shoal.utility.information_loss import information_loss
 
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from secrets import randbits
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import polars as pl
 
+from shoal import events
+from shoal.check import released_sheets
+from shoal.data.commit import Output, commit, papers
 from shoal.data.digests import digest_of_list
-from shoal.data.outputs import CERTIFICATE, Outputs, refuse_within
-from shoal.data.paths import atomic_write
+from shoal.data.outputs import CERTIFICATE, refuse_within
 from shoal.data.people import Repeating
 from shoal.engines.table import Table, selected
 from shoal.engines.whole import POSITION
@@ -33,14 +34,11 @@ from shoal.parted.source import Source, prepare
 from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken
 from shoal.privacy.model import Verdict
-from shoal.release import released_sheets
 from shoal.report.certificate import certify, refuse_uncertified
 from shoal.sheet import Sheet, for_notebook, for_terminal
 
 if TYPE_CHECKING:
     from rich.console import Group
-
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -125,20 +123,24 @@ class PartedRelease:
         }
 
 
-def anonymize(
-    table: Table,
-    policy: Policy,
-    *,
-    seed: int | None = None,
-    progress: Progress | None = None,
-    keep_order: bool = False,
-) -> PartedRelease:
+def anonymize(table: Table, policy: Policy, *, seed: int | None = None, keep_order: bool = False) -> PartedRelease:
     """Masks the table as the policy says, and hands out the release only if every promise holds."""
-    say = progress or (lambda stage: None)
-    source, masked = _draft(table, policy, seed, say, keep_order)
+    source, masked = _draft(table, policy, seed, keep_order)
     shown, told = masked.kept()
-    say("judging the result")
+    events.stage("judging the result")
     return _released(source, shown, told)
+
+
+class _Files(NamedTuple):
+    """What an engine wrote to a folder, and what each chunk knows of how it was masked."""
+
+    table: Table
+    facts: list[str]
+
+
+class _Judgement(NamedTuple):
+    release: PartedRelease
+    certificate: bytes
 
 
 def anonymize_to(
@@ -148,7 +150,6 @@ def anonymize_to(
     kind: str = "parquet",
     *,
     seed: int | None = None,
-    progress: Progress | None = None,
     certificate: str | Path | None = None,
     overwrite: bool = False,
     keep_order: bool = False,
@@ -158,37 +159,36 @@ def anonymize_to(
     The certificate lies in the folder, and where it is named as a file, there too. Records leave in random order,
     or with `keep_order` in that of the input, over the files in the order of their names.
     """
-    say = progress or (lambda stage: None)
     if certificate is not None:
         refuse_within(certificate, [*table.inputs(), *policy.files])
     refuse_uncertified(folder, [certificate], overwrite=overwrite)
-    source, masked = _draft(table, policy, seed, say, keep_order)
-    judged: list[PartedRelease] = []
+    source, masked = _draft(table, policy, seed, keep_order)
+    named: list[Table] = []
 
-    with Outputs(None, [certificate], overwrite=overwrite) as outputs, ExitStack() as beside:
+    def write(before_name: Callable[[_Files], _Judgement]) -> None:
+        def judge_files(written: Table, facts: list[str]) -> dict[str, bytes]:
+            return {CERTIFICATE: before_name(_Files(written, facts)).certificate}
 
-        def judge_files(written: Table, told: list[str]) -> dict[str, bytes]:
-            say("judging the files")
-            release = _released(source, written, told)
-            judged.append(release)
-            content = release.certificate_of_files()
-            if certificate is not None:  # it gets its name after the release, and only if that got its own
-                beside.enter_context(atomic_write(certificate, private=False, overwrite=overwrite)).write_bytes(content)
-            outputs.make_way()
-            return {CERTIFICATE: content}
+        named.append(masked.write(folder, kind, judge_files, overwrite=overwrite))
 
-        written = masked.write(folder, kind, judge_files, overwrite=overwrite)
-        outputs.forget()
-    return replace(judged[0], table=written)
+    def judge(files: _Files) -> _Judgement:
+        release = _released(source, *files)
+        return _Judgement(release, release.certificate_of_files())
+
+    def certify(partial: Path, _: _Files, judgement: _Judgement) -> None:
+        partial.write_bytes(judgement.certificate)
+
+    [judgement] = commit([Output(None, write, judge, papers((certificate, certify, False)))], overwrite=overwrite)
+    return replace(judgement.release, table=named[0])
 
 
-def _draft(table: Table, policy: Policy, seed: int | None, say: Progress, keep_order: bool) -> tuple[Source, Table]:
+def _draft(table: Table, policy: Policy, seed: int | None, keep_order: bool) -> tuple[Source, Table]:
     """What is known, and the masked table, not yet worked out."""
     refuse_what_cannot(policy, table.engine)
     refuse_method(policy, table.engine)
     if keep_order:
         refuse_order(table)
-    say("reading")
+    events.stage("reading")
     source = prepare(table, policy)
     source = replace(source, notes=(*source.notes, *_repeating(table, policy.identifiers, source.records)))
     whole = source.attributes.whole
@@ -197,7 +197,7 @@ def _draft(table: Table, policy: Policy, seed: int | None, say: Progress, keep_o
     )
     if keep_order:
         source = replace(source, table=with_positions(source.table), in_order=True)
-    say("masking")
+    events.stage("masking")
     return source, _masked(source, randbits(63) if seed is None else seed)
 
 

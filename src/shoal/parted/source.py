@@ -12,6 +12,7 @@ from shoal.data.frames import check_names
 from shoal.data.microdata import Microdata, Whole
 from shoal.data.notation import Notation, Notations, common, has_notation, notations_of, rewritten
 from shoal.data.schema import Role, Schema
+from shoal.draft import in_order_of_type, left_out
 from shoal.engines.table import Batch, Table, selected
 from shoal.engines.text import SPELLED, Typed
 from shoal.engines.whole import Summary, summarise
@@ -19,7 +20,6 @@ from shoal.errors import InputError
 from shoal.masking.grouped import class_size
 from shoal.policy import Policy
 from shoal.privacy.model import PrivacyModel
-from shoal.release import in_order_of_type, left_out
 
 
 @dataclass(frozen=True)

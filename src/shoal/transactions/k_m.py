@@ -8,6 +8,7 @@ Apriori order). Without a taxonomy the good of a rare set that has the fewest re
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,9 +18,11 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.clean_copy import made_anew
+from shoal.data.commit import Output, commit
 from shoal.data.files import write_table
 from shoal.data.hierarchy import Hierarchy, hierarchy_of
 from shoal.data.hierarchy_files import read_rows
+from shoal.data.paths import is_sql
 from shoal.data.pseudonyms import fresh_key, pseudonyms
 from shoal.errors import InputError, PromiseError, require
 from shoal.sheet import Sheet, for_terminal
@@ -73,10 +76,13 @@ class BasketRelease:
     def write(self, path: str | Path, *, overwrite: bool = False) -> BasketRelease:
         """Writes the baskets, a line a good; the promise is judged again on the written file."""
 
+        def write_file(before_name: Callable[[Path], None]) -> None:
+            write_table(self.table, path, overwrite=overwrite, before_commit=before_name)
+
         def judge_file(written: Path) -> None:
             refuse_rare(read_histories(written, customer=self.roles.customer, item=self.roles.item), self.k, self.m)
 
-        write_table(self.table, path, overwrite=overwrite, before_commit=judge_file)
+        commit([Output(None if is_sql(path) else Path(path), write_file, judge_file)], overwrite=overwrite)
         return self
 
 

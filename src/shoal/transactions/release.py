@@ -13,7 +13,7 @@ customer shares the set of goods, and but for the paper's dummies the whole hist
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from contextlib import ExitStack
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,11 +23,12 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal import events
 from shoal.data.clean_copy import made_anew
+from shoal.data.commit import Output, commit, papers
 from shoal.data.csv_files import with_short_times, write_delimited
 from shoal.data.digests import digest
 from shoal.data.files import format_of, write_table
-from shoal.data.outputs import Outputs
 from shoal.data.paths import atomic_write, is_sql
 from shoal.data.pseudonyms import fresh_key, pseudonyms
 from shoal.errors import InputError, PromiseError, did_you_mean, require
@@ -219,25 +220,33 @@ class TransactionRelease:
         """
         if ledger is not None and is_sql(path):
             raise InputError("A ledger knows a release by its file's digest: write the release to a file.")
-        one = None if is_sql(path) else Path(path)
-        with Outputs(one, [secret_map, log], overwrite=overwrite) as outputs, ExitStack() as beside:
-            for target, content in ((secret_map, self.secret_map), (log, self.origins)):
-                if target is not None:
-                    content.write_csv(beside.enter_context(atomic_write(target, private=True, overwrite=overwrite)))
+        plain_text = not is_sql(path) and format_of(Path(path)).write is write_delimited
+        header = header or not plain_text
 
-            def judge(written: Path, header: bool = True) -> None:
-                self._judge_file(written, header)
-                if ledger is not None:  # settled last, by whether the release got its name
-                    recorded = entry(ledger, self.original, self.table, self.label, self.least, self.seed)
-                    beside.enter_context(ledger.entering(*recorded, path, digest(written)))
-                outputs.make_way()
+        def write(before_name: Callable[[Path], None]) -> None:
+            if header:
+                write_table(self.table, path, overwrite=overwrite, before_commit=before_name)
+                return
+            with atomic_write(path, private=False, overwrite=overwrite) as partial:
+                with_short_times(self._in_place).write_csv(partial, include_header=False)
+                before_name(partial)
 
-            if header or is_sql(path) or format_of(Path(path)).write is not write_delimited:
-                write_table(self.table, path, overwrite=overwrite, before_commit=judge)
-            else:
-                with atomic_write(path, private=False, overwrite=overwrite) as partial:
-                    with_short_times(self._in_place).write_csv(partial, include_header=False)
-                    judge(partial, header=False)
+        def record(written: Path, _: None) -> AbstractContextManager[None]:
+            assert ledger is not None
+            recorded = entry(ledger, self.original, self.table, self.label, self.least, self.seed)
+            return ledger.entering(*recorded, path, digest(written))
+
+        file: Output[Path, None] = Output(
+            None if is_sql(path) else Path(path),
+            write,
+            lambda written: self._judge_file(written, header),
+            papers(
+                (secret_map, lambda partial, *_: self.secret_map.write_csv(partial), True),
+                (log, lambda partial, *_: self.origins.write_csv(partial), True),
+            ),
+            record if ledger is not None else None,
+        )
+        commit([file], overwrite=overwrite)
         return self
 
     @property
@@ -276,7 +285,6 @@ def anonymize_transactions(
     alter: float = 0.0,
     key: bytes | None = None,
     seed: int | None = None,
-    progress: Callable[[str], None] | None = None,
     after: Ledger | None = None,
 ) -> TransactionRelease:
     """Masks the histories, and hands out the release only if every customer shares his set of goods with enough others.
@@ -290,13 +298,12 @@ def anonymize_transactions(
     that may be deleted or altered where that costs less than dummies. Without a `key` pseudonyms are new in every run.
     `after` a ledger, customers stand together as they did in its releases, and whom that would expose is left out.
     """
-    say = progress or (lambda stage: None)
     for name, share in (("delete", delete), ("alter", alter)):
         require("the release", name, share, "a share of records from 0 to 1", holds=0 <= share <= 1)
     roles = _roles_shown(histories.roles, show)
     more = len(roles.named) > 2  # than customer and item
     _check_dummies(dummies, alter, more)
-    say("clustering customers")
+    events.stage("clustering customers")
     clusters, least = chosen_sizes(histories, clusters, min_size, method)
     withheld: tuple[str, ...] = ()
     if after is None:
@@ -307,7 +314,7 @@ def anonymize_transactions(
             return cluster_customers(new.sets, len(new.customers) // least, least, method=method, seed=seed)
 
         histories, label, withheld = going_on(histories, after, least, cluster)
-    say("adding dummies")
+    events.stage("adding dummies")
     if more and dummies != "records":
         padded = pool(histories, label, delete=delete, scattered=dummies == "scattered")
     else:
@@ -316,7 +323,7 @@ def anonymize_transactions(
     records = np.arange(len(padded.customer)) if more else _one_of_each_pair(histories, padded)
     order = np.random.default_rng().permutation(records)  # never by the seed: who guessed it could undo it
     table = made_anew(padded_table(replace(histories, roles=roles), padded, names)[order])
-    say("judging the result")
+    events.stage("judging the result")
     notes = (*_notes(histories, roles, method, label), *withheld, *_promises(least, more, dummies))
     release = TransactionRelease(
         table, histories, roles, method, dummies, label, least, padded, order, names, notes, seed

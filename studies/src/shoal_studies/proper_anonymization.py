@@ -19,9 +19,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.anonymize import anonymize
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Kind, Schema
+from shoal.draft import assemble, prepare
 from shoal.errors import InputError
 from shoal.masking.grouped import Grouped
 from shoal.masking.method import Method
@@ -31,7 +33,6 @@ from shoal.masking.regenerate import regenerate
 from shoal.policy import AttributeChoice, Policy
 from shoal.privacy import KAnonymity, PrivacyModel, TCloseness
 from shoal.privacy.t_closeness import t_of_k
-from shoal.release import anonymize, assemble, prepare
 from shoal.risk.measure import Risk, assess_risk
 from shoal.utility.correlations import Correlations, Placed, correlations, place_original
 from shoal.utility.information_loss import information_loss

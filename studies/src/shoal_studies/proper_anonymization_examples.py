@@ -8,14 +8,15 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.anonymize import anonymize
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Kind
+from shoal.draft import prepare
 from shoal.masking.grouped import Grouped
 from shoal.masking.recoding.coarsening import Coarsened
 from shoal.masking.recoding.safe_harbor import TABLE_S3
 from shoal.policy import AttributeChoice, Policy
 from shoal.privacy import KAnonymity
-from shoal.release import anonymize, prepare
 from shoal_studies import figures
 from shoal_studies.figures import percent
 from shoal_studies.result import Part, Statement

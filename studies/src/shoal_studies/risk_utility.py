@@ -30,6 +30,7 @@ from shoal.compare.contenders import Contender, contender
 from shoal.compare.result import LINKS
 from shoal.compare.trials import Estimate, Trials, seeds
 from shoal.data.schema import Kind
+from shoal.draft import prepare
 from shoal.errors import InputError, require
 from shoal.masking.microaggregation import Microaggregated
 from shoal.masking.perturbing.multiplicative import MultipliedNoise
@@ -37,7 +38,6 @@ from shoal.masking.perturbing.noise import AddedNoise
 from shoal.masking.perturbing.swapping import RankSwapping
 from shoal.measure import find_measure
 from shoal.policy import AttributeChoice, Policy
-from shoal.release import prepare
 from shoal_studies import figures
 from shoal_studies.figures import Panel, percent
 from shoal_studies.result import Part, Statement, StudyResult, check_folder

@@ -1,0 +1,79 @@
+"""`shoal.anonymize`: a frame in, a release out, made by the engine that suits the frame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+from shoal import events
+from shoal.draft import draft
+from shoal.errors import InputError
+from shoal.policy import Policy
+from shoal.release import Release, judged
+
+if TYPE_CHECKING:
+    from shoal.events import Listener, Stop
+    from shoal.parted.release import PartedRelease
+    from shoal.releases.ledger import Ledger
+
+Progress = Callable[[str], None]
+
+
+@overload
+def anonymize(
+    frame: Any,
+    policy: Policy,
+    *,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    after: Ledger | None = None,
+    engine: Literal["memory"] | None = None,
+    listen: Listener | None = None,
+    stop: Stop | None = None,
+) -> Release: ...
+
+
+@overload
+def anonymize(
+    frame: Any,
+    policy: Policy,
+    *,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    engine: Literal["disk", "spark"],
+    listen: Listener | None = None,
+    stop: Stop | None = None,
+) -> PartedRelease: ...
+
+
+def anonymize(
+    frame: Any,
+    policy: Policy,
+    *,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    after: Ledger | None = None,
+    engine: str | None = None,
+    listen: Listener | None = None,
+    stop: Stop | None = None,
+) -> Any:
+    """Masks the frame as the policy says, and hands out the release only if every promise holds.
+
+    Given a ledger, the release goes on from all those recorded there (`shoal.releases.incremental`). A Spark frame is
+    worked on by Spark; `disk` is for a lazy frame, a DuckDB relation or a folder that memory
+    cannot hold. Both give a `PartedRelease`. `listen` is called with each event, `progress` with the name of each
+    stage; once `stop` is set, `StoppedError` is raised (`shoal.events`).
+    """
+    from shoal.engines.opening import engine_of, open_table
+
+    with events.heard(listen or events.by_stage(progress), stop):
+        chosen = engine_of(frame, engine)
+        if chosen != "memory":
+            from shoal.parted.release import anonymize as anonymize_parts
+
+            if after is not None:
+                raise InputError(f"The engine {chosen!r} cannot go on from a ledger: use 'memory'.")
+            return anonymize_parts(open_table(frame, chosen), policy, seed=seed)
+        masked = draft(frame, policy, seed=seed, after=after)
+        events.stage("judging the result")
+        return judged(masked)

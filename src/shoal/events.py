@@ -1,0 +1,134 @@
+"""How far a job is, and whether it is to stop: told from inside the longest loop to whoever started the job.
+
+A job is listened to and stopped through the context it runs in (`contextvars`), so that no algorithm has to pass on
+what it makes no use of. An algorithm calls `stage("masking")` where a new part of the work begins, and in its longest
+loop `tick(done, total)`: both tell the listener, and raise `StoppedError` if the job was told to stop. Where nobody
+listens they cost next to nothing.
+
+Compiled kernels know nothing of this. Those that may run long do a bounded amount of work a call (`ROUND`) and are
+called again: between two calls the job can be stopped, and so can Ctrl-C.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sized
+from contextlib import contextmanager
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass, field
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+from shoal.errors import StoppedError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+
+ROUND = 20_000_000  # cells of a table that a kernel looks at between two calls: some hundredths of a second
+
+
+@dataclass(frozen=True)
+class Event:
+    """How far a job is: the stage that is under way, and how much of that stage is done, if its size is known."""
+
+    stage: str
+    done: int = 0
+    total: int | None = None
+
+    def to_dict(self) -> dict[str, object]:
+        """The event, ready for JSON."""
+        return {"stage": self.stage, "done": self.done, "total": self.total}
+
+
+class Stop(Protocol):
+    """Whatever tells that a job should end, such as `threading.Event`."""
+
+    def is_set(self) -> bool:
+        """Whether the job is to stop."""
+
+
+Listener = Callable[[Event], object]
+
+
+@dataclass
+class _Job:
+    listen: Listener | None
+    stop: Stop | None
+    stage: str = field(default="")
+
+
+_job: ContextVar[_Job | None] = ContextVar("job", default=None)
+
+
+@contextmanager
+def heard(listen: Listener | None = None, stop: Stop | None = None) -> Iterator[None]:
+    """Within it, events go to `listen` and `stop` is obeyed; what is None stays as it was outside."""
+    outer = _job.get()
+    if outer is not None:
+        listen, stop = listen or outer.listen, stop or outer.stop
+    token = _job.set(_Job(listen, stop, outer.stage if outer is not None else ""))
+    try:
+        yield
+    finally:
+        _job.reset(token)
+
+
+def by_stage(progress: Callable[[str], object] | None) -> Listener | None:
+    """A listener that calls `progress` with the name of each stage when it begins."""
+    if progress is None:
+        return None
+    last: list[str] = []
+
+    def listen(event: Event) -> None:
+        if last != [event.stage]:
+            last[:] = [event.stage]
+            progress(event.stage)
+
+    return listen
+
+
+def check() -> None:
+    """Raises `StoppedError` if the job was told to stop."""
+    job = _job.get()
+    if job is not None and job.stop is not None and job.stop.is_set():
+        raise StoppedError(f"Stopped{f' while {job.stage}' if job.stage else ''}: nothing was released.")
+
+
+def stage(name: str, total: int | None = None) -> None:
+    """A new stage begins, of so many steps if that is known."""
+    check()
+    job = _job.get()
+    if job is not None:
+        job.stage = name
+        if job.listen is not None:
+            job.listen(Event(name, 0, total))
+
+
+def tick(done: int, total: int | None = None) -> None:
+    """So many steps of the stage under way are done."""
+    check()
+    job = _job.get()
+    if job is not None and job.listen is not None:
+        job.listen(Event(job.stage, done, total))
+
+
+def ticking(items: Iterable[T], total: int | None = None) -> Iterator[T]:
+    """The items, with a `tick` before each."""
+    if total is None and isinstance(items, Sized):
+        total = len(items)
+    for done, item in enumerate(items):
+        tick(done, total)
+        yield item
+
+
+def carried(work: Callable[P, R]) -> Callable[P, R]:
+    """The function, which in whatever thread it is called belongs to the job under way here."""
+    job = _job.get()
+
+    def within(*args: P.args, **kwargs: P.kwargs) -> R:
+        return copy_context().run(run, *args, **kwargs)
+
+    def run(*args: Any, **kwargs: Any) -> R:
+        _job.set(job)
+        return work(*args, **kwargs)
+
+    return within
