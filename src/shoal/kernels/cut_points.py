@@ -16,32 +16,15 @@ Defined in docs/spec.md#best-recoding.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.kernels.compiled import kernel
+from shoal.kernels.cut_rows import CODES, Codes, Flags, Hashes, Ints, Problem, fill, first_equal, hashes, intervals
 
 DONE, PAUSED, FULL = 0, 1, 2  # how a stretch of the search ends
 ENTER, PRUNE, BRANCH = 0, 1, 2  # what comes next at the node at work
-CODES = 256  # a code is one byte
-
-Ints = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.uint8]
-Flags = npt.NDArray[np.bool_]
-
-
-class Problem(NamedTuple):
-    """The cuts, attribute after attribute: the one at code c of attribute a has the number first[a] + c - 1."""
-
-    first: Ints  # attribute -> its first cut, one more entry at the end
-    attribute: Ints  # cut -> attribute
-    code: Ints  # cut -> code
-    k: int
-    n: int  # records
-    limit: int  # how many of them may be suppressed
 
 
 class Stack(NamedTuple):
@@ -73,22 +56,6 @@ class Progress(NamedTuple):
     chosen: Flags  # cut -> whether it belongs to the recoding of that cost
 
 
-class Hashes(NamedTuple):
-    """Finds equal rows; a slot is empty unless its stamp is the present one."""
-
-    row: Ints
-    stamp: Ints
-    now: Ints
-
-
-def problem_of(codes: Sequence[int], k: int, n: int, limit: int) -> Problem:
-    """`codes`: how many there are of each attribute."""
-    cuts = np.array(codes, np.int64) - 1
-    first = np.append(0, np.cumsum(cuts)).astype(np.int64)
-    attribute = np.repeat(np.arange(len(cuts)), cuts)
-    return Problem(first, attribute, np.arange(first[-1]) - first[attribute] + 1, k, n, limit)
-
-
 def root(problem: Problem, codes: Codes, counts: Ints) -> tuple[Stack, Levels, Hashes]:
     """All rows in one class, no cut made, every cut in the tail."""
     cuts, rows = problem.attribute.size, counts.size
@@ -108,11 +75,6 @@ def root(problem: Problem, codes: Codes, counts: Ints) -> tuple[Stack, Levels, H
     return stack, levels, hashes(rows)
 
 
-def hashes(rows: int) -> Hashes:
-    room = 1 << (2 * rows).bit_length()
-    return Hashes(np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(1, np.int64))
-
-
 def grown(stack: Stack, rows: int) -> Stack:
     """The same with room for that many rows more, and as many classes."""
     room = len(stack.counts) + rows
@@ -123,9 +85,6 @@ def grown(stack: Stack, rows: int) -> Stack:
     begins[: len(stack.begins)] = stack.begins
     sizes[: len(stack.sizes)] = stack.sizes
     return Stack(codes, counts, begins, sizes)
-
-
-# ---- the search
 
 
 @kernel
@@ -221,7 +180,7 @@ def _survey(problem, stack, levels, depth, splits, keeps):  # type: ignore[no-un
             continue
         size = stack.sizes[c]
         for a in range(stack.codes.shape[1]):
-            low, high = _fill(stack.codes, stack.counts, begin, end, a, line)
+            low, high = fill(stack.codes, stack.counts, begin, end, a, line)
             if low < high:
                 cut = problem.first[a] - 1  # + code
                 splits[cut + low + 1] += 1
@@ -253,18 +212,6 @@ def _survey(problem, stack, levels, depth, splits, keeps):  # type: ignore[no-un
     for u in range(1, splits.size):
         splits[u] += splits[u - 1]
         keeps[u] += keeps[u - 1]
-
-
-@kernel
-def _fill(codes, counts, begin, end, a, line):  # type: ignore[no-untyped-def]
-    """How many records of a class have each code of an attribute; returns the least and the greatest code."""
-    low, high = np.int64(CODES), np.int64(-1)
-    for r in range(begin, end):
-        x = np.int64(codes[r, a])
-        line[x] += counts[r]
-        low = min(low, x)
-        high = max(high, x)
-    return low, high
 
 
 @kernel
@@ -334,9 +281,6 @@ def _descend(problem, stack, levels, depth):  # type: ignore[no-untyped-def]
     levels.head[depth + 1] = v
 
 
-# ---- rows that are equal under some cuts
-
-
 @kernel
 def _merge(problem, stack, levels, hashes, depth):  # type: ignore[no-untyped-def]
     """Merges the rows of each class that no cut of A tells apart."""
@@ -345,7 +289,7 @@ def _merge(problem, stack, levels, hashes, depth):  # type: ignore[no-untyped-de
         inside[levels.head[d]] = True
     for i in range(levels.length[depth]):
         inside[levels.tail[depth, i]] = True
-    interval = _intervals(problem, inside)
+    interval = intervals(problem, inside)
     codes, counts = stack.codes, stack.counts
     last = levels.classes[depth, 1] - 1
     row = levels.rows[depth, 0]
@@ -358,130 +302,9 @@ def _merge(problem, stack, levels, hashes, depth):  # type: ignore[no-untyped-de
             for a in range(codes.shape[1]):
                 codes[row, a] = interval[a, codes[r, a]]
             counts[row] = counts[r]
-            same = row if end - begin == 1 else _first_equal(codes, row, interval, hashes)
+            same = row if end - begin == 1 else first_equal(codes, row, interval, hashes)
             if same == row:
                 row += 1
             else:
                 counts[same] += counts[r]
     levels.rows[depth, 1] = row
-
-
-@kernel
-def _intervals(problem, inside):  # type: ignore[no-untyped-def]
-    """(attribute, code) -> the first code of its interval under these cuts."""
-    interval = np.zeros((problem.first.size - 1, CODES), np.uint8)
-    for u in range(inside.size):
-        a, x = problem.attribute[u], problem.code[u]
-        interval[a, x] = x if inside[u] else interval[a, x - 1]
-    return interval
-
-
-@kernel
-def _first_equal(codes, row, interval, hashes):  # type: ignore[no-untyped-def]
-    """The first row since the stamp changed that is in the same intervals; the row itself if there is none."""
-    key = np.uint64(0)
-    for a in range(codes.shape[1]):
-        key = (key ^ np.uint64(interval[a, codes[row, a]])) * np.uint64(0x9E3779B97F4A7C15)
-        key ^= key >> np.uint64(29)
-    slot = np.int64(key & np.uint64(hashes.row.size - 1))
-    while hashes.stamp[slot] == hashes.now[0]:
-        other = hashes.row[slot]
-        equal = True
-        for a in range(codes.shape[1]):
-            equal &= interval[a, codes[row, a]] == interval[a, codes[other, a]]
-        if equal:
-            return other
-        slot = (slot + 1) & (hashes.row.size - 1)
-    hashes.stamp[slot] = hashes.now[0]
-    hashes.row[slot] = row
-    return row
-
-
-# ---- a good recoding to start from
-
-
-@kernel
-def refine(problem, codes, counts, hashes, inside, barred):  # type: ignore[no-untyped-def]
-    """Adds the cut that lowers the cost most, but not the barred one, until none does.
-
-    Returns the cost and the suppressed records.
-    """
-    while True:
-        by_class = _classes(problem, codes, counts, hashes, inside)
-        cost, suppressed, change, harm = _changes(problem, by_class[0], by_class[1], by_class[2])
-        best = -1
-        for u in range(inside.size):
-            allowed = u != barred and suppressed + harm[u] <= problem.limit
-            if allowed and change[u] < (change[best] if best >= 0 else 0):
-                best = u
-        if best < 0:
-            return cost, suppressed
-        inside[best] = True
-
-
-@kernel
-def add_free(problem, codes, counts, hashes, inside):  # type: ignore[no-untyped-def]
-    """Adds every cut that splits no class that is kept: it costs nothing and shows more."""
-    by_class = _classes(problem, codes, counts, hashes, inside)
-    _, _, change, harm = _changes(problem, by_class[0], by_class[1], by_class[2])
-    for u in range(inside.size):
-        inside[u] |= change[u] == 0 and harm[u] == 0
-
-
-@kernel
-def _classes(problem, codes, counts, hashes, inside):  # type: ignore[no-untyped-def]
-    """The rows class after class under these cuts: their codes, their counts, and where each class begins."""
-    interval = _intervals(problem, inside)
-    hashes.now[0] += 1
-    rows = counts.size
-    label = np.empty(rows, np.int64)
-    sizes = np.zeros(rows, np.int64)
-    classes = 0
-    for r in range(rows):
-        same = _first_equal(codes, r, interval, hashes)
-        label[r] = classes if same == r else label[same]
-        classes += same == r
-        sizes[label[r]] += 1
-    begins = np.zeros(classes + 1, np.int64)
-    for c in range(classes):
-        begins[c + 1] = begins[c] + sizes[c]
-    sorted_codes = np.empty(codes.shape, np.uint8)
-    sorted_counts = np.empty(rows, np.int64)
-    for r in range(rows):
-        sizes[label[r]] -= 1
-        place = begins[label[r]] + sizes[label[r]]
-        for a in range(codes.shape[1]):
-            sorted_codes[place, a] = codes[r, a]
-        sorted_counts[place] = counts[r]
-    return sorted_codes, sorted_counts, begins
-
-
-@kernel
-def _changes(problem, codes, counts, begins):  # type: ignore[no-untyped-def]
-    """Cost and suppressed records of a recoding, and by how much each further cut would change them."""
-    k, n = problem.k, problem.n
-    cost, suppressed = 0, 0
-    change = np.zeros(problem.attribute.size, np.int64)
-    harm = np.zeros(problem.attribute.size, np.int64)
-    line = np.zeros(CODES, np.int64)
-    for c in range(begins.size - 1):
-        size = 0
-        for r in range(begins[c], begins[c + 1]):
-            size += counts[r]
-        if size < k:
-            cost += n * size
-            suppressed += size
-            continue
-        cost += size * size
-        for a in range(codes.shape[1]):
-            low, high = _fill(codes, counts, begins[c], begins[c + 1], a, line)
-            left = 0
-            for x in range(low + 1, high + 1):
-                left += line[x - 1]
-                right = size - left
-                cut = problem.first[a] + x - 1
-                change[cut] += left * (left if left >= k else n) + right * (right if right >= k else n) - size * size
-                harm[cut] += (left if left < k else 0) + (right if right < k else 0)
-            for x in range(low, high + 1):
-                line[x] = 0
-    return cost, suppressed, change, harm

@@ -20,6 +20,7 @@ from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError
 from shoal.kernels import cut_points as kernel
+from shoal.kernels import cut_rows, greedy_cuts
 from shoal.masking.method import Masked
 from shoal.masking.recoding.cut_points import MOST_CUTS, CutPoints, CutPointSearch, search
 from shoal.privacy import KAnonymity, LDiversity
@@ -106,7 +107,7 @@ def test_the_bound_is_never_above_the_optimum(case: Instance, work: int) -> None
     """Also in the midst of the search, wherever it is interrupted; and the tree by itself leads to the optimum."""
     n, best = len(case.columns[0]), case.optimum
     codes, sizes = coded_rows(case.columns)
-    problem = kernel.problem_of(sizes, case.k, n, case.limit)
+    problem = cut_rows.problem_of(sizes, case.k, n, case.limit)
     stack, levels, hashes = kernel.root(problem, codes, np.ones(n, np.int64))
     none = np.zeros(len(problem.code), np.bool_)
     progress = kernel.Progress(np.array([0, kernel.ENTER, 0]), np.array([n * n]), none)
@@ -157,10 +158,10 @@ def test_leave_to_suppress_is_used_where_it_costs_less() -> None:
 def test_sums_of_squares_of_many_records_do_not_overflow() -> None:
     counts = np.array([10**9, 10**9 - 1, 3, 2], np.int64)
     n = int(counts.sum())
-    problem = kernel.problem_of([4], 5, n, 5)
+    problem = cut_rows.problem_of([4], 5, n, 5)
     chosen = np.zeros(3, np.bool_)
     codes = np.arange(4, dtype=np.uint8).reshape(-1, 1)
-    cost, suppressed = kernel.refine(problem, codes, counts, kernel.hashes(4), chosen, -1)
+    cost, suppressed = greedy_cuts.refine(problem, codes, counts, cut_rows.hashes(4), chosen, -1)
     assert (cost, suppressed) == ((10**9) ** 2 + (10**9 - 1) ** 2 + 25, 0)
     assert chosen.tolist() == [True, True, False]
 

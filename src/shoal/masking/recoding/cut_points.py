@@ -44,7 +44,7 @@ from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.model import PrivacyModel
 
 if TYPE_CHECKING:
-    from shoal.kernels.cut_points import Problem
+    from shoal.kernels.cut_rows import Problem
 
 MOST_CUTS = 64  # of one attribute; one with more values is cut at quantiles only
 _STRETCH = 200_000  # rows looked at, at least, between two looks at the clock
@@ -106,7 +106,8 @@ class CutPoints:
 
 def search(microdata: Microdata, k: int, *, suppression: float = 0.0, seconds: float | None = 30.0) -> CutPointSearch:
     """The recoding into classes of at least k that costs least, within the time and the suppression allowed."""
-    from shoal.kernels.cut_points import add_free, hashes, problem_of
+    from shoal.kernels.cut_rows import hashes, problem_of
+    from shoal.kernels.greedy_cuts import add_free
 
     require("cut-points", "suppression", suppression, "a share from 0 to 1", holds=0 <= suppression <= 1)
     n = len(microdata)
@@ -230,7 +231,8 @@ def _prove(problem: Problem, rows: Rows, best: _Recoding, deadline: float) -> tu
 
 def _refined(problem: Problem, rows: Rows, chosen: npt.NDArray[np.bool_], barred: int = -1) -> _Recoding:
     """With further cuts, each the one that lowers the cost most."""
-    from shoal.kernels.cut_points import hashes, refine
+    from shoal.kernels.cut_rows import hashes
+    from shoal.kernels.greedy_cuts import refine
 
     chosen = chosen.copy()
     cost, suppressed = refine(problem, *rows, hashes(len(rows[1])), chosen, barred)
@@ -247,7 +249,7 @@ def _without(problem: Problem, rows: Rows, recoding: _Recoding, out: npt.ArrayLi
 
 def _compile() -> None:
     """Runs every kernel once, so that the clock measures the search and not the compiler."""
-    from shoal.kernels.cut_points import problem_of
+    from shoal.kernels.cut_rows import problem_of
 
     problem, rows = problem_of([1], 1, 1, 0), (np.zeros((1, 1), np.uint8), np.ones(1, np.int64))
     _prove(problem, rows, _good_start(problem, rows, np.inf), np.inf)
