@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.risk.measure import Risk
 
-SECRET = "charge > 100000"
+LEARNT = "charge > 100000"
 
 POLICY = """\
 # What an intruder may know of a patient.
@@ -64,8 +64,8 @@ def run(folder: Path, rows: int, progress: Callable[[str], None]) -> Group:
     progress("writing the report")
     release.report(folder / "report.html", overwrite=True)
     progress("measuring risk before and after")
-    before = assess_risk(table, release.schema, when=[SECRET])
-    return _shown(folder, release, before, release.risk(when=[SECRET]))
+    before = assess_risk(table, release.schema, when=[LEARNT])
+    return _shown(folder, release, before, release.risk(when=[LEARNT]))
 
 
 def _make_folder(folder: Path) -> None:
@@ -121,6 +121,6 @@ def _rows(release: Release, before: Risk, after: Risk) -> list[tuple[str, str, s
             f"{after.classes.average_risk:.1%}",
             "a random guess is right",
         ),
-        (SECRET, f"{known.risk:.1%}", f"{still_known.risk:.1%}", "known of whom it is true"),
+        (LEARNT, f"{known.risk:.1%}", f"{still_known.risk:.1%}", "known of whom it is true"),
         ("information loss", "0", f"{release.information_loss:.3f}", "in standard deviations"),
     ]

@@ -41,7 +41,7 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def require(owner: str, parameter: str, value: object, kind: str, *, holds: bool) -> None:
-    """One form of sentence for every parameter: "The 'k' parameter of k-anonymity must be ... Got 1 instead." """
+    """Raises unless it holds, in one form for all: The 'k' parameter of k-anonymity must be ... Got 1 instead."""
     beyond = isinstance(value, int) and abs(value) >= 2**63  # more than can be counted to
     if beyond or not holds:
         raise InputError(

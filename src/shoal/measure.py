@@ -67,6 +67,7 @@ class Pair:
     def of(
         cls, original: Microdata, columns: Mapping[str, MaskedColumn], kept: npt.NDArray[np.int64] | None = None
     ) -> Pair:
+        """The pair of a table and the masked columns of it, in those attributes that both have."""
         names = [name for name in original.schema.names if name in columns]
         before = np.column_stack([_positions(original, name) for name in names])
         after = np.column_stack([_midpoints(columns[name]) for name in names])
@@ -160,6 +161,7 @@ class Measure:
     promised: bool = True  # whether a release may be held to it
 
     def __call__(self, pair: Pair, **options: Any) -> float:
+        """The measure's value of a pair; an InputError says why where it has none."""
         try:
             value = float(self.function(pair, **options))
         except InputError:
@@ -246,6 +248,7 @@ class Measured:
     left_out: Mapping[str, str]
 
     def to_dict(self) -> dict[str, dict[str, object]]:
+        """Each measure with its value, its meaning and how it was taken, and why others have no value."""
         found: dict[str, object] = {}
         for name, value in self.values.items():
             which = self.measures[name]

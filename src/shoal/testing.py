@@ -240,6 +240,7 @@ def _admits(cells: MaskedColumn, cell: int, place: float | None) -> bool:
 
 
 def kept_records(original: Microdata, masked: Masked) -> npt.NDArray[np.int64]:
+    """The original rows that were released, ascending: all of them where none was left out."""
     return np.arange(len(original)) if masked.kept is None else masked.kept
 
 

@@ -46,6 +46,7 @@ class Cache:
     lock: Lock = field(default_factory=Lock)
 
     def get(self, key: str) -> float | None:
+        """The number kept under this key, or None; safe to ask from several threads."""
         with self.lock:
             if key not in self.found and (number := self._kept(key)) is not None:
                 self.found[key] = number

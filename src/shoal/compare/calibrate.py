@@ -51,6 +51,7 @@ class Calibrated:
 
     @property
     def attained(self) -> bool:
+        """Whether the level came within the tolerance of the target."""
         unit = max(abs(self.target), 0.1 * (self.reach[1] - self.reach[0]))  # a target of 0 has none of its own
         return abs(self.level - self.target) <= TOLERANCE * unit
 

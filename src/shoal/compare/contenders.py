@@ -71,12 +71,15 @@ class Contender:
         return cls(name, parameter, lambda value: kind(**{parameter.name: value}, **choices), random=random)
 
     def models(self, value: float) -> tuple[PrivacyModel, ...]:
+        """The promises that the method is held to at this value of its parameter."""
         return () if self.model is None else (self.model(value),)
 
     def mask(self, microdata: Microdata, value: float, seed: int) -> Masked:
+        """The table masked at this value of the parameter."""
         return self.method(value).mask(microdata, self.models(value), seed=seed)
 
     def setting(self, value: float) -> str:
+        """The parameter and its value, as people read them: `k = 5`."""
         return f"{self.parameter.name} = {value:.4g}"
 
     def among(self, records: int) -> Contender:
@@ -166,6 +169,7 @@ class Own:
         suppression: float = 0.0,
         seed: int | None = None,
     ) -> Masked:
+        """The frame that the function gives for the table, read back as what is shown of each record."""
         names = microdata.schema.quasi_identifiers
         shown = self._called(microdata.frame.select(names), seed)
         if lost := [name for name in names if name not in shown.columns]:

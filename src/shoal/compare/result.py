@@ -38,14 +38,17 @@ class Question:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
+        """Every measure that is taken: risk, utility, and those that are only shown."""
         return (self.risk, self.utility, *self.beside)
 
     @property
     def fixed_measure(self) -> Measure:
+        """The measure that all methods are brought to the same value of."""
         return self.risk if self.fixed == "risk" else self.utility
 
     @property
     def ranked_by(self) -> Measure:
+        """The measure by which methods are ranked once the fixed one is equal."""
         return self.utility if self.fixed == "risk" else self.risk
 
 
@@ -60,13 +63,16 @@ class Outcome:
 
     @property
     def method(self) -> str:
+        """The name of the method."""
         return self.contender.name
 
     @property
     def setting(self) -> str:
+        """The parameter and its value, as people read them: `k = 5`."""
         return self.contender.setting(self.parameter)
 
     def cost(self, measure: Measure) -> float:
+        """The measured mean, turned so that less is better."""
         return _cost(measure, self.measured[measure.name].mean)
 
     def meets(self, question: Question) -> bool:
@@ -100,6 +106,7 @@ class Comparison:
         return pl.DataFrame([self._row(outcome) for outcome in self.outcomes or self.curves])
 
     def to_dict(self) -> dict[str, Any]:
+        """The question, the outcomes and the curves as plain values, as `--json` prints them."""
         question = self.question
         judged = {"risk": question.risk, "utility": question.utility}
         return {

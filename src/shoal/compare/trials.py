@@ -27,6 +27,7 @@ class Estimate:
 
     @classmethod
     def of(cls, runs: Sequence[float]) -> Estimate:
+        """The mean of the runs with its standard error, 0 of a single run."""
         error = float(np.std(runs, ddof=1)) / sqrt(len(runs)) if len(runs) > 1 else 0.0
         return cls(float(np.mean(runs)), error)
 
