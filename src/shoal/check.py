@@ -15,7 +15,7 @@ from shoal.masking.publishing.confidential import shown_alike
 from shoal.policy import Policy
 from shoal.privacy.check import judge, released_classes
 from shoal.privacy.model import Source, Verdict
-from shoal.sheet import Sheet
+from shoal.show import Sheet
 
 if TYPE_CHECKING:
     from shoal.report.certificate import Checked

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -27,10 +27,7 @@ from shoal.data.microdata import MISSING, Microdata
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError, did_you_mean
-from shoal.sheet import Sheet, for_notebook, for_terminal
-
-if TYPE_CHECKING:
-    from rich.console import Group
+from shoal.show import Bars, Chart, Result, Series, Sheet
 
 Matrix = npt.NDArray[np.float64]
 About = Literal["risk", "utility"]
@@ -239,7 +236,7 @@ def import_own(path: str, what: str) -> Any:
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measured(Result):
     """What the measures asked for found; `left_out` says of the others why they have no value."""
 
     values: Mapping[str, float]
@@ -256,13 +253,12 @@ class Measured:
             found[name] = {"value": value, "meaning": which.meaning, "higher_is": which.higher_is} | how
         return {"measures": found, "left_out": dict(self.left_out)}
 
-    def __rich__(self) -> Group:
-        return for_terminal(self._sheets())
+    def charts(self) -> list[Chart]:
+        """A bar a measure."""
+        return [Bars("Measures", list(self.values), (Series("value", list(self.values.values())),), "number")]
 
-    def _repr_html_(self) -> str:
-        return for_notebook(self._sheets())
-
-    def _sheets(self) -> list[Sheet]:
+    def sheets(self) -> list[Sheet]:
+        """As tables: a row a measure, and those left out with the reason."""
         rows = []
         for name, value in self.values.items():
             how = f" ({self.how[name]})" if name in self.how else ""

@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from math import prod
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +23,7 @@ from shoal.data.people import Repeating
 from shoal.data.roles import infer_kind, suggest_role
 from shoal.data.schema import Kind, Role
 from shoal.errors import InputError
-from shoal.sheet import Chart, Sheet, as_figure, for_notebook, for_terminal
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from rich.console import Group
+from shoal.show import Bars, Chart, Result, Series, Sheet
 
 VALUES_SEEN = 2_000  # distinct values an attribute's role is judged by
 SEARCH_ROWS = 100_000  # records the search for identifying sets looks at; the winners are counted on all
@@ -66,7 +61,7 @@ class IdentifyingSet:
 
 
 @dataclass(frozen=True)
-class Profile:
+class Profile(Result):
     """What `profile` found. `uniques` are the records that all attributes but the identifiers single out."""
 
     records: int
@@ -107,24 +102,23 @@ class Profile:
         lists = "\n".join(_toml_list(key, self.with_role(role)) for key, role in _LISTS.items())
         return f"{_PREAMBLE}\n{lists}\n{_PROMISE}"
 
-    def __rich__(self) -> Group:
-        return for_terminal(_sheets(self))
+    def remarks(self) -> tuple[str, ...]:
+        return self.notes
 
-    def _repr_html_(self) -> str:
-        return for_notebook(_sheets(self))
+    def sheets(self) -> list[Sheet]:
+        return _sheets(self)
 
-    def plot(self) -> Figure:
+    def charts(self) -> list[Chart]:
         """How identifying each attribute is, and the best set of each size."""
         first = sorted(self.attributes, key=lambda a: (-a.unique_share, -a.separation))
-        alone = {"singled out": [a.unique_share for a in first], "pairs told apart": [a.separation for a in first]}
+        out, apart = Series("singled out", [a.unique_share for a in first]), [a.separation for a in first]
         sets = {", ".join(s.attributes): s.unique_share for s in self.identifying_sets}
         sets["all but identifiers"] = self.uniques / self.records
-        return as_figure(
-            [
-                Chart("One attribute alone", [a.name for a in first], alone),
-                Chart("Records singled out by a few together", [*sets], {"singled out": [*sets.values()]}),
-            ]
-        )
+        together = Series("singled out", [*sets.values()])
+        return [
+            Bars("One attribute alone", [a.name for a in first], (out, Series("pairs told apart", apart))),
+            Bars("Records singled out by a few together", [*sets], (together,)),
+        ]
 
 
 def profile(frame: object, *, sets: int = 5) -> Profile:

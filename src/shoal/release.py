@@ -34,12 +34,10 @@ from shoal.masking.method import Masked
 from shoal.policy import Policy
 from shoal.privacy.check import judge, refuse_broken, released_classes
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict
-from shoal.sheet import Chart, Sheet, as_figure, for_notebook, for_terminal
+from shoal.show import Bars, Chart, Result, Series, Sheet
+from shoal.show.charts import both
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from rich.console import Group
-
     from shoal.releases.ledger import Ledger
     from shoal.releases.published import Published
     from shoal.releases.store import Promised
@@ -47,7 +45,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Release:
+class Release(Result):
     """A masked table that keeps its promises, and how it was made. Only its table is for the public."""
 
     draft: Draft
@@ -139,18 +137,16 @@ class Release:
             "notes": list(self.notes),
         }
 
-    def __rich__(self) -> Group:
-        return for_terminal(self.sheets("Released"))
+    def remarks(self) -> tuple[str, ...]:
+        """The notes."""
+        return self.notes
 
-    def _repr_html_(self) -> str:
-        return for_notebook(self.sheets("Released"), self.notes)
-
-    def sheets(self, title: str) -> list[Sheet]:
+    def sheets(self, title: str = "Released") -> list[Sheet]:
         """As tables: what was released, and how it was judged."""
         more = [(name.replace("_", " "), str(fact)) for name, fact in self.masked.facts.items() if name != "levels"]
         return released_sheets(title, self.to_dict(), more, self.verdicts)
 
-    def plot(self) -> Figure:
+    def charts(self) -> list[Chart]:
         """How large the classes are before and after, and what each attribute lost."""
         from shoal.risk.classes import by_class_size
         from shoal.risk.disclosure import expose
@@ -159,17 +155,11 @@ class Release:
         labels, (after, before) = by_class_size(self.sizes, original.sizes)
         losses = self.attribute_losses
         worst = sorted(losses, key=lambda name: -losses[name])
-        return as_figure(
-            [
-                Chart("Records by the size of their class", labels, {"released": after, "original": before}),
-                Chart(
-                    "Loss by attribute, in standard deviations",
-                    worst,
-                    {"loss": [losses[name] for name in worst]},
-                    shares=False,
-                ),
-            ]
-        )
+        lost = Series("loss", [losses[name] for name in worst])
+        return [
+            Bars("Records by the size of their class", labels, both(before, after)),
+            Bars("Loss by attribute, in standard deviations", worst, (lost,), "number"),
+        ]
 
     def write(
         self,

@@ -39,14 +39,12 @@ from shoal.report.certificate import refuse_uncertified
 from shoal.risk.attack import Outcome
 from shoal.risk.dependence import Dependence, dependence
 from shoal.risk.joined import Standing, attack_joined, broken_together
+from shoal.show import Bars, Chart, Result, Series, Sheet
 
 if TYPE_CHECKING:
-    from rich.console import Group
-
     from shoal.data.notation import Spelling
     from shoal.events import Listener, Stop
     from shoal.releases.ledger import Ledger
-    from shoal.sheet import Sheet
 
 
 @dataclass(frozen=True)
@@ -159,7 +157,7 @@ class SplitDraft:
 
 
 @dataclass(frozen=True)
-class SplitRelease:
+class SplitRelease(Result):
     """One judged table a confidential attribute."""
 
     tables: Mapping[str, Release] = field(repr=False)
@@ -183,19 +181,14 @@ class SplitRelease:
             "notes": list(self.notes),
         }
 
-    def __rich__(self) -> Group:
-        from shoal.sheet import for_terminal
+    def remarks(self) -> tuple[str, ...]:
+        return self.notes
 
-        return for_terminal(self.sheets())
-
-    def _repr_html_(self) -> str:
-        from shoal.sheet import for_notebook
-
-        return for_notebook(self.sheets())
+    def charts(self) -> list[Chart]:
+        lost = Series("information loss", [release.information_loss for release in self.tables.values()])
+        return [Bars("Information loss by table", list(self.tables), (lost,), "number"), *self.dependence.charts()]
 
     def sheets(self) -> list[Sheet]:
-        from shoal.sheet import Sheet
-
         judged = dict(self.tables) | ({"merged": self.merged} if self.merged is not None else {})
         rows = [
             (
@@ -208,7 +201,7 @@ class SplitRelease:
             for name, release in judged.items()
         ]
         header = ("table", "records", "classes", "smallest class", "information loss")
-        return [Sheet("Released", header, rows, numbers=4), self.dependence.sheet()]
+        return [Sheet("Released", header, rows, numbers=4), *self.dependence.sheets()]
 
 
 def split(

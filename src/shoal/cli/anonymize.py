@@ -166,7 +166,6 @@ def anonymize(
     from shoal.errors import InputError
     from shoal.release import write
     from shoal.report.certificate import refuse_uncertified
-    from shoal.sheet import for_terminal
 
     used = engine_of(source, engine)
     opt_engines.refuse_options(context, used, [source])
@@ -229,22 +228,19 @@ def anonymize(
         if explain is not None:
             _explain(release, explain, overwrite)
         step("done")
-    for note in release.notes:
-        if note not in said:
-            say(note)
-    show(release.to_dict() if as_json else for_terminal(release.sheets(f"Released: {output}")), as_json)
+    show(release, as_json, sheets=release.sheets(f"Released: {output}"), said=said)
 
 
 def _frontier_in(folder: Path | None) -> list[Path]:
     """What --explain writes, if its folder is there already."""
-    from shoal.report.frontier import FILES
+    from shoal.report.figures import FRONTIER
 
-    return [folder / name for name in FILES] if folder is not None and folder.is_dir() else []
+    return [folder / name for name in FRONTIER] if folder is not None and folder.is_dir() else []
 
 
 def _explain(release: Release, folder: Path, overwrite: bool) -> None:
     from shoal.masking.recoding.frontier import frontier
-    from shoal.report.frontier import write_frontier
+    from shoal.report.figures import write_frontier
 
     method = release.policy.method
     table = frontier(release.original, method, release.promises)

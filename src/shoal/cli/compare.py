@@ -93,15 +93,16 @@ def compare(
     as_json: opt.Json = False,
 ) -> None:
     """Compare masking methods at equal risk or equal utility, best first."""
-    from shoal.cli.console import say, show, stages
+    from shoal.cli.console import put, say, show, stages
     from shoal.compare.best import refuse_to_promise
     from shoal.compare.cache import user_cache
     from shoal.compare.calibrate import TYPICAL
     from shoal.compare.comparison import METHODS, POINTS, ask
     from shoal.compare.comparison import compare as run
     from shoal.errors import InputError
-    from shoal.report.comparison import check_plot, write_plot
-    from shoal.sheet import Sheet, for_terminal
+    from shoal.report.figures import write_figure
+    from shoal.show import Sheet
+    from shoal.show.figure import check_format
 
     if cache is not None and no_cache:
         raise InputError("--cache keeps what --no-cache forgets: give one of them.")
@@ -111,7 +112,7 @@ def compare(
     chosen = opt.make_policy(policy, attributes, kinds=kind, orders=order)
     opt.check_paths([source, policy, *chosen.files], output, [plot], overwrite=overwrite)
     if plot is not None:
-        check_plot(plot)
+        check_format(plot)
     named = opt.split(methods) or METHODS
     others = opt.split(also)
     question = ask(risk, utility, others, at_risk, at_utility, frontier)  # refused before the file is read
@@ -136,7 +137,7 @@ def compare(
             say(f"What was measured is kept in {kept}: ask again to go on.")
         raise
     if plot is not None:
-        write_plot(found.plot(), plot, overwrite=overwrite)
+        write_figure(found.plot(), plot, overwrite=overwrite)
     if release is None:
         show(found, as_json)
         return
@@ -148,5 +149,4 @@ def compare(
     else:
         show(found, as_json)
         rows = [(v.model, f"{v.asked:g}", f"{v.achieved:.4g}") for v in release.verdicts]
-        sheet = Sheet(f"Released: {output}, by {method}", ("promise", "asked", "reached"), rows, numbers=2)
-        show(for_terminal([sheet]), as_json)
+        put(Sheet(f"Released: {output}, by {method}", ("promise", "asked", "reached"), rows, numbers=2))

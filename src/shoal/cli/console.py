@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,22 +11,37 @@ from rich.console import Console
 
 from shoal import events
 from shoal.kernels import heard
-from shoal.sheet import printable
+from shoal.show import Result, Sheet
+from shoal.show.result import as_line
+from shoal.show.terminal import for_terminal, printable
 
 out = Console()
 err = Console(stderr=True)
 _LONGEST = 86_400.0  # seconds: the slowest stages count, too
 
 
-def show(result: Any, as_json: bool) -> None:
-    """A result as JSON on standard output, or as a table."""
+def show(
+    result: Result | dict[str, Any], as_json: bool, *, sheets: Sequence[Sheet] | None = None, said: Collection[str] = ()
+) -> None:
+    """A result as JSON on standard output, or as tables, its own unless others are given.
+
+    What it remarks is said on standard error, but for what was said before.
+    """
+    if isinstance(result, dict):
+        print(as_line(result))
+        return
+    for remark in result.remarks():
+        if remark not in said:
+            say(remark)
     if as_json:
-        content = result if isinstance(result, dict) else result.to_dict()
-        print(
-            json.dumps(content, ensure_ascii=False, default=lambda value: value.item())
-        )  # NumPy's own, as what they are
+        print(result.to_json())
     else:
-        out.print(result)
+        put(*(result.sheets() if sheets is None else sheets))
+
+
+def put(*sheets: Sheet) -> None:
+    """Tables on standard output."""
+    out.print(for_terminal(sheets))
 
 
 def say(sentence: str) -> None:

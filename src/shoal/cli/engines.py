@@ -41,9 +41,9 @@ shoal engines --json"""
 
 def engines(as_json: opt.Json = False) -> None:
     """What each engine can do: methods, models and measures."""
-    from shoal.cli.console import show
+    from shoal.cli.console import put, show
     from shoal.parted.capabilities import CAPABILITIES
-    from shoal.sheet import Sheet, for_terminal
+    from shoal.show import Sheet
 
     if as_json:
         rows = [{"sort": one.sort, "name": one.name, "in_parts": one.in_parts or None} for one in CAPABILITIES]
@@ -57,7 +57,7 @@ def engines(as_json: opt.Json = False) -> None:
         )
         for sort in dict.fromkeys(one.sort for one in CAPABILITIES)
     ]
-    show(for_terminal(sheets), as_json)
+    put(*sheets)
 
 
 _ROLES = ("policy", "quasi", "confidential", "kind", "order")
@@ -129,7 +129,7 @@ def anonymize_parts(
     keep_order: bool,
     reads: Sequence[str | Path | None],
 ) -> None:
-    from shoal.cli.console import say, show, stages
+    from shoal.cli.console import show, stages
     from shoal.cli.kernels import load_kernels
     from shoal.data.outputs import refuse_within
     from shoal.engines.disk import refuse_used
@@ -137,7 +137,6 @@ def anonymize_parts(
     from shoal.parted.capabilities import refuse_what_cannot
     from shoal.parted.release import anonymize_to
     from shoal.report.certificate import refuse_uncertified
-    from shoal.sheet import for_terminal
 
     refuse_what_cannot(chosen, engine)
     opt.check_paths([*reads, output], None, [certificate], overwrite=overwrite)
@@ -158,9 +157,7 @@ def anonymize_parts(
             table, chosen, output, kind, seed=seed, certificate=certificate, overwrite=overwrite, keep_order=keep_order
         )
         step("done")
-    for note in release.notes:
-        say(note)
-    show(release.to_dict() if as_json else for_terminal(release.sheets(f"Released: {output}")), as_json)
+    show(release, as_json, sheets=release.sheets(f"Released: {output}"))
 
 
 def check_parts(source: str, chosen: Policy, engine: str, *, master: str | None, stated: Any) -> Checked:
@@ -183,9 +180,8 @@ def check_parts(source: str, chosen: Policy, engine: str, *, master: str | None,
 def tell_judged(found: Checked, chosen: Policy, *, by_policy: bool, as_json: bool) -> NoReturn:
     """Shows how a release was judged and ends with its code; columns that nothing was promised of are told."""
     from shoal.check import judgement, refuse_unnamed
-    from shoal.cli.console import say, show
+    from shoal.cli.console import put, say, show
     from shoal.data.schema import Role
-    from shoal.sheet import for_terminal
 
     columns = list(found.shown.columns)
     roles = chosen.roles(columns, released=True)
@@ -204,5 +200,8 @@ def tell_judged(found: Checked, chosen: Policy, *, by_policy: bool, as_json: boo
         "holds": holds,
         "models": [verdict.to_dict() for verdict in found.verdicts],
     }
-    show(facts if as_json else for_terminal([judgement(found.verdicts)]), as_json)
+    if as_json:
+        show(facts, as_json)
+    else:
+        put(judgement(found.verdicts))
     raise typer.Exit(0 if holds else 1)

@@ -41,7 +41,7 @@ def show(file: File, as_json: opt.Json = False) -> None:
     from shoal.data.hierarchy_files import read_hierarchy
 
     hierarchy = read_hierarchy(file, file.stem)
-    put(_facts(hierarchy) if as_json else _levels(hierarchy), as_json)
+    put(hierarchy, as_json)
     if not as_json:
         out.print(_excerpt(hierarchy))
 
@@ -132,7 +132,7 @@ def build(
         write_hierarchy(hierarchy, output, overwrite=overwrite)
         step("done")
     say(f"Written to {output}.")
-    put(_facts(hierarchy) if as_json else _levels(hierarchy), as_json)
+    put(hierarchy, as_json)
 
 
 @_hierarchy.command(
@@ -166,7 +166,7 @@ def check(
     with stages("check", 4) as step:
         step("reading the hierarchy")
         hierarchy = read_hierarchy(file, column or file.stem)
-        facts = _facts(hierarchy)
+        facts = hierarchy.to_dict()
         if data is not None:
             step("reading the table")
             values = _column(opt.read(data, delimiter, encoding, decimal, text), column or file.stem)
@@ -212,44 +212,6 @@ def _column(table: pl.DataFrame, name: str) -> pl.Series:
         hint = did_you_mean(name, table.columns) or f" It has {', '.join(map(repr, table.columns[:20]))}."
         raise InputError(f"The table has no column {name!r}.{hint}")
     return table[name]
-
-
-def _facts(hierarchy: Hierarchy) -> dict[str, Any]:
-    """What there is to say of a hierarchy, in numbers."""
-    levels = []
-    for level in range(hierarchy.levels):
-        below = hierarchy.counts(level)
-        levels.append(
-            {
-                "level": level,
-                "name": hierarchy.level_name(level),
-                "values": len(below),
-                "smallest": int(below.min()),
-                "largest": int(below.max()),
-            }
-        )
-    repeated = (hierarchy.lines > 1).nonzero()[0]
-    return {
-        "attribute": hierarchy.attribute,
-        "values": len(hierarchy.leaf_values),
-        "levels": levels,
-        "repeated": {hierarchy.leaf_values[int(leaf)]: int(hierarchy.lines[leaf]) for leaf in repeated},
-    }
-
-
-def _levels(hierarchy: Hierarchy) -> Any:
-    from rich.table import Table
-    from rich.text import Text
-
-    title = f"Hierarchy of {hierarchy.attribute}"
-    table = Table(
-        "level", "", "values", "listed below each", title=Text(title), title_justify="left", box=None, padding=(0, 2)
-    )
-    for facts in _facts(hierarchy)["levels"]:
-        least, most = facts["smallest"], facts["largest"]
-        below = f"{least:,}" if least == most else f"{least:,} to {most:,}"
-        table.add_row(str(facts["level"]), Text(facts["name"]), f"{facts['values']:,}", below)
-    return table
 
 
 def _excerpt(hierarchy: Hierarchy) -> Tree:

@@ -107,7 +107,7 @@ def _end_quickly() -> None:
 
 
 def _stop(sentence: str, code: int) -> None:
-    from shoal.sheet import printable
+    from shoal.show.terminal import printable
 
     if sentence:  # none where Click has shown the help instead
         print(f"shoal: {printable(' '.join(sentence.split()))}", file=sys.stderr)

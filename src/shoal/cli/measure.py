@@ -107,9 +107,9 @@ def risk(
             before = opt.read(original, delimiter, encoding, decimal, text)
             asked = measured(before, table, chosen, "risk", opt.split(measures), paired=paired or None)
         step("done")
-    if intruders.note:
-        say(intruders.note)
     if as_json:
+        for note in intruders.remarks():
+            say(note)
         more = asked.to_dict() if asked else {}
         show(result.to_dict() | {"scenarios": intruders.to_dict()} | more, as_json)
     else:
@@ -144,9 +144,9 @@ def _risk_in_parts(
         step("thinking as an intruder")
         three = intruders(table, chosen, population=people, fraction=fraction, threshold=threshold)
         step("done")
-    if three.note:
-        say(three.note)
     if as_json:
+        for note in three.remarks():
+            say(note)
         show(result.to_dict() | {"scenarios": three.to_dict()}, as_json)
     else:
         show(result, as_json)

@@ -51,6 +51,4 @@ def profile(
         with atomic_write(write_policy, private=True, overwrite=overwrite) as temporary:
             Path(temporary).write_text(found.policy_toml(), encoding="utf-8")
         say(f"A starting policy was written to {write_policy}: look it through before using it.")
-    for note in found.notes:
-        say(note)
     show(found, as_json)

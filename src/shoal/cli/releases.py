@@ -40,9 +40,9 @@ shoal releases list --ledger ledger.db --json""",
 )
 def list_(ledger: LedgerFile, as_json: opt.Json = False) -> None:
     """What the ledger holds, the first release first."""
-    from shoal.cli.console import say, show
+    from shoal.cli.console import put, say, show
     from shoal.releases.ledger import budget, entries
-    from shoal.sheet import Sheet, for_terminal
+    from shoal.show import Sheet
 
     found = [entry.to_dict() for entry in entries(ledger)]
     rows = [
@@ -68,7 +68,10 @@ def list_(ledger: LedgerFile, as_json: opt.Json = False) -> None:
             "--released or --never-released."
         )
     facts = {"releases": found, "epsilon_spent": cost.total, "epsilon_worst": cost.worst, "epsilon_limit": cost.limit}
-    show(facts if as_json else for_terminal([sheet]), as_json)
+    if as_json:
+        show(facts, as_json)
+    else:
+        put(sheet)
 
 
 @releases.command(
@@ -249,7 +252,7 @@ def add(
     """Record a release that was made elsewhere: exit code 1 if it left somebody below k, recorded all the same."""
     from dataclasses import replace
 
-    from shoal.cli.console import say, show, stages
+    from shoal.cli.console import out, say, show, stages
     from shoal.privacy.check import classes_of
     from shoal.releases.published import from_classes, need_columns
     from shoal.releases.store import Promised
@@ -278,7 +281,10 @@ def add(
     }
     if found is not None:
         say(f"It left {found.subjects:,} subjects with fewer than {k or 5} over the pool, {found.smallest} at least.")
-    show(facts if as_json else " ".join(f"{name.replace('_', ' ')}: {fact:,}" for name, fact in facts.items()), as_json)
+    if as_json:
+        show(facts, as_json)
+    else:
+        out.print(" ".join(f"{name.replace('_', ' ')}: {fact:,}" for name, fact in facts.items()))
     raise typer.Exit(0 if found is None else 1)
 
 

@@ -102,7 +102,7 @@ def anonymize_split(
     as_json: bool,
 ) -> None:
     """One table for each confidential column; all are written, or none."""
-    from shoal.cli.console import say, show, stages
+    from shoal.cli.console import show, stages
     from shoal.report.certificate import refuse_uncertified
     from shoal.split import beside, beside_which, split_draft
 
@@ -125,7 +125,4 @@ def anonymize_split(
             ledger=ledger, overwrite=overwrite,
         )  # fmt: skip
         step("done")
-    for note in release.notes:
-        if note not in said:
-            say(note)
-    show(release, as_json)
+    show(release, as_json, said=said)

@@ -174,10 +174,10 @@ def risk(
     as_json: opt.Json = False,
 ) -> None:
     """Show how alike customers are, and whom a few known purchases single out."""
-    from shoal.cli.console import out, say, show, stages
+    from shoal.cli.console import show, stages
     from shoal.transactions.characteristics import characteristics
     from shoal.transactions.histories import check_customer_table, read_histories
-    from shoal.transactions.unicity import RULE, unicity
+    from shoal.transactions.unicity import unicity
 
     opt.refuse_of_text(context, [source, customers])
     _refuse_unused_columns({"--price": (price, time, "--time")})
@@ -204,6 +204,5 @@ def risk(
     if as_json:
         show(alike.to_dict() | {"unicity": unique.to_dict()}, as_json)
         return
-    out.print(alike)
-    out.print(unique)
-    say(RULE)
+    show(alike, as_json)
+    show(unique, as_json)

@@ -185,9 +185,14 @@ def anonymize(
         strangers = release.strangers(book) if book is not None else ()
         release.write(output, header=not no_header, secret_map=secret_map, log=log, ledger=book, overwrite=overwrite)
         facts["notes"] = [*facts["notes"], *strangers]
-    for note in facts["notes"]:
-        say(note)
-    show(facts if as_json else release, as_json)
+    if as_json:
+        for note in facts["notes"]:
+            say(note)
+        show(facts, as_json)
+    else:
+        for note in strangers:
+            say(note)
+        show(release, as_json)
 
 
 def _refuse_unread(context: typer.Context, source: str, baskets: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -14,15 +14,13 @@ from shoal.compare.contenders import Contender
 from shoal.compare.trials import Estimate
 from shoal.measure import Measure
 from shoal.policy import Policy
-from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.show import Chart, Line, Lines, Result, Sheet
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from rich.console import Group
-
     from shoal.release import Release
 
 LINKS = ("correct_links", "correct_links_rank")  # by distance in standard deviations, and in ranks
+_DECADES = 30.0  # utilities this far apart are told apart on a logarithmic scale only
 _BESIDE = 2  # measures in one table of those shown beside: more do not fit
 
 
@@ -83,7 +81,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(Result):
     """Methods at equal risk or equal utility, best first, and their whole curves where these were asked for."""
 
     question: Question
@@ -164,29 +162,23 @@ class Comparison:
 
     # ---- for people
 
-    def __rich__(self) -> Group:
-        from rich.console import Group
-        from rich.text import Text
-
-        said = (Text(note, style="dim") for note in (*self._legend(), *self.notes))
-        return Group(for_terminal(self._sheets()), *said)
-
-    def _repr_html_(self) -> str:
-        return for_notebook(self._sheets(), (*self._legend(), *self.notes))
-
-    def _legend(self) -> list[str]:
-        """What the columns are."""
+    def _legend(self) -> tuple[str, ...]:
+        """What the columns are, and what to mind."""
         judged = (("risk", self.question.risk), ("utility", self.question.utility))
-        return [
+        return (
             *(f"{about} is {found.name}, higher is {found.higher_is}: {found.meaning}" for about, found in judged),
             "links are correct ones: the share of people whose nearest masked record is their own, by distance in "
             "standard deviations, and by ranks.",
-        ]
+            *self.notes,
+        )
 
-    def _sheets(self) -> list[Sheet]:
+    def sheets(self) -> list[Sheet]:
+        """As tables: the methods, their curves, and what else was measured."""
         question = self.question
         title = f"At {question.fixed} {question.target:g}, best {question.ranked_by.about} first"
-        sheets = [self._sheet(title, self.outcomes), self._sheet("The whole curves", self.curves)]
+        first, curves = self._sheet(title, self.outcomes), self._sheet("The whole curves", self.curves)
+        last = replace(curves if self.curves else first, legend=self._legend())
+        sheets = [first, last] if self.curves else [last]
         others = [measure for measure in question.beside if measure.name not in LINKS]
         for start in range(0, len(others), _BESIDE):
             part = others[start : start + _BESIDE]
@@ -211,15 +203,19 @@ class Comparison:
         ]
         return Sheet(title, ("method", "parameter", "risk", "utility", "links", "ranks"), rows, numbers=5)
 
-    def plot(self) -> Figure:
+    def charts(self) -> list[Chart]:
         """Risk across, utility upwards: a curve a method, and a mark where it reaches what was asked."""
-        from shoal.report.comparison import Line, draw
-
-        names = dict.fromkeys(one.method for one in (*self.outcomes, *self.curves))
-        lines = [Line(name, self._points(name, self.curves), self._points(name, self.outcomes)) for name in names]
         question = self.question
+        names = dict.fromkeys(one.method for one in (*self.outcomes, *self.curves))
+        lines = tuple(Line(name, self._points(name, self.curves), self._points(name, self.outcomes)) for name in names)
         across, upwards = (f"{m.name} (higher is {m.higher_is})" for m in (question.risk, question.utility))
-        return draw(lines, across, upwards, {question.fixed: question.target} if question.fixed else {})
+        heights = [y for line in lines for _, y in (*line.points, *line.marked)]
+        decades = bool(heights) and min(heights) > 0 and max(heights) >= _DECADES * min(heights)
+        axis: Literal["across", "upwards"] = "across" if question.fixed == "risk" else "upwards"
+        rules = [(axis, question.target, "")] if question.fixed else []
+        at = f" at {question.fixed} {question.target:g}" if question.fixed else ""
+        title = f"Risk and utility of each method{at}"
+        return [Lines(title, lines, across, upwards, rules, logarithmic=(False, decades))]
 
     def _points(self, method: str, outcomes: Sequence[Outcome]) -> list[tuple[float, float]]:
         risk, utility = self.question.risk.name, self.question.utility.name

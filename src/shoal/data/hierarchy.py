@@ -15,13 +15,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from shoal.errors import InputError, did_you_mean
+from shoal.show import Result, Sheet
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +35,7 @@ _BAND = r"^[\[(]?(-?\d+) ?[-–;,] ?(-?\d+)[\])\[]?$"
 
 
 @dataclass(frozen=True, eq=False)
-class Hierarchy:
+class Hierarchy(Result):
     """A tree all of whose leaves lie equally deep; level 0 are the leaves, the last level is the top."""
 
     attribute: str
@@ -102,6 +103,31 @@ class Hierarchy:
     def _numbers(self) -> list[dict[str, int]]:
         """Level -> label -> the node's number."""
         return [dict(zip(labels.to_list(), range(len(labels)), strict=True)) for labels in self.nodes_at]
+
+    # ---- for people
+
+    def to_dict(self) -> dict[str, Any]:
+        """What there is to say of it, in numbers."""
+        repeated = (self.lines > 1).nonzero()[0]
+        return {
+            "attribute": self.attribute,
+            "values": len(self.leaf_values),
+            "levels": [self._level(level) for level in range(self.levels)],
+            "repeated": {self.leaf_values[int(leaf)]: int(self.lines[leaf]) for leaf in repeated},
+        }
+
+    def _level(self, level: int) -> dict[str, Any]:
+        below = self.counts(level)
+        sizes = {"values": len(below), "smallest": int(below.min()), "largest": int(below.max())}
+        return {"level": level, "name": self.level_name(level), **sizes}
+
+    def sheets(self) -> list[Sheet]:
+        rows = []
+        for facts in map(self._level, range(self.levels)):
+            least, most = facts["smallest"], facts["largest"]
+            below = f"{least:,}" if least == most else f"{least:,} to {most:,}"
+            rows.append((str(facts["level"]), f"{facts['values']:,}", below, facts["name"]))
+        return [Sheet(f"Hierarchy of {self.attribute}", ("level", "values", "listed below each", ""), rows, numbers=2)]
 
     # ---- records
 

@@ -35,7 +35,7 @@ from shoal.parted.classes import (
 from shoal.policy import Policy
 from shoal.releases.audit import WORST, Audit, Pair
 from shoal.releases.published import need_columns, plain_text, subjects_of
-from shoal.sheet import Sheet
+from shoal.show import Sheet
 
 _SUBJECT = ("@who", "@whose")  # two hashes of a subject
 _FIRST, _SECOND = "first class", "second class"  # in the releases of a pair
@@ -55,8 +55,8 @@ class PartedAudit(Audit):
     def to_dict(self) -> dict[str, Any]:
         return super().to_dict() | {"engine": self.engine, "left_out": dict(self.left_out)}
 
-    def as_sheets(self) -> list[Sheet]:
-        return [*super().as_sheets(), Sheet("Left out", ("", "reason"), list(self.left_out.items()), numbers=0)]
+    def sheets(self) -> list[Sheet]:
+        return [*super().sheets(), Sheet("Left out", ("", "reason"), list(self.left_out.items()), numbers=0)]
 
 
 def audit(tables: Mapping[str, Table], policy: Policy | Mapping[str, Policy], subject: str, k: int) -> PartedAudit:

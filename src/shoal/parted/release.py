@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from secrets import randbits
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -35,14 +35,12 @@ from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken
 from shoal.privacy.model import Verdict
 from shoal.report.certificate import certify, refuse_uncertified
-from shoal.sheet import Sheet, for_notebook, for_terminal
-
-if TYPE_CHECKING:
-    from rich.console import Group
+from shoal.risk.classes import by_class_size
+from shoal.show import Bars, Chart, Result, Series, Sheet
 
 
 @dataclass(frozen=True)
-class PartedRelease:
+class PartedRelease(Result):
     """A released table that keeps its promises, where its engine keeps it."""
 
     table: Table = field(repr=False)
@@ -98,13 +96,15 @@ class PartedRelease:
         refuse_uncertified(folder, [], overwrite=overwrite)
         self.table.write(str(folder), kind, judge_files, overwrite=overwrite)
 
-    def __rich__(self) -> Group:
-        return for_terminal(self.sheets("Released"))
+    def remarks(self) -> tuple[str, ...]:
+        return self.notes
 
-    def _repr_html_(self) -> str:
-        return for_notebook(self.sheets("Released"), self.notes)
+    def charts(self) -> list[Chart]:
+        """How large the classes are."""
+        labels, (shares,) = by_class_size(self.sizes.size, classes=self.sizes.classes)
+        return [Bars("Records by the size of their class", labels, (Series("records", shares),))]
 
-    def sheets(self, title: str) -> list[Sheet]:
+    def sheets(self, title: str = "Released") -> list[Sheet]:
         """As tables: what was released, and how it was judged."""
         more = [("parts", f"{self.facts['parts']:,}"), ("engine", self.table.engine)]
         return released_sheets(title, self.to_dict(), more, self.verdicts)

@@ -68,7 +68,7 @@ from shoal.risk.measure import (
     unions_of,
 )
 from shoal.risk.scenarios import Chance, Scenarios, chance, check_asked, inferred, of_sample, of_sizes, weights_of
-from shoal.sheet import Sheet
+from shoal.show import Sheet
 
 
 @dataclass(frozen=True)
@@ -81,8 +81,8 @@ class PartedRisk(Risk):
     def to_dict(self) -> dict[str, object]:
         return super().to_dict() | {"engine": self.engine, "left_out": dict(self.left_out)}
 
-    def as_sheets(self) -> list[Sheet]:
-        return [*super().as_sheets(), Sheet("Left out", ("measure", "reason"), list(self.left_out.items()), numbers=0)]
+    def sheets(self) -> list[Sheet]:
+        return [*super().sheets(), Sheet("Left out", ("measure", "reason"), list(self.left_out.items()), numbers=0)]
 
 
 def assess(table: Table, policy: Policy, *, when: Sequence[str] = ()) -> PartedRisk:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -21,10 +21,7 @@ from shoal.releases.budget import Budget
 from shoal.releases.changes import Changed, changed
 from shoal.releases.differencing import Differenced, differencing
 from shoal.releases.published import Published
-from shoal.sheet import Sheet, for_notebook, for_terminal
-
-if TYPE_CHECKING:
-    from rich.console import Group
+from shoal.show import Bars, Chart, Result, Series, Sheet
 
 WORST = 10  # atoms shown
 
@@ -51,7 +48,7 @@ class Pair:
 
 
 @dataclass(frozen=True)
-class Audit:
+class Audit(Result):
     """How well everybody is hidden when all releases are pooled."""
 
     releases: tuple[dict[str, Any], ...]
@@ -92,13 +89,14 @@ class Audit:
             "holds": self.holds,
         }
 
-    def __rich__(self) -> Group:
-        return for_terminal(self.as_sheets())
+    def charts(self) -> list[Chart]:
+        sizes = sorted(self.histogram)
+        subjects = Series("subjects", [float(self.histogram[size]) for size in sizes])
+        return [
+            Bars("Subjects by how many are alike in all releases", [f"{s:,}" for s in sizes], (subjects,), "number")
+        ]
 
-    def _repr_html_(self) -> str:
-        return for_notebook(self.as_sheets())
-
-    def as_sheets(self) -> list[Sheet]:
+    def sheets(self) -> list[Sheet]:
         each = [
             (one["name"], f"{one['records']:,}", f"{one['classes']:,}", f"{one['smallest_class']:,}")
             for one in self.releases

@@ -22,11 +22,9 @@ from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError
 from shoal.masking.grouping.ordered import hilbert_order
-from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.show import Bars, Chart, Result, Series, Sheet
 
 if TYPE_CHECKING:
-    from rich.console import Group
-
     from shoal.kernels.compatible import Tree
 
 Codes = npt.NDArray[np.int32]
@@ -51,7 +49,7 @@ class Linked:
 
 
 @dataclass(frozen=True)
-class Linkage:
+class Linkage(Result):
     """The intruder's view of several releases, each pair both ways."""
 
     k: int
@@ -93,13 +91,11 @@ class Linkage:
             "holds": self.holds,
         }
 
-    def __rich__(self) -> Group:
-        return for_terminal(self._sheets())
+    def charts(self) -> list[Chart]:
+        records = Series("records", [float(count) for count in self.histogram.values()])
+        return [Bars("Records by their number of candidates", [f"{n:,}" for n in self.histogram], (records,), "number")]
 
-    def _repr_html_(self) -> str:
-        return for_notebook(self._sheets())
-
-    def _sheets(self) -> list[Sheet]:
+    def sheets(self) -> list[Sheet]:
         rows = [
             (
                 " in ".join(pair.releases),

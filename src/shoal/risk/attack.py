@@ -30,11 +30,9 @@ from shoal.data.microdata import Microdata
 from shoal.data.parse_cells import read_cells
 from shoal.errors import InputError, did_you_mean
 from shoal.measure import Pair
-from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.show import Bars, Chart, Result, Series, Sheet
 
 if TYPE_CHECKING:
-    from rich.console import Group
-
     from shoal.masking.method import Masked, Method
     from shoal.privacy.model import PrivacyModel
 
@@ -167,7 +165,7 @@ def find_attack(name: str) -> Attack:
 
 
 @dataclass(frozen=True)
-class Attacked:
+class Attacked(Result):
     """What the attacks found; `left_out` says of the others why there was nothing to attack."""
 
     outcomes: tuple[Outcome, ...]
@@ -180,11 +178,11 @@ class Attacked:
             "left_out": dict(self.left_out),
         }
 
-    def __rich__(self) -> Group:
-        return for_terminal(self.sheets())
+    def remarks(self) -> list[str]:
+        return [note for each in self.outcomes for note in each.notes]
 
-    def _repr_html_(self) -> str:
-        return for_notebook(self.sheets(), [note for each in self.outcomes for note in each.notes])
+    def charts(self) -> list[Chart]:
+        return [guesses_chart("Attacks", {f"{each.attack}: {each.target}": each for each in self.outcomes})]
 
     def sheets(self) -> list[Sheet]:
         """As tables: what each attack guessed, and what it means."""
@@ -195,6 +193,13 @@ class Attacked:
             Sheet("What they are", ("", ""), [(name, self.meanings[name]) for name in self.meanings if name in met], 0),
             Sheet("Nothing to attack", ("attack", "reason"), list(self.left_out.items()), numbers=0),
         ]
+
+
+def guesses_chart(title: str, outcomes: Mapping[str, Outcome]) -> Chart:
+    """How often each guess is right, beside its baseline."""
+    rates = [each.rate for each in outcomes.values()]
+    baselines = [each.baseline for each in outcomes.values()]
+    return Bars(title, list(outcomes), (Series("right", rates), Series("baseline", baselines)))
 
 
 def _row(each: Outcome) -> tuple[str, ...]:

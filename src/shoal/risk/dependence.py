@@ -27,18 +27,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import ceil
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.data.microdata import MISSING, Coded
 from shoal.errors import InputError
-from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.utility.correlations import Placed, correlation_table, place_original
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
@@ -87,7 +83,7 @@ class Together:
 
 
 @dataclass(frozen=True)
-class Dependence:
+class Dependence(Result):
     names: tuple[str, ...]
     pairs: tuple[Pair, ...]
     together: tuple[Together, ...] = ()  # where there are three or more
@@ -149,13 +145,15 @@ class Dependence:
             "rule": self.rule,
         }
 
-    def __rich__(self) -> Group:
-        return for_terminal([self.sheet()])
+    def remarks(self) -> tuple[str, ...]:
+        return (self.rule,)
 
-    def _repr_html_(self) -> str:
-        return for_notebook([self.sheet()])
+    def charts(self) -> list[Chart]:
+        labels = [f"{pair.one}, {pair.other}" for pair in self.pairs]
+        bits = Series("bits", [pair.information for pair in self.pairs])
+        return [Bars("Mutual information, in bits", labels, (bits,), "number")]
 
-    def sheet(self) -> Sheet:
+    def sheets(self) -> list[Sheet]:
         rows = [
             (
                 f"{pair.one}, {pair.other}",
@@ -179,7 +177,7 @@ class Dependence:
             for each in self.together
         ]
         heads = ("attributes", "association", "bits", "p", "by", "")
-        return Sheet("Do confidential attributes depend on each other?", heads, rows, numbers=3)
+        return [Sheet("Do confidential attributes depend on each other?", heads, rows, numbers=3)]
 
 
 def dependence(attributes: Sequence[Coded], known: Sequence[Coded] = ()) -> Dependence:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import polars as pl
 
@@ -29,11 +29,7 @@ from shoal.risk.disclosure import (
     single,
     value_family,
 )
-from shoal.sheet import Chart, Sheet, as_figure, for_notebook, for_terminal
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from rich.console import Group
+from shoal.show import Bars, Chart, Result, Series, Sheet
 
 THRESHOLDS = (0.33, 0.2, 0.09, 0.05)  # highest risks that custodians commonly accept: classes of 3, 5, 11, 20
 MAX_GROUPS = 8  # 255 unions
@@ -67,7 +63,7 @@ class Known:
 
 
 @dataclass(frozen=True)
-class Risk:
+class Risk(Result):
     """The risk of one table; `classes` by equality of what is shown, `uniques` by `uniques_rule`."""
 
     records: int
@@ -118,29 +114,21 @@ class Risk:
             "higher_is": dict(HIGHER_IS),
         }
 
-    def as_sheets(self) -> list[Sheet]:
+    def sheets(self) -> list[Sheet]:
         return _sheets(self)
 
-    def __rich__(self) -> Group:
-        return for_terminal(self.as_sheets())
-
-    def _repr_html_(self) -> str:
-        return for_notebook(self.as_sheets())
-
-    def plot(self) -> Figure:
+    def charts(self) -> list[Chart]:
         """How large the classes are, how often a guess is right, who is unique if only some attributes are known."""
         labels, (shares,) = by_class_size(self.sizes, classes=self.of_each)
         chances = [f"{limit:.0%}" for limit in self.records_at_risk]
         above = [records / max(self.records, 1) for records in self.records_at_risk.values()]
         groups = [" + ".join(known.groups) for known in self.attributes_known]
         uniques = [known.reidentification_risk for known in self.attributes_known]
-        return as_figure(
-            [
-                Chart("Records by the size of their class", labels, {"records": shares}),
-                Chart("Records that a guess finds more often than", chances, {"records": above}),
-                Chart("Unique records, if the intruder knows", groups, {"unique": uniques}),
-            ]
-        )
+        return [
+            Bars("Records by the size of their class", labels, (Series("records", shares),)),
+            Bars("Records that a guess finds more often than", chances, (Series("records", above),)),
+            Bars("Unique records, if the intruder knows", groups, (Series("unique", uniques),)),
+        ]
 
 
 def assess_risk(

@@ -29,11 +29,10 @@ from shoal.privacy.matching import match, population_of
 from shoal.risk.classes import class_risk
 from shoal.risk.measure import need_quasi_identifiers
 from shoal.risk.population import PopulationUniques, population_uniques
-from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.show import Bars, Chart, Result, Series, Sheet
 
 if TYPE_CHECKING:
-    from rich.console import Group
-    from rich.text import Text
+    pass
 
 Basis = Literal["population", "sampling fraction", "sampling weights"]
 Ints = npt.NDArray[np.int64]
@@ -52,7 +51,7 @@ class Chance:
 
 
 @dataclass(frozen=True)
-class Scenarios:
+class Scenarios(Result):
     """The risk of one table for each intruder; `basis` is what is known of the population, None if nothing."""
 
     records: int
@@ -95,15 +94,20 @@ class Scenarios:
             "note": self.note,
         }
 
+    def remarks(self) -> list[str]:
+        return [self.note] if self.note else []
+
     def sheets(self) -> list[Sheet]:
-        """As tables, to be shown beside others."""
         return _sheets(self)
 
-    def __rich__(self) -> Group:
-        return for_terminal(_sheets(self))
-
-    def _repr_html_(self) -> str:
-        return for_notebook(_sheets(self), [self.note] if self.note else [])
+    def charts(self) -> list[Chart]:
+        at_worst = {"prosecutor": self.prosecutor} | ({"journalist": self.journalist} if self.journalist else {})
+        highest = Series("highest", [chance.highest for chance in at_worst.values()])
+        average = [*(chance.average for chance in at_worst.values()), self.marketer]
+        return [
+            Bars("A guess is right, at worst", list(at_worst), (highest,)),
+            Bars("A guess is right, on average", [*at_worst, "marketer"], (Series("average", average),)),
+        ]
 
 
 def check_asked(threshold: float, *known: object | None) -> None:
@@ -208,7 +212,7 @@ def _weighed(weight: Floats, order: Ints, starts: Ints) -> tuple[Ints, Floats]:
 
 
 @dataclass(frozen=True)
-class Recommendation:
+class Recommendation(Result):
     """Which intruder to expect, and what to promise against that one."""
 
     scenario: Literal["prosecutor", "journalist"]
@@ -247,15 +251,10 @@ class Recommendation:
             "warnings": list(self.warnings),
         }
 
-    def __str__(self) -> str:
+    def sheets(self) -> list[Sheet]:
         of = "" if self.smallest_class is None else f", in classes of {self.smallest_class} records or more"
-        why = [f"- {reason}" for reason in (*self.reasons, *self.warnings)]
-        return "\n".join([f"Expect a {self.scenario}: promise {self.model} with k = {self.k}{of}.", *why])
-
-    def __rich__(self) -> Text:
-        from rich.text import Text
-
-        return Text(str(self))
+        title = f"Expect a {self.scenario}: promise {self.model} with k = {self.k}{of}."
+        return [Sheet(title, ("why",), [(reason,) for reason in (*self.reasons, *self.warnings)])]
 
 
 def recommend(

@@ -19,13 +19,12 @@ import polars as pl
 
 from shoal.data.files import read_table
 from shoal.errors import InputError, did_you_mean, require
-from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.transactions.histories import Histories
 from shoal.transactions.numbering import places, renumbered, some_of_each
 from shoal.transactions.similarity import Floats, Ints, Nearest, each_block, nearest_row, nearest_set
 
 if TYPE_CHECKING:
-    from rich.console import Group
     from scipy.sparse import csr_array
 
 Similarity = Literal["jaccard", "tfidf", "weighted"]
@@ -37,7 +36,7 @@ MOST_ASSIGNED = 5_000  # customers on either side of a one-to-one assignment: it
 
 
 @dataclass(frozen=True)
-class Attack:
+class Attack(Result):
     """What came of linking each masked customer to the nearest of `originals`."""
 
     originals: int
@@ -83,13 +82,16 @@ class Attack:
             "tied": self.tied,
         }
 
-    def __rich__(self) -> Group:
-        return for_terminal(self._sheets())
+    def charts(self) -> list[Chart]:
+        rates = {
+            "nearest original, first of equals": self.reid,
+            "nearest original, ties by lot": self.reid_fair,
+            **({} if self.assigned is None else {"each original linked once": self.assigned}),
+            "blind guess": self.baseline,
+        }
+        return [Bars("Correct links", list(rates), (Series("rate", list(rates.values())),))]
 
-    def _repr_html_(self) -> str:
-        return for_notebook(self._sheets())
-
-    def _sheets(self) -> list[Sheet]:
+    def sheets(self) -> list[Sheet]:
         rows = [
             ("nearest original, first of equals", f"{self.reid:.2%}", "Algorithm 1"),
             ("nearest original, ties by lot", f"{self.reid_fair:.2%}", "expected value"),

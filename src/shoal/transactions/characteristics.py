@@ -7,23 +7,19 @@ ratios for the ratio of means, so the measured number stands beside it. The pape
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.show import Result, Sheet
 from shoal.transactions.histories import Histories
 from shoal.transactions.similarity import Floats, each_block
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 EVERY_PAIR = 20_000  # customers up to whom every pair is compared
 SAMPLED = 2_000  # of more customers so many, drawn at random, are each compared with all others
 
 
 @dataclass(frozen=True)
-class Characteristics:
+class Characteristics(Result):
     """What the paper tells of its data. `pairs` is how many pairs of customers the Jaccard coefficients come from."""
 
     customers: int
@@ -57,12 +53,6 @@ class Characteristics:
             "pairs": self.pairs,
             "sampled": self.sampled,
         }
-
-    def __rich__(self) -> Group:
-        return for_terminal(self.sheets())
-
-    def _repr_html_(self) -> str:
-        return for_notebook(self.sheets())
 
     def sheets(self) -> list[Sheet]:
         over = f"of {SAMPLED:,} drawn customers with all" if self.sampled else "all pairs"

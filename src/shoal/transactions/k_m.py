@@ -25,12 +25,11 @@ from shoal.data.hierarchy_files import read_rows
 from shoal.data.paths import is_sql
 from shoal.data.pseudonyms import fresh_key, pseudonyms
 from shoal.errors import InputError, PromiseError, require
-from shoal.sheet import Sheet, for_terminal
+from shoal.show import Result, Sheet
 from shoal.transactions.histories import Histories, Roles, histories_of, read_histories
 from shoal.transactions.numbering import renumbered
 
 if TYPE_CHECKING:
-    from rich.console import Group
     from scipy.sparse import csr_array
 
 Ints = npt.NDArray[np.int64]
@@ -45,7 +44,7 @@ class RareSet:
 
 
 @dataclass(frozen=True)
-class BasketRelease:
+class BasketRelease(Result):
     """Baskets any m goods of which are held by at least k. Only `table` is for the public."""
 
     table: pl.DataFrame
@@ -69,9 +68,9 @@ class BasketRelease:
             "information_loss": self.loss,
         }
 
-    def __rich__(self) -> Group:
+    def sheets(self) -> list[Sheet]:
         rows = [(name.replace("_", " "), f"{value:,.4g}") for name, value in self.to_dict().items()]
-        return for_terminal([Sheet("Baskets", ("", "value"), rows)])
+        return [Sheet("Baskets", ("", "value"), rows)]
 
     def write(self, path: str | Path, *, overwrite: bool = False) -> BasketRelease:
         """Writes the baskets, a line a good; the promise is judged again on the written file."""

@@ -22,14 +22,13 @@ import polars as pl
 
 from shoal.errors import InputError, PromiseError, require
 from shoal.releases.published import Published
-from shoal.risk.attack import Outcome
-from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.risk.attack import Outcome, guesses_chart
+from shoal.show import Chart, Result, Sheet
 from shoal.transactions.attack import own_customers, secret_map
 from shoal.transactions.histories import Histories, Roles
 from shoal.transactions.numbering import Ints, incidence, numbered, places, some_of_each
 
 if TYPE_CHECKING:
-    from rich.console import Group
     from scipy.sparse import csr_array
 
     from shoal.releases.ledger import Ledger
@@ -45,7 +44,7 @@ Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Pooled:
+class Pooled(Result):
     """What two releases of purchases tell together."""
 
     outcomes: tuple[Outcome, ...]
@@ -53,13 +52,10 @@ class Pooled:
     def to_dict(self) -> dict[str, Any]:
         return {"attacks": [each.to_dict() for each in self.outcomes]}
 
-    def __rich__(self) -> Group:
-        return for_terminal(self._sheets())
+    def charts(self) -> list[Chart]:
+        return [guesses_chart("Two releases together", {each.attack: each for each in self.outcomes})]
 
-    def _repr_html_(self) -> str:
-        return for_notebook(self._sheets())
-
-    def _sheets(self) -> list[Sheet]:
+    def sheets(self) -> list[Sheet]:
         header = ("", "right", "rate", "95 %", "baseline", "control")
         return [Sheet("Two releases together", header, [_row(each) for each in self.outcomes], numbers=5)]
 

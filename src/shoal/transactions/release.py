@@ -32,7 +32,7 @@ from shoal.data.files import format_of, write_table
 from shoal.data.paths import atomic_write, is_sql
 from shoal.data.pseudonyms import fresh_key, pseudonyms
 from shoal.errors import InputError, PromiseError, did_you_mean, require
-from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.transactions.alike import refuse_distinct, same_sets, wholly_alike
 from shoal.transactions.attack import Attack, jaccard_attack
 from shoal.transactions.characteristics import Characteristics, characteristics
@@ -45,8 +45,6 @@ from shoal.transactions.theory import expected_dummies
 from shoal.transactions.trained import Trained, trained_attack
 
 if TYPE_CHECKING:
-    from rich.console import Group
-
     from shoal.releases.ledger import Ledger
 
 RATES = ("reid", "reid_fair", "jaccard", "found_if_alike")
@@ -71,7 +69,7 @@ SETS_ALONE = (
 
 
 @dataclass(frozen=True)
-class TransactionRelease:
+class TransactionRelease(Result):
     """Histories of which at least `least` are alike. Only `table` is for the public."""
 
     table: pl.DataFrame  # what is released, in random order
@@ -185,13 +183,15 @@ class TransactionRelease:
             "notes": list(self.notes),
         }
 
-    def __rich__(self) -> Group:
-        return for_terminal(self._sheets())
+    def remarks(self) -> tuple[str, ...]:
+        return self.notes
 
-    def _repr_html_(self) -> str:
-        return for_notebook(self._sheets())
+    def charts(self) -> list[Chart]:
+        sizes, clusters = np.unique(self.sizes, return_counts=True)
+        labels = [f"{size:,} customers" for size in sizes]
+        return [Bars("Clusters by their size", labels, (Series("clusters", clusters.astype(float)),), "number")]
 
-    def _sheets(self) -> list[Sheet]:
+    def sheets(self) -> list[Sheet]:
         facts = self.to_dict()
         shown = [
             (name.replace("_", " "), f"{value:,.4f}" if name in RATES else f"{value:,.0f}")

@@ -15,15 +15,14 @@ numbers of each cluster's customers were shuffled; for the other good, whether s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from shoal.errors import InputError, require
-from shoal.risk.attack import Outcome
-from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.risk.attack import Outcome, guesses_chart
+from shoal.show import Chart, Result, Sheet
 from shoal.transactions.alike import same_sets
 from shoal.transactions.appearance import features
 from shoal.transactions.attack import own_customers
@@ -31,9 +30,6 @@ from shoal.transactions.guessing import Scene
 from shoal.transactions.histories import Histories, histories_of
 from shoal.transactions.numbering import Ints
 from shoal.transactions.similarity import Floats
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 Bools = npt.NDArray[np.bool_]
 KNOWN = 10  # goods of each customer
@@ -43,7 +39,7 @@ ROUNDS, BINS = 100, 127  # of boosting
 
 
 @dataclass(frozen=True)
-class Trained:
+class Trained(Result):
     """What a trained intruder made of a release."""
 
     records: int  # looked at
@@ -69,11 +65,9 @@ class Trained:
             "surest": self.surest,
         }
 
-    def __rich__(self) -> Group:
-        return for_terminal(self.sheets())
-
-    def _repr_html_(self) -> str:
-        return for_notebook(self.sheets())
+    def charts(self) -> list[Chart]:
+        guesses = {f"customers found by {self.known} goods": self.customer, "another good named": self.good}
+        return [guesses_chart("Trained intruder", guesses)]
 
     def sheets(self) -> list[Sheet]:
         rows = []

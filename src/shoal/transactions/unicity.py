@@ -17,13 +17,12 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.errors import require
-from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.show import Chart, Line, Lines, Result, Sheet
 from shoal.transactions.histories import Histories
 from shoal.transactions.numbering import in_random_order, incidence
 from shoal.transactions.similarity import lists
 
 if TYPE_CHECKING:
-    from rich.console import Group
     from scipy.sparse import csr_array
 
     from shoal.kernels.jaccard import Lists
@@ -34,7 +33,7 @@ RULE = "Customers with fewer than m purchases count as known by all of them."
 
 
 @dataclass(frozen=True)
-class Unicity:
+class Unicity(Result):
     """The share of customers singled out, for m = 1, 2, ... known points of each kind."""
 
     customers: int
@@ -51,11 +50,12 @@ class Unicity:
             "rule": RULE,
         }
 
-    def __rich__(self) -> Group:
-        return for_terminal(self.sheets())
+    def remarks(self) -> tuple[str, ...]:
+        return (RULE,)
 
-    def _repr_html_(self) -> str:
-        return for_notebook(self.sheets())
+    def charts(self) -> list[Chart]:
+        lines = tuple(Line(kind, [(m + 1, share) for m, share in enumerate(s)]) for kind, s in self.shares.items())
+        return [Lines("Customers singled out", lines, "purchases known (m)", "customers", unit="share")]
 
     def sheets(self) -> list[Sheet]:
         kinds = list(self.shares)

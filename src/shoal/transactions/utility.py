@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,10 @@ import polars as pl
 
 from shoal.data.files import read_table
 from shoal.errors import InputError, did_you_mean
-from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.transactions.attack import secret_map
 from shoal.transactions.histories import Histories
 from shoal.transactions.numbering import places
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 Floats = npt.NDArray[np.float64]
 Amount = Literal["records", "price", "quantity", "spend"]
@@ -39,7 +36,7 @@ GOODS = 200  # the most bought ones, whose joint purchases are compared
 
 
 @dataclass(frozen=True)
-class TransactionUtility:
+class TransactionUtility(Result):
     """What was measured, and what could not be: measure -> why."""
 
     values: Mapping[str, float]
@@ -48,13 +45,11 @@ class TransactionUtility:
     def to_dict(self) -> dict[str, object]:
         return {**self.values, "left_out": dict(self.left_out)}
 
-    def __rich__(self) -> Group:
-        return for_terminal(self._sheets())
+    def charts(self) -> list[Chart]:
+        names = [MEANING[name] for name in self.values]
+        return [Bars("What was kept", names, (Series("value", list(self.values.values())),), "number")]
 
-    def _repr_html_(self) -> str:
-        return for_notebook(self._sheets())
-
-    def _sheets(self) -> list[Sheet]:
+    def sheets(self) -> list[Sheet]:
         rows = [(name.replace("_", " "), f"{value:,.4f}", MEANING[name]) for name, value in self.values.items()]
         left_out = [(name.replace("_", " "), why) for name, why in self.left_out.items()]
         return [

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,10 @@ from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Kind, Schema
 from shoal.errors import InputError, did_you_mean
 from shoal.privacy.model import EquivalenceClasses
-from shoal.sheet import Sheet, for_notebook, for_terminal
+from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.utility.correlations import Correlations, correlations, place_masked, place_original
 from shoal.utility.discernibility import average_class_size, discernibility
 from shoal.utility.information_loss import attribute_loss, information_loss
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 HIGHER_IS: dict[str, Literal["better", "worse"]] = {
     "information_loss": "worse",
@@ -39,7 +36,7 @@ HIGHER_IS: dict[str, Literal["better", "worse"]] = {
 
 
 @dataclass(frozen=True)
-class Utility:
+class Utility(Result):
     """What the masked table kept. A loss of None was left out, and `left_out` says why."""
 
     records: int  # of the original table
@@ -86,11 +83,16 @@ class Utility:
             "higher_is": dict(HIGHER_IS),
         }
 
-    def __rich__(self) -> Group:
-        return for_terminal(_sheets(self))
+    def sheets(self) -> list[Sheet]:
+        return _sheets(self)
 
-    def _repr_html_(self) -> str:
-        return for_notebook(_sheets(self))
+    def charts(self) -> list[Chart]:
+        losses = dict(sorted(self.attribute_loss.items(), key=lambda item: -item[1]))
+        shifts = {name: shift for name, shift in self.mean_shift.items() if shift is not None}
+        return [
+            Bars("Loss, in standard deviations", [*losses], (Series("loss", [*losses.values()]),), "number"),
+            Bars("Shift of the mean, in the same", [*shifts], (Series("shift", [*shifts.values()]),), "number"),
+        ]
 
 
 def assess_utility(

@@ -20,13 +20,12 @@ import polars as pl
 
 from shoal.compare.cache import key
 from shoal.errors import InputError
+from shoal.show import Result, Sheet
 from shoal_studies.drawing import Drawing, drawn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from rich.console import Group
 
-WIDTH = 80
 RESULTS, PAGE = "results.json", "index.html"
 
 
@@ -65,7 +64,7 @@ class Part:
 
 
 @dataclass(frozen=True)
-class StudyResult:
+class StudyResult(Result):
     title: str
     table: str  # which table was studied, in words
     records: int
@@ -81,7 +80,7 @@ class StudyResult:
     def drawings(self) -> dict[str, Drawing]:
         return {part.slug: drawn(part.slug, part.figure) for part in self.parts if part.figure}
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         return {
             "study": self.title,
             "table": self.table,
@@ -104,23 +103,13 @@ class StudyResult:
             },
         }
 
-    def __rich__(self) -> Group:
-        from rich import box
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
+    def sheets(self) -> list[Sheet]:
+        rows = [(where, s.paper, s.ours, s.verdict) for where, s in self.statements]
+        return [Sheet(f"{self.title}: {self.table}", ("", "The paper", "Here", ""), rows, numbers=0)]
 
-        table = Table(box=box.SIMPLE_HEAD, width=WIDTH, pad_edge=False, show_lines=False)
-        table.add_column("", width=9)
-        table.add_column("The paper", ratio=1)
-        table.add_column("Here", ratio=1)
-        table.add_column("", width=7)
-        for where, s in self.statements:
-            table.add_row(Text(where), Text(s.paper), Text(s.ours), Text(s.verdict), end_section=True)
-        reasons = [Text(f"{where} differs: {s.reason}") for where, s in self.statements if not s.agrees]
-        head = Text(f"{self.title}: {self.table}", style="bold")
-        tail = Text(f"Figures, tables and all numbers: {self.output / PAGE}")
-        return Group(*(_narrow(part) for part in (head, table, *reasons, tail)))
+    def remarks(self) -> list[str]:
+        reasons = [f"{where} differs: {s.reason}" for where, s in self.statements if not s.agrees]
+        return [*reasons, f"Figures, tables and all numbers: {self.output / PAGE}"]
 
     def write(self) -> None:
         """Everything into the output folder, each file whole or not at all; what says that all is there comes last."""
@@ -182,9 +171,3 @@ def check_folder(output: Path) -> None:
 
 def unwritable(output: Path, error: OSError) -> InputError:
     return InputError(f"The study cannot be written to {str(output)!r}: {error.strerror}. Name another folder with -o.")
-
-
-def _narrow(part: Any) -> Any:
-    from rich.constrain import Constrain
-
-    return Constrain(part, WIDTH)

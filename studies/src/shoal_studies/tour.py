@@ -12,14 +12,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from shoal.show import Result, Sheet
 from shoal_studies import big_data, k_map, papers, proper_anonymization, purchases, risk_utility
 from shoal_studies.papers import Item, Paper
 from shoal_studies.result import PAGE, RESULTS, StudyResult, check_folder, run_key, unwritable, write_json, write_whole
-
-if TYPE_CHECKING:
-    from rich.console import Group
 
 
 @dataclass(frozen=True)
@@ -127,7 +125,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class Tour:
+class Tour(Result):
     found: tuple[Found, ...]
     output: Path
 
@@ -158,23 +156,17 @@ class Tour:
         except OSError as error:
             raise unwritable(self.output, error) from None
 
-    def __rich__(self) -> Group:
-        from rich import box
-        from rich.console import Group
-        from rich.table import Table
-        from rich.text import Text
-
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-        table.add_column("study")
-        for column in ("agree", "differ", "figures and tables"):
-            table.add_column(column, justify="right")
-        for one in self.found:
-            agree, differ = one.counts
-            items = f"{len(one.repeated)} of {len(one.study.paper.items)}"
-            table.add_row(one.study.name, str(agree), str(differ), items)
+    def sheets(self) -> list[Sheet]:
+        rows = [
+            (one.study.name, *map(str, one.counts), f"{len(one.repeated)} of {len(one.study.paper.items)}")
+            for one in self.found
+        ]
         agree, differ = self.counts
-        head = Text(f"{agree} statements of five papers agree, {differ} differ, each with its reason", style="bold")
-        return Group(head, table, Text(f"All of it: {self.output / PAGE}"))
+        title = f"{agree} statements of five papers agree, {differ} differ, each with its reason"
+        return [Sheet(title, ("study", "agree", "differ", "figures and tables"), rows, numbers=3)]
+
+    def remarks(self) -> list[str]:
+        return [f"All of it: {self.output / PAGE}"]
 
 
 def take_tour(output: Path, studies: Sequence[Study], progress: Progress = lambda stage, seconds: None) -> Tour:
