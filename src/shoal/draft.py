@@ -6,7 +6,7 @@ A draft gets out only as a release (`shoal.release`), after an independent check
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Self
@@ -80,7 +80,7 @@ def draft(
     events.stage("checking the table")
     policy.refuse_suppression()
     original, notes = prepare(table, policy)
-    unnamed = [name for name in table.columns if name not in original.schema.names]
+    unnamed = [name for name in table.columns if name not in original.schema]
     identifiers = [*original.schema.with_role(Role.IDENTIFIER), *likely_identifiers(table, unnamed)]
     again = tuple(repeating(table, identifiers))
     notes += tuple(identifier.sentence() for identifier in again)
@@ -134,7 +134,7 @@ def prepare(table: pl.DataFrame, policy: Policy) -> tuple[Microdata, tuple[str, 
     for name in schema.confidential:
         if table[name].null_count() == table.height:
             raise InputError(f"The confidential column {name!r} is missing in every record: leave it out.")
-    return Microdata(table, schema), left_out(table.columns, schema.names) + in_order_of_type(policy, table.schema)
+    return Microdata(table, schema), left_out(table.columns, schema) + in_order_of_type(policy, table.schema)
 
 
 def in_order_of_type(policy: Policy, types: Mapping[str, pl.DataType]) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ def _rising(categories: pl.Series) -> str:
     return " < ".join(few)
 
 
-def left_out(columns: Sequence[str], named: Sequence[str]) -> tuple[str, ...]:
+def left_out(columns: Sequence[str], named: Container[str]) -> tuple[str, ...]:
     """What the custodian should know of columns that have no role."""
     unnamed = [name for name in columns if name not in named]
     if not unnamed:

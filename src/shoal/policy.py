@@ -6,6 +6,7 @@ import dataclasses
 import os
 import reprlib
 import tomllib
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
@@ -252,9 +253,10 @@ class Policy(BaseModel):
             Role.INSENSITIVE: self.insensitive,
         }
         roles: dict[str, frozenset[Role]] = {}
+        known = set(columns)
         for role, names in lists.items():
             for name in names:
-                if name not in columns:
+                if name not in known:
                     if released and role is Role.IDENTIFIER:
                         continue
                     hint = did_you_mean(name, columns) or f" It has {', '.join(map(repr, columns[:20]))}."
@@ -265,7 +267,7 @@ class Policy(BaseModel):
             if len(found) > 1 and found not in allowed:
                 raise InputError(f"Column {name!r} is named as {' and '.join(sorted(found))}: choose one role.")
         for name in self.attributes:
-            if name not in columns and not released:
+            if name not in known and not released:
                 hint = did_you_mean(name, columns)
                 raise InputError(f"The policy describes {name!r}, but the table has no such column.{hint}")
         if self.rest == "insensitive":
@@ -297,8 +299,8 @@ class Policy(BaseModel):
 
 
 def _refuse_named_twice(names: Sequence[str], role: str) -> None:
-    for name in names:
-        if names.count(name) > 1:
+    for name, times in Counter(names).items():
+        if times > 1:
             raise InputError(f"Column {name!r} is named twice as {role.replace('_', '-')}: name it once.")
 
 
@@ -344,9 +346,8 @@ def _seen_from(folder: Path, file: str) -> str:
 
 
 def _refuse_twice(name: str, domain: tuple[Scalar, ...]) -> None:
-    labels = [str(value) for value in domain]
-    for label in labels:
-        if labels.count(label) > 1:
+    for label, times in Counter(str(value) for value in domain).items():
+        if times > 1:
             raise InputError(f"The domain of {name!r} lists {label!r} more than once: list each category once.")
 
 

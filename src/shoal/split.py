@@ -318,7 +318,7 @@ def standings(tables: Mapping[str, Draft], found: Dependence) -> list[Standing]:
 
 def _left_out(table: pl.DataFrame, schema: Schema) -> list[str]:
     """A column that stands in every table would link them record by record."""
-    left = [name for name in table.columns if name not in schema.names] + schema.with_role(Role.INSENSITIVE)
+    left = [name for name in table.columns if name not in schema] + schema.with_role(Role.INSENSITIVE)
     if not left:
         return []
     listed = ", ".join(repr(name) for name in left[:8]) + (f" and {len(left) - 8} more" if len(left) > 8 else "")

@@ -207,13 +207,14 @@ def respelled(
 
     `rows` are the records of the source that are shown, in their order; `texts` gives the source's columns as text.
     """
-    shown = [one for one in attributes if one.name in table.columns]
-    copied = [one.name for one in shown if one.name not in masked and lost(source[one.name])]
-    noted = [one.name for one in shown if one.name in masked and has_notation(source[one.name].dtype, one)]
+    types, columns = table.schema, set(masked)
+    released = [attribute for attribute in attributes if attribute.name in types]
+    copied = [a.name for a in released if a.name not in columns and lost(source[a.name])]
+    noted = [a.name for a in released if a.name in columns and has_notation(source[a.name].dtype, a)]
     if not copied and not noted:
         return table, []
     written = texts({name: source[name].dtype for name in (*copied, *noted)})
     notations = {name: notations_of(written[name], source[name].dtype) for name in noted}
-    columns = [written[name].gather(rows) for name in copied]
-    columns += [rewritten(table[name], found[0]) for name, found in notations.items() if found]
-    return table.with_columns(columns), copied
+    texts_shown = [written[name].gather(rows) for name in copied]
+    texts_shown += [rewritten(table[name], found[0]) for name, found in notations.items() if found]
+    return table.with_columns(texts_shown), copied

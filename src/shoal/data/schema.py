@@ -11,6 +11,7 @@ import datetime as dt
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shoal.errors import InputError, did_you_mean
@@ -60,16 +61,22 @@ class Schema:
     def __iter__(self) -> Iterator[Attribute]:
         return iter(self.attributes)
 
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
     def __getitem__(self, name: str) -> Attribute:
-        for attribute in self.attributes:
-            if attribute.name == name:
-                return attribute
+        if name in self._by_name:
+            return self._by_name[name]
         hint = did_you_mean(name, self.names) or f" There are {', '.join(map(repr, self.names))}."
         raise InputError(f"There is no column {name!r}.{hint}")
 
+    @cached_property
+    def _by_name(self) -> dict[str, Attribute]:
+        return {attribute.name: attribute for attribute in self.attributes}
+
     @property
     def names(self) -> list[str]:
-        return [a.name for a in self.attributes]
+        return list(self._by_name)
 
     def with_role(self, role: Role) -> list[str]:
         return [a.name for a in self.attributes if role in a.roles]

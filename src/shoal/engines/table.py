@@ -131,7 +131,8 @@ class Parts(Protocol):
 
 def selected(table: Table, names: Sequence[str]) -> Table:
     """Only these columns, in the table's order."""
-    return table.select([name for name in table.schema if name in names])
+    kept = set(names)
+    return table.select([name for name in table.schema if name in kept])
 
 
 # ---- blocks

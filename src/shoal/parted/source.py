@@ -92,8 +92,7 @@ def prepare(table: Table, policy: Policy) -> Source:
     roles = policy.roles(names)
     if not any(Role.QUASI_IDENTIFIER in found for found in roles.values()):
         raise InputError("No quasi-identifier is named: name the columns an intruder may know (--quasi a,b).")
-    shown = [name for name, found in roles.items() if Role.IDENTIFIER not in found]
-    ordered = [name for name in names if name in shown]
+    ordered = [name for name in names if name in roles and Role.IDENTIFIER not in roles[name]]
     asked = [name for name in ordered if roles[name] & {Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL}]
     whole_table, table = table, selected(table, ordered)
     summary = summarise(table, asked)
@@ -107,7 +106,7 @@ def prepare(table: Table, policy: Policy) -> Source:
         {**{name: pl.Series(name, dtype=pl.Null) for name in names if name not in columns}, **columns}
     )
     schema = Schema(tuple(attribute for attribute in schema if attribute.name in columns))
-    notes = left_out(names, list(roles)) + in_order_of_type(policy, table.schema)
+    notes = left_out(names, roles) + in_order_of_type(policy, table.schema)
     whole = {name: summary.marginals[name].whole(schema[name]) for name in asked}
     spelled = _spelled(whole_table, schema)
     table = selected(whole_table, [*ordered, *(f"{SPELLED}{name}" for name in spelled.copied)])
