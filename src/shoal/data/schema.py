@@ -61,7 +61,7 @@ class Schema:
     def __iter__(self) -> Iterator[Attribute]:
         return iter(self.attributes)
 
-    def __contains__(self, name: str) -> bool:
+    def __contains__(self, name: object) -> bool:
         return name in self._by_name
 
     def __getitem__(self, name: str) -> Attribute:
