@@ -14,15 +14,16 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import shoal
+from shoal.assess import released_schema
 from shoal.data.files import read_table
 from shoal.data.frames import OWN, to_polars
 from shoal.engines.disk import Disk
 from shoal.engines.opening import open_table
 from shoal.errors import InputError
 from shoal.parted.release import anonymize as anonymize_parts
-from shoal.parted.risk import assess
 from shoal.releases.audit import audit
 from shoal.releases.published import published
+from shoal.risk.measure import assess_risk
 
 ROOT = Path(shoal.__file__).parent
 NAMING = {
@@ -102,7 +103,8 @@ def test_risks_are_the_same_whatever_the_columns_are_called() -> None:
         frame = table(names)
         held = policy(names, models=[shoal.KAnonymity(2)])
         with Disk() as engine:
-            parts = assess(engine.table(frame.lazy()), held)
+            source = engine.table(frame.lazy())
+            parts = assess_risk(source, released_schema(source, held), groups=held.groups)
         in_memory = shoal.risk(frame, held)
         return [parts.uniques, parts.sizes.tolist(), in_memory.uniques, sorted(in_memory.sizes.tolist())]
 

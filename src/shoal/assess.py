@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from shoal.data.frames import to_polars
 from shoal.data.microdata import Microdata
+from shoal.data.schema import Schema
+from shoal.engines.opening import engine_for, engine_of, open_table
+from shoal.engines.table import Table
 from shoal.errors import InputError
 from shoal.measure import About, Measured, Pair, evaluate
 from shoal.policy import Policy
@@ -24,14 +28,14 @@ def risk(frame: Any, policy: Policy, *, when: Sequence[str] = (), engine: str | 
     `when` are conditions on confidential attributes whose disclosure is measured, as `charge > 100000`. A Spark frame
     is measured by Spark, a folder from disk; both say in `left_out` what they did not measure as in memory.
     """
-    from shoal.engines.opening import engine_of, open_table
+    table = open_table(frame, engine_of(frame, engine), text=may_be_masked(policy, when))
+    return assess_risk(table, released_schema(table, policy), when=when, groups=policy.groups)
 
-    if (chosen := engine_of(frame, engine)) != "memory":
-        from shoal.parted.risk import assess
 
-        return assess(open_table(frame, chosen, text=may_be_masked(policy, when)), policy, when=when)
-    table, _ = to_polars(frame)
-    return assess_risk(table, policy.schema(table, released=True), when=when, groups=policy.groups)
+def released_schema(table: Table, policy: Policy) -> Schema:
+    """What the policy says of the columns of a table; of one that comes in chunks, by their types alone."""
+    frame = pl.DataFrame(schema=table.schema) if table.whole is None else table.whole
+    return policy.schema(frame, released=True)
 
 
 def may_be_masked(policy: Policy, when: Sequence[str] = ()) -> list[str]:
@@ -47,8 +51,6 @@ def utility(
 
     On an engine no record is compared with its own original.
     """
-    from shoal.engines.opening import engine_for, open_table
-
     if (chosen := engine_for((original, masked), engine)) != "memory":
         from shoal.parted.utility import compare_tables
 

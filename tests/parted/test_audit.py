@@ -26,7 +26,7 @@ QUASI = ("age_yrs", "sex")
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.parted.grouped.PART", 150)
+    monkeypatch.setattr("shoal.engines.table.CHUNK", 150)
     monkeypatch.setattr("shoal.engines.disk.BATCH", 110)
 
 
@@ -103,7 +103,7 @@ def test_any_small_releases(members: list[dict[int, tuple[str, str | None]]], k:
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("shoal.engines.disk.BATCH", 5)
-        patch.setattr("shoal.parted.grouped.PART", 8)
+        patch.setattr("shoal.engines.table.CHUNK", 8)
         same_audit(tables, policy(), k)
 
 

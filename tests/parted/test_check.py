@@ -13,12 +13,12 @@ from shoal.engines.disk import Disk
 from shoal.engines.table import Table
 from shoal.errors import InputError, PromiseError
 from shoal.parted.check import check
-from shoal.parted.classes import class_sizes
+from shoal.privacy.classes import class_sizes
 
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.parted.grouped.PART", 150)
+    monkeypatch.setattr("shoal.engines.table.CHUNK", 150)
     monkeypatch.setattr("shoal.engines.disk.BATCH", 110)
 
 
@@ -39,7 +39,7 @@ def test_any_small_table_is_judged_as_in_memory(rows: list[tuple[float | None, s
     chosen = policy(shoal.KAnonymity(2), shoal.LDiversity(2), shoal.TCloseness(0.3))
     with pytest.MonkeyPatch.context() as patch, Disk() as disk:
         patch.setattr("shoal.engines.disk.BATCH", 7)
-        patch.setattr("shoal.parted.grouped.PART", 10)
+        patch.setattr("shoal.engines.table.CHUNK", 10)
         found = check(disk.table(table.lazy()), chosen)
     expected = shoal.check(table, chosen)
     assert [(v.model, v.holds) for v in found.verdicts] == [(v.model, v.holds) for v in expected]

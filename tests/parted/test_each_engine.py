@@ -16,14 +16,14 @@ import shoal
 from shoal.data.discharges import discharges
 from shoal.engines.table import Table
 from shoal.errors import InputError
-from shoal.parted import risk
 from shoal.parted.audit import audit
 from shoal.parted.check import check
-from shoal.parted.classes import class_sizes, frame_of
 from shoal.parted.release import anonymize
 from shoal.privacy.check import classes_of
+from shoal.privacy.classes import class_sizes, frame_of
 from shoal.releases.audit import audit as audit_in_memory
 from shoal.releases.published import published
+from shoal.risk.measure import assess_risk
 from shoal.risk.scenarios import scenarios
 from tests.privacy.test_classes import ALIKE_BY_HASH
 
@@ -42,6 +42,7 @@ pytestmark = pytest.mark.each_engine
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.engines.table.CHUNK", 500)
     monkeypatch.setattr("shoal.parted.grouped.PART", 500)
     monkeypatch.setattr("shoal.parted.grouped.RANDOM_PART", 500)
 
@@ -88,9 +89,11 @@ def test_closeness_is_kept_against_the_whole_table(engine: Engine) -> None:
 def test_all_risk_counts_are_those_in_memory(engine: Engine) -> None:
     chosen = policy(confidential=["charge", "diag_p"], groups={"birth": ("age_yrs",), "place": ("patzip", "sex")})
     when = ["charge > 20000"]
-    found, expected = risk.assess(engine(TABLE), chosen, when=when), shoal.risk(TABLE, chosen, when=when)
-    assert found.to_dict() == expected.to_dict() | {"engine": found.engine, "left_out": {}}
-    here = risk.intruders(engine(TABLE), chosen, fraction=0.1)
+    table, schema = engine(TABLE), chosen.schema(TABLE, released=True)
+    found, expected = assess_risk(table, schema, when=when, groups=chosen.groups), shoal.risk(TABLE, chosen, when=when)
+    there = {} if found.engine == "memory" else {"engine": found.engine, "left_out": {}}
+    assert found.to_dict() == expected.to_dict() | there
+    here = scenarios(table, schema, fraction=0.1)
     memory = scenarios(TABLE, chosen.schema(TABLE, released=True), fraction=0.1)
     assert (here.records, here.classes, here.prosecutor) == (memory.records, memory.classes, memory.prosecutor)
     assert here.marketer == pytest.approx(memory.marketer, rel=1e-12)

@@ -16,8 +16,8 @@ from shoal.errors import InputError
 from shoal.masking.recoding.safe_harbor import Step
 from shoal.parted.audit import audit
 from shoal.parted.release import anonymize
-from shoal.parted.risk import intruders
 from shoal.parted.utility import measured_tables
+from shoal.risk.scenarios import scenarios
 
 TABLE = discharges(200, seed=1)
 
@@ -55,7 +55,7 @@ def test_lengths_of_numbers_that_no_float_holds(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_population_of_nobody() -> None:
     with Disk() as disk, pytest.raises(InputError, match="The population has no records: nobody"):
-        intruders(on_disk(disk), policy(), population=on_disk(disk, TABLE.clear()))
+        scenarios(on_disk(disk), policy().schema(TABLE), population=on_disk(disk, TABLE.clear()))
 
 
 def test_two_way_tables_of_one_attribute_or_of_too_many_cells(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ MEASURED = [
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.parted.grouped.PART", 300)
+    monkeypatch.setattr("shoal.engines.table.CHUNK", 300)
     monkeypatch.setattr("shoal.engines.disk.BATCH", 170)
 
 

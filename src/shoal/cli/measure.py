@@ -130,19 +130,21 @@ def _risk_in_parts(
     threshold: float,
     as_json: bool,
 ) -> None:
-    from shoal.assess import may_be_masked
+    from shoal.assess import may_be_masked, released_schema
     from shoal.cli.console import say, show, stages
     from shoal.engines.opening import open_table
-    from shoal.parted.risk import assess, intruders
+    from shoal.risk.measure import assess_risk
+    from shoal.risk.scenarios import scenarios
 
     with stages("risk", 4) as step:
         step("opening")
         table = open_table(source, engine, master=master, text=may_be_masked(chosen, when))
         people = open_table(population, engine, master=master) if population else None
         step("counting who is unique")
-        result = assess(table, chosen, when=when)
+        schema = released_schema(table, chosen)
+        result = assess_risk(table, schema, when=when, groups=chosen.groups)
         step("thinking as an intruder")
-        three = intruders(table, chosen, population=people, fraction=fraction, threshold=threshold)
+        three = scenarios(table, schema, population=people, fraction=fraction, threshold=threshold)
         step("done")
     if as_json:
         for note in three.remarks():

@@ -122,6 +122,7 @@ class DiskTable:
 
     engine = "disk"
     ordered = True
+    whole = None
 
     def inputs(self) -> list[Path]:
         return self.disk.inputs

@@ -35,6 +35,10 @@ class MemoryTable:
     def schema(self) -> pl.Schema:
         return self.frame.schema
 
+    @property
+    def whole(self) -> pl.DataFrame:
+        return self.frame
+
     def inputs(self) -> list[Path]:
         return list(self.files)
 
@@ -85,6 +89,11 @@ class MemoryTable:
 
     def native(self) -> pl.DataFrame:
         return self.frame.drop(FACTS, strict=False)
+
+
+def table_of(frame: pl.DataFrame | Table) -> Table:
+    """A frame as a table of the memory engine; a table of any engine as it is."""
+    return MemoryTable(frame) if isinstance(frame, pl.DataFrame) else frame
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,10 @@ from urllib.parse import unquote, urlsplit
 import polars as pl
 
 from shoal.data.csv_records import WholeFile, whole_file
+from shoal.data.frames import to_polars
 from shoal.data.ordered_categories import with_orders
 from shoal.data.paths import check_readable
+from shoal.engines.memory import MemoryTable
 from shoal.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -65,6 +67,8 @@ def open_table(
     `as_written` not even an empty text is taken for a missing value (`shoal.data.released`). Where it is to be
     `spelled`, each column stands there as text, too.
     """
+    if engine == "memory":
+        return MemoryTable(to_polars(frame)[0])
     if engine == "spark":
         return _on_spark(frame, master, text, as_written, spelled)
     return _on_disk(frame, text, as_written, spelled)
@@ -88,8 +92,6 @@ def _on_disk(frame: Any, text: Sequence[str], as_written: Sequence[str], spelled
         return disk.table(frame.lazy())
     if type(frame).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
         return disk.relation(frame)
-    from shoal.data.frames import to_polars
-
     return disk.table(to_polars(frame)[0].lazy())
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -51,6 +51,7 @@ class Block(NamedTuple):
     packed: bytes
 
 
+@runtime_checkable
 class Table(Protocol):
     """A table of any size."""
 
@@ -59,6 +60,11 @@ class Table(Protocol):
 
     @property
     def schema(self) -> pl.Schema: ...
+
+    @property
+    def whole(self) -> pl.DataFrame | None:
+        """All records, where they are in memory; None where they never are."""
+        ...
 
     def inputs(self) -> list[Path]:
         """The files and folders of this machine that are read, as far as they are known."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -94,6 +95,30 @@ class Marginal:
 
 def _listed(counts: pl.DataFrame) -> pl.DataFrame | None:
     return counts.with_columns(pl.col("records").cast(pl.Int64)) if counts.height <= LISTED else None
+
+
+class Shown(NamedTuple):
+    """How many records there are, and what they show of some attributes."""
+
+    records: int
+    marginals: dict[str, Marginal]
+
+    def plus(self, other: Shown) -> Shown:
+        marginals = {name: own.plus(other.marginals[name]) for name, own in self.marginals.items()}
+        return Shown(self.records + other.records, marginals)
+
+
+@dataclass(frozen=True)
+class _Look:
+    names: tuple[str, ...]
+
+    def __call__(self, batch: Batch) -> Shown:
+        return Shown(batch.frame.height, {name: Marginal.of(batch.frame[name]) for name in self.names})
+
+
+def look(table: Table, names: Sequence[str]) -> Shown:
+    """What a table shows of these attributes, by one pass."""
+    return table.fold(_Look(tuple(names)), Shown.plus) or Shown(0, {})
 
 
 @dataclass(frozen=True)

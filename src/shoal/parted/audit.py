@@ -19,20 +19,20 @@ import polars as pl
 
 from shoal.engines.table import Batch, Table
 from shoal.errors import InputError
-from shoal.parted.classes import (
+from shoal.policy import Policy
+from shoal.privacy.classes import (
     CLASS,
-    TOLD,
+    COUNTS,
     ByHash,
+    all_of,
     class_sizes,
+    counts_of,
     in_classes,
-    of_told,
-    parts_of,
     records_of,
     rows,
     shown,
-    told_by,
+    summed,
 )
-from shoal.policy import Policy
 from shoal.releases.audit import WORST, Audit, Pair
 from shoal.releases.published import need_columns, plain_text, subjects_of
 from shoal.show import Sheet
@@ -73,7 +73,7 @@ def audit(tables: Mapping[str, Table], policy: Policy | Mapping[str, Policy], su
     for release in releases:
         release.check()
     records = [records_of(release.table) for release in releases]
-    parts = parts_of(sum(records))
+    parts = releases[0].table.chunks(sum(records))
     atoms = _atoms(releases, parts)
     confidential = any(chosen.confidential for chosen in policies.values())
     return PartedAudit(
@@ -203,7 +203,7 @@ class _Atoms:
 
 def _histogram(atoms: Table) -> dict[int, int]:
     """Size of an atom -> subjects in atoms of that size."""
-    sizes = of_told(told_by(atoms.map(_by_size, TOLD)), "atoms")
+    sizes = counts_of(summed(all_of(atoms.map(_by_size, COUNTS))), "atoms")
     return dict(sizes.select("key", subjects=pl.col("key") * pl.col("count")).iter_rows())
 
 
@@ -319,8 +319,8 @@ def _counted(numbers: pl.Series) -> pl.DataFrame:
 def _pair(atoms: Table, i: int, j: int, releases: Sequence[_Release], k: int, parts: int) -> Pair:
     two = atoms.map(_Two(_label(i), _label(j)), _Two.schema).exchange(ByHash(parts, "@key"), parts)
     by_second = two.map(_beside_first, _BESIDE_FIRST).exchange(ByHash(parts, "@key"), parts)
-    told = told_by(by_second.map(_beside_second, TOLD))
-    pooled, common, unequal, others = (of_told(told, what) for what in ("pooled", "common", "unequal", "others"))
+    told = summed(all_of(by_second.map(_beside_second, COUNTS)))
+    pooled, common, unequal, others = (counts_of(told, what) for what in ("pooled", "common", "unequal", "others"))
     below = pooled.filter(pl.col("key") < k)
     return Pair(
         (releases[i].name, releases[j].name),

@@ -1,6 +1,6 @@
 """The independent check of a large table: records that show the same are brought together, and judged as ever.
 
-How large classes are is counted by sums (`shoal.parted.classes`). Where a model asks for more, the classes are spread
+How large classes are is counted by sums (`shoal.privacy.classes`). Where a model asks for more, the classes are spread
 over parts by what they show, none divided, and each part is judged by the models' own verdicts.
 """
 
@@ -16,13 +16,12 @@ from shoal.engines.table import Table, selected
 from shoal.engines.whole import LISTED, summarise
 from shoal.errors import InputError, PromiseError
 from shoal.parted.capabilities import refuse_to_judge
-from shoal.parted.classes import ByClass, Sizes, class_sizes, frame_of, parts_of, records_of
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity
 from shoal.privacy.check import released_classes
+from shoal.privacy.classes import ByClass, Sizes, all_of, class_sizes, records_of, without_nan
 from shoal.privacy.model import PrivacyModel, Verdict, in_order
 from shoal.report.certificate import Checked, Shown
-from shoal.risk.disclosure import without_nan
 
 
 @dataclass(frozen=True)
@@ -105,10 +104,9 @@ def _judge_within(table: Table, schema: Schema, models: Sequence[PrivacyModel], 
     asked = list(dict.fromkeys(model.attribute for model in models if model.attribute))
     whole = _distributions(table, schema, asked)
     only = selected(table, (*quasi, *asked))
-    parts = parts_of(records)
+    parts = table.chunks(records)
     told = only.exchange(ByClass(quasi, parts), parts).map(_Judge(schema, tuple(models), whole), _Judge.shown)
-    found = told.fold(frame_of, _both)
-    assert found is not None
+    found = all_of(told)
     verdicts = []
     for number, model in enumerate(models):
         of = found.filter(pl.col("model") == number)
@@ -130,7 +128,3 @@ def _distributions(table: Table, schema: Schema, names: Sequence[str]) -> dict[s
             )
         found[name] = counts.with_columns(in_order(counts["@value"].alias(name), schema[name]).alias("@value"))
     return found
-
-
-def _both(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    return pl.concat([one, other])

@@ -21,8 +21,8 @@ from shoal.errors import InputError
 from shoal.masking.grouped import beyond_size
 from shoal.masking.method import Masked, Method
 from shoal.masking.recoding.coarsening import Coarsened, may_suppress
-from shoal.parted.classes import CLASS, in_classes
 from shoal.parted.source import Attributes, Source
+from shoal.privacy.classes import CLASS, in_classes
 from shoal.privacy.model import PrivacyModel
 
 _EXACT = float(1 << 53)  # whole numbers beyond have no number of their own among floats

@@ -22,10 +22,10 @@ from shoal.engines.table import Batch, Table
 from shoal.errors import InputError, PromiseError
 from shoal.masking.method import Masked
 from shoal.parted.check import Judged, judge
-from shoal.parted.classes import CLASS, in_classes
 from shoal.parted.source import Source
 from shoal.privacy import MeasuredRisk
 from shoal.privacy.check import released_classes
+from shoal.privacy.classes import CLASS, in_classes
 from shoal.privacy.model import PrivacyModel, Verdict
 from shoal.privacy.model import Source as Beside
 

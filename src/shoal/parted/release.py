@@ -25,7 +25,6 @@ from shoal.masking.collapse import few_classes, refuse_single_class
 from shoal.masking.grouped import Grouped
 from shoal.parted.capabilities import refuse_what_cannot
 from shoal.parted.check import Judged, shown_by
-from shoal.parted.classes import Sizes, class_sizes
 from shoal.parted.mask import MaskPart
 from shoal.parted.measured import judged_by_classes, judged_with_parts, where_measured
 from shoal.parted.methods import once, parts_of, prepared, refuse_method, trial_of
@@ -33,6 +32,7 @@ from shoal.parted.ordered import put_in_order, refuse_order, with_positions
 from shoal.parted.source import Source, prepare
 from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken
+from shoal.privacy.classes import Sizes, class_sizes
 from shoal.privacy.model import Verdict
 from shoal.report.certificate import certify, refuse_uncertified
 from shoal.risk.classes import by_class_size

@@ -21,13 +21,12 @@ from shoal.data.microdata import Coded, Microdata, Whole, encode
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Schema
 from shoal.engines.table import Batch, Table
-from shoal.engines.whole import LISTED, Marginal
+from shoal.engines.whole import LISTED, Marginal, Shown, look
 from shoal.errors import InputError
 from shoal.measure import Measured, Pair, find_measure, measures
-from shoal.parted.classes import class_sizes
-from shoal.parted.risk import Shown, look
 from shoal.parted.source import Source, prepare
 from shoal.policy import Policy
+from shoal.privacy.classes import class_sizes
 from shoal.risk.disclosure import as_it_stands
 from shoal.utility.correlations import Correlations, Products, moments_of, place_masked, standardised
 from shoal.utility.discernibility import average_class_size, discernibility

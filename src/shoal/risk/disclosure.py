@@ -15,14 +15,29 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.microdata import Coded, encode
+from shoal.data.microdata import Coded, Whole, encode
 from shoal.data.schema import Attribute, Kind
+from shoal.engines.memory import table_of
+from shoal.engines.table import Table
 from shoal.errors import InputError, did_you_mean, require
+from shoal.privacy.classes import (
+    RECORDS,
+    How,
+    Sizes,
+    count_sizes,
+    counted,
+    counts_of,
+    records_of,
+    rows,
+    sizes_of,
+    without_nan,
+)
 
 NONE = -1  # satisfies no condition of the family
 BANDS = 10
@@ -82,12 +97,70 @@ def disclosure_by_value(
 # ---- families of conditions
 
 
+class Conditions(Protocol):
+    """Conditions of which each record satisfies one or none: asked of any records of a table, chunk by chunk."""
+
+    @property
+    def conditions(self) -> pl.Series: ...
+
+    @property
+    def records(self) -> npt.NDArray[np.int64] | None:
+        """How many records of the whole table satisfy each; None of a single condition: they are to be counted."""
+        ...
+
+    def of(self, frame: pl.DataFrame) -> npt.NDArray[np.int32]:
+        """Record -> condition, or NONE."""
+        ...
+
+
 @dataclass(frozen=True)
 class Family:
-    """Conditions of which each record satisfies one or none."""
+    """Conditions, and which of them each record of a table in memory satisfies."""
 
     conditions: pl.Series
     satisfied: npt.NDArray[np.int32]  # record -> condition, or NONE
+
+    @property
+    def records(self) -> npt.NDArray[np.int64]:
+        return np.bincount(self.satisfied[self.satisfied != NONE], minlength=len(self.conditions))
+
+    def of(self, frame: pl.DataFrame) -> npt.NDArray[np.int32]:
+        return self.satisfied
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One condition, written as in SQL, that can be asked of each record by itself."""
+
+    condition: str
+    records: None = None
+
+    @property
+    def conditions(self) -> pl.Series:
+        return pl.Series([self.condition])
+
+    def of(self, frame: pl.DataFrame) -> npt.NDArray[np.int32]:
+        return condition_family(frame, self.condition).satisfied
+
+
+@dataclass(frozen=True)
+class Values:
+    """A confidential attribute of a table that comes in chunks, its values under conditions."""
+
+    attribute: Attribute
+    whole: Whole
+    banded: Banded
+
+    @property
+    def conditions(self) -> pl.Series:
+        return self.banded.conditions
+
+    @property
+    def records(self) -> npt.NDArray[np.int64]:
+        return self.banded.records
+
+    def of(self, frame: pl.DataFrame) -> npt.NDArray[np.int32]:
+        return self.banded.of_code[encode(frame[self.attribute.name], self.attribute, self.whole).codes]
 
 
 def condition_family(frame: pl.DataFrame, condition: str, hidden: Collection[str] = ()) -> Family:
@@ -175,43 +248,97 @@ def _needs_no_quotes(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Exposure:
-    """The size of every class, and Eq. 5 for each family: (condition, records, exposed, risk)."""
+    """How many classes there are of each size, and Eq. 5 for each family: (condition, records, exposed, risk)."""
 
-    sizes: npt.NDArray[np.int64]
+    counts: Sizes
     families: list[pl.DataFrame]
 
-
-def expose(frame: pl.DataFrame, quasi: Sequence[str], families: Sequence[Family] = ()) -> Exposure:
-    """Counts the classes, and for each family the records in classes where all satisfy the same condition."""
-    require("classes", "quasi", quasi, "at least one column of the table", holds=_are_columns(quasi, frame))
-    keys = {f"q{j}": without_nan(frame[name]) for j, name in enumerate(quasi)}
-    satisfied = {f"c{i}": family.satisfied for i, family in enumerate(families)}
-    ends = [end for c in satisfied for end in (pl.min(c).alias(f"{c} least"), pl.max(c).alias(f"{c} most"))]
-    table = pl.DataFrame(keys | satisfied).lazy()
-    classes = table.group_by(list(keys)).agg(pl.len(), *ends).drop(list(keys)).collect()
-    sizes = classes["len"].cast(pl.Int64).to_numpy()
-    return Exposure(sizes, [_answers(f, c, classes) for f, c in zip(families, satisfied, strict=True)])
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """The size of every class, ascending."""
+        return np.repeat(self.counts.size, self.counts.classes)
 
 
-def _are_columns(quasi: Sequence[str], frame: pl.DataFrame) -> bool:
-    return bool(quasi) and set(quasi) <= set(frame.columns)
+def expose(
+    table: pl.DataFrame | Table, quasi: Sequence[str], families: Sequence[Conditions] = (), records: int | None = None
+) -> Exposure:
+    """Counts the classes, and for each family the records in classes where all satisfy the same condition.
+
+    `records`: no fewer than the table has, where the caller knows.
+    """
+    table = table_of(table)
+    require("classes", "quasi", quasi, "at least one column of the table", holds=_are_columns(quasi, table.schema))
+    counts = counted(
+        table,
+        quasi,
+        _Satisfied(tuple(families)),
+        _Count(len(families)),
+        records_of(table) if records is None else records,
+    )
+    return Exposure(sizes_of(counts), [_answers(family, i, counts) for i, family in enumerate(families)])
 
 
-def _answers(family: Family, name: str, classes: pl.DataFrame) -> pl.DataFrame:
+def _are_columns(quasi: Sequence[str], columns: Collection[str]) -> bool:
+    return bool(quasi) and set(quasi) <= set(columns)
+
+
+@dataclass(frozen=True)
+class _Satisfied:
+    """The least and the greatest condition that records of a class satisfy, and how many satisfy any."""
+
+    families: tuple[Conditions, ...]
+
+    @property
+    def adds(self) -> dict[str, tuple[pl.DataType, How]]:
+        found: dict[str, tuple[pl.DataType, How]] = {}
+        for i, family in enumerate(self.families):
+            found |= {f"{i} least": (pl.Int32(), "min"), f"{i} most": (pl.Int32(), "max")}
+            if family.records is None:
+                found[f"{i} records"] = pl.Int64(), "sum"
+        return found
+
+    def __call__(self, frame: pl.DataFrame) -> list[pl.Series]:
+        columns = []
+        for i, family in enumerate(self.families):
+            satisfied = pl.Series(family.of(frame), dtype=pl.Int32)
+            columns += [satisfied.alias(f"{i} least"), satisfied.alias(f"{i} most")]
+            if family.records is None:
+                columns.append((satisfied != NONE).cast(pl.Int64).alias(f"{i} records"))
+        return columns
+
+
+@dataclass(frozen=True)
+class _Count:
+    """Of a chunk's classes: how many there are of each size, and for each condition the records that are exposed."""
+
+    families: int
+
+    def __call__(self, classes: pl.DataFrame) -> pl.DataFrame:
+        counts = [count_sizes(classes)]
+        for i in range(self.families):
+            least, most = pl.col(f"{i} least"), pl.col(f"{i} most")
+            alike = classes.filter(least == most, least != NONE).group_by(least.alias("key"))
+            counts.append(rows(f"exposed {i}", alike.agg(pl.col(RECORDS).sum().alias("count"))))
+            if f"{i} records" in classes.columns:
+                counts.append(rows(f"records {i}", classes.select(key=0, count=pl.col(f"{i} records").sum())))
+        return pl.concat(counts)
+
+
+def _answers(family: Conditions, number: int, counts: pl.DataFrame) -> pl.DataFrame:
     """Eq. 5: the sizes of the non-diverse classes, summed for each condition, over its records."""
-    least, most = classes[f"{name} least"].to_numpy(), classes[f"{name} most"].to_numpy()
-    alike = (least == most) & (least != NONE)
-    count = len(family.conditions)
-    records = np.bincount(family.satisfied[family.satisfied != NONE], minlength=count)
-    exposed = np.bincount(least[alike], classes["len"].to_numpy()[alike], minlength=count).astype(np.int64)
-    return answers(family.conditions, records, exposed)
 
+    def by_condition(what: str) -> npt.NDArray[np.int64]:
+        own = counts_of(counts, what)
+        found = np.zeros(len(family.conditions), np.int64)
+        found[own["key"].to_numpy()] = own["count"].to_numpy()
+        return found
 
-def answers(conditions: pl.Series, records: npt.NDArray[np.int64], exposed: npt.NDArray[np.int64]) -> pl.DataFrame:
-    """A row a condition."""
-    found = pl.DataFrame({"condition": conditions, "records": records, "exposed": exposed})
+    records = by_condition(f"records {number}") if family.records is None else family.records
+    answers = pl.DataFrame(
+        {"condition": family.conditions, "records": records, "exposed": by_condition(f"exposed {number}")}
+    )
     share = pl.when(pl.col("records") > 0).then(pl.col("exposed") / pl.col("records")).otherwise(0.0)
-    return found.with_columns(risk=share)
+    return answers.with_columns(risk=share)
 
 
 def single(family: pl.DataFrame) -> Disclosure:
@@ -268,8 +395,3 @@ def _unusable(condition: str, reason: str) -> InputError:
 
 def _first_sentence(error: Exception) -> str:
     return str(error).split("\n")[0]
-
-
-def without_nan(column: pl.Series) -> pl.Series:
-    """NaN is missing; Polars would count it as greater than any number."""
-    return column.fill_nan(None) if column.dtype.is_float() else column

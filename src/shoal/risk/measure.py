@@ -8,34 +8,41 @@ shows masked cells the worst case counts, by fitting (docs/spec.md#fitting); oth
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal
 
 import polars as pl
 
 from shoal.data.cells import MaskedColumn
-from shoal.data.parse_cells import read_cells
-from shoal.data.schema import Attribute, Kind, Role, Schema
+from shoal.data.frames import OWN
+from shoal.data.microdata import encode
+from shoal.data.schema import Role, Schema
+from shoal.engines.memory import MemoryTable, table_of
+from shoal.engines.table import Table
+from shoal.engines.whole import LISTED, look
 from shoal.errors import InputError, did_you_mean
 from shoal.risk.classes import ClassRisk, Ints, by_class_size, class_risk, records_at_risk
 from shoal.risk.disclosure import (
+    Asked,
+    Conditions,
     Disclosure,
     DisclosureByValue,
-    Exposure,
-    Family,
+    Values,
+    as_it_stands,
     condition_family,
     expose,
+    in_bands,
+    named_in,
+    of_one_record,
     single,
     value_family,
 )
+from shoal.risk.uniques import count_uniques, read_texts
 from shoal.show import Bars, Chart, Result, Series, Sheet
 
 THRESHOLDS = (0.33, 0.2, 0.09, 0.05)  # highest risks that custodians commonly accept: classes of 3, 5, 11, 20
 MAX_GROUPS = 8  # 255 unions
-
-EQUALITY = "class equality"
-FITTING = "worst case (fitting)"
 
 HIGHER_IS: dict[str, Literal["riskier", "safer"]] = {
     "uniques": "riskier",
@@ -77,6 +84,8 @@ class Risk(Result):
     disclosure_by_value: tuple[DisclosureByValue, ...] = field(default=(), compare=False)
     attributes_known: tuple[Known, ...] = ()
     of_each: Ints | int = field(default=1, repr=False, compare=False)  # classes of each of the sizes
+    engine: str = "memory"
+    left_out: Mapping[str, str] = field(default_factory=dict)  # what was not measured as in memory, and why
 
     @property
     def reidentification_risk(self) -> float:
@@ -112,6 +121,7 @@ class Risk(Result):
                 for known in self.attributes_known
             },
             "higher_is": dict(HIGHER_IS),
+            **({} if self.engine == "memory" else {"engine": self.engine, "left_out": dict(self.left_out)}),
         }
 
     def sheets(self) -> list[Sheet]:
@@ -132,47 +142,63 @@ class Risk(Result):
 
 
 def assess_risk(
-    frame: pl.DataFrame,
+    table: pl.DataFrame | Table,
     schema: Schema,
     *,
     when: Sequence[str] = (),
     groups: Mapping[str, Sequence[str]] | None = None,
     worst_case: bool = True,
 ) -> Risk:
-    """The risk of a table, original or read back from a release.
+    """The risk of a table of any engine, original or read back from a release.
 
     `when` are the conditions that must not be learnt, such as `charge > 100000`; `groups` names attributes
-    that an intruder knows together. Without `worst_case`, masked cells count as equal or not, nothing more.
+    that an intruder knows together. Without `worst_case`, masked cells of a table in memory count as equal or not,
+    nothing more.
     """
-    quasi = need_quasi_identifiers(frame.columns, schema)
+    table = table_of(table)
+    columns = list(table.schema)
+    quasi = need_quasi_identifiers(columns, schema)
     unions = unions_of(groups or {}, quasi)
-    hidden = schema.with_role(Role.IDENTIFIER)
-    asked = [condition_family(frame, condition, hidden) for condition in when]
-    values = _confidential_values(frame, schema)
-    texts = _read_texts(frame, schema, quasi) if worst_case else {}
-    shown = frame.with_columns(pl.Series(name, column.index) for name, column in texts.items())
-    exposure = expose(shown, quasi, [*asked, *values.values()])
-    cells = _masked_cells(frame, schema, quasi, texts)
-    found = {frozenset(quasi): _uniques(shown, quasi, cells, exposure)}
-    for attributes in unions.values():
-        if frozenset(attributes) not in found:
-            found[frozenset(attributes)] = _uniques(shown, attributes, cells)
-    families = zip(values, exposure.families[len(asked) :], strict=True)
+    _check_conditions(table, when, schema)
+    learnt = learnt_of(columns, schema)
+    needed = {*quasi, *learnt, *(name for condition in when for name in named_in(condition))}
+    table = table.select([name for name in columns if name in needed])
+    confidential = _confidential(table, schema, learnt)
+    texts = read_texts(table.whole, schema, quasi) if worst_case and table.whole is not None else {}
+    seen, keys = _with_cells(table, quasi, texts)
+    families = [*map(Asked, when), *confidential.values.values()]
+    exposure = expose(seen, [keys[name] for name in quasi], families, confidential.records)
+    sizes, answers = exposure.counts, exposure.families
+    uniques = count_uniques(table, schema, [quasi, *unions.values()], sizes, texts)
     return Risk(
-        records=frame.height,
-        uniques=found[frozenset(quasi)].count,
-        uniques_rule=FITTING if cells else EQUALITY,
-        uniques_proven=all(uniques.proven for uniques in found.values()),
-        classes=class_risk(exposure.sizes),
-        sizes=exposure.sizes,
-        records_at_risk={threshold: records_at_risk(exposure.sizes, threshold) for threshold in THRESHOLDS},
-        attribute_disclosure=tuple(map(single, exposure.families[: len(asked)])),
-        disclosure_by_value=tuple(DisclosureByValue(name, family) for name, family in families),
+        records=confidential.records,
+        uniques=uniques.known(quasi),
+        uniques_rule=uniques.rule,
+        uniques_proven=uniques.proven,
+        classes=class_risk(*sizes),
+        sizes=sizes.size,
+        of_each=sizes.classes,
+        records_at_risk={limit: records_at_risk(sizes.size, limit, sizes.classes) for limit in THRESHOLDS},
+        attribute_disclosure=tuple(map(single, answers[: len(when)])),
+        disclosure_by_value=tuple(map(DisclosureByValue, confidential.values, answers[len(when) :])),
         attributes_known=tuple(
-            Known(names, attributes, found[frozenset(attributes)].count, frame.height)
+            Known(names, attributes, uniques.known(attributes), confidential.records)
             for names, attributes in unions.items()
         ),
+        engine=table.engine,
+        left_out={**confidential.left_out, **uniques.left_out},
     )
+
+
+def _with_cells(
+    table: Table, quasi: Sequence[str], texts: Mapping[str, MaskedColumn]
+) -> tuple[Table, Mapping[str, str]]:
+    """The columns that tell classes apart: in memory the numbers of cells, which are quicker to compare than texts."""
+    cells = {name: f"{OWN}cell {name}" for name in texts}
+    if table.whole is None or not cells:
+        return table, {name: name for name in quasi}
+    numbers = (pl.Series(cells[name], column.index) for name, column in texts.items())
+    return MemoryTable(table.whole.with_columns(numbers)), {name: cells.get(name, name) for name in quasi}
 
 
 # ---- what is asked
@@ -207,81 +233,50 @@ def unions_of(groups: Mapping[str, Sequence[str]], quasi: list[str]) -> dict[tup
     return {union: tuple(q for q in quasi if any(q in groups[g] for g in union)) for union in unions}
 
 
-def _confidential_values(frame: pl.DataFrame, schema: Schema) -> dict[str, Family]:
-    """What may be learnt of each confidential attribute; of one that is a quasi-identifier too, nothing."""
-    return {name: value_family(frame[name], schema[name]) for name in learnt_of(frame.columns, schema)}
-
-
 def learnt_of(columns: Sequence[str], schema: Schema) -> list[str]:
     """The confidential attributes of which something may be learnt."""
     return [name for name in schema.confidential if name not in schema.quasi_identifiers and name in columns]
 
 
-# ---- unique records
+def _check_conditions(table: Table, when: Sequence[str], schema: Schema) -> None:
+    """Refuses a condition that cannot be asked, before any work."""
+    columns = pl.DataFrame(schema=table.schema)
+    for condition in when:
+        condition_family(columns, condition, schema.with_role(Role.IDENTIFIER))
+        if table.whole is None and not of_one_record(condition):
+            raise InputError(
+                f"The condition {condition!r} compares records with each other, which the {table.engine} engine "
+                "cannot: write the numbers themselves, as in charge > 100000."
+            )
+
+
+# ---- what the whole table shows of its confidential attributes
 
 
 @dataclass(frozen=True)
-class _Found:
-    count: int
-    proven: bool
+class _Confidential:
+    records: int
+    values: Mapping[str, Conditions]
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
-def _uniques(
-    frame: pl.DataFrame,
-    attributes: Sequence[str],
-    cells: Mapping[str, MaskedColumn],
-    exposure: Exposure | None = None,
-) -> _Found:
-    """Eq. 1's numerator, by fitting where there are masked cells, otherwise the classes of one record."""
-    if cells:
-        from shoal.risk.uniqueness import worst_case_uniques
-
-        found = worst_case_uniques([cells[name] for name in attributes])
-        return _Found(int(found.unique.sum()), found.proven)
-    sizes = (exposure or expose(frame, attributes)).sizes
-    return _Found(int((sizes == 1).sum()), True)
-
-
-def _read_texts(frame: pl.DataFrame, schema: Schema, quasi: Sequence[str]) -> dict[str, MaskedColumn]:
-    """The quasi-identifiers that may show masks: those given as text, or as categories."""
-    plain = [name for name in quasi if frame[name].dtype.is_numeric() or frame[name].dtype.is_temporal()]
-    return {name: _read(frame[name], schema[name]) for name in quasi if name not in plain}
-
-
-def _masked_cells(
-    frame: pl.DataFrame, schema: Schema, quasi: Sequence[str], texts: Mapping[str, MaskedColumn]
-) -> dict[str, MaskedColumn]:
-    """What each record admits in each quasi-identifier; nothing where all show plain values."""
-    if not any(_shows_masks(column) for column in texts.values()):
-        return {}
-    return {q: texts[q] if q in texts else read_cells(frame[q], schema[q]) for q in quasi}
-
-
-def shows_masks(frame: pl.DataFrame, schema: Schema, quasi: Sequence[str]) -> bool:
-    """Whether some quasi-identifier shows what admits more than one value."""
-    return any(_shows_masks(column) for column in _read_texts(frame, schema, quasi).values())
-
-
-def _read(column: pl.Series, attribute: Attribute) -> MaskedColumn:
-    """Nominal values are never shown as intervals: text with intervals stands for numbers or dates.
-
-    So a release can be measured by itself, where nothing but its text tells what the attributes were.
-    """
-    unclear = attribute.kind is Kind.NOMINAL and attribute.domain is None and attribute.hierarchy is None
-    if unclear and column.unique().cast(pl.String).str.contains(r"^\[.*;.*\]$").any():
-        for kind in (Kind.NUMERIC, Kind.DATE):
-            try:
-                return read_cells(column, replace(attribute, kind=kind))
-            except InputError:
-                continue
-    return read_cells(column, attribute)
-
-
-def _shows_masks(column: MaskedColumn) -> bool:
-    """Whether some cell admits more than one position."""
-    runs = column.runs
-    several = column.low < column.high
-    return bool(several.any() or (runs is not None and runs.whole.any()))
+def _confidential(table: Table, schema: Schema, learnt: Sequence[str]) -> _Confidential:
+    """What may be learnt of each confidential attribute; of one that is a quasi-identifier too, nothing."""
+    if (frame := table.whole) is not None:
+        return _Confidential(frame.height, {name: value_family(frame[name], schema[name]) for name in learnt})
+    records, marginals = look(table, learnt)
+    values, left_out = {}, {}
+    for name, marginal in marginals.items():
+        if marginal.counts is None:
+            left_out[f"disclosure_by_value of {name}"] = (
+                f"it has more than {LISTED:,} values; ask for what must not be learnt, as {name} > 100000 (--when)"
+            )
+            continue
+        attribute = as_it_stands(table.schema[name], schema[name])
+        whole = marginal.whole(attribute)
+        assert whole.values is not None
+        values[name] = Values(attribute, whole, in_bands(encode(whole.values.clear(), attribute, whole)))
+    return _Confidential(records, values, left_out)
 
 
 # ---- showing
@@ -313,6 +308,7 @@ def _sheets(risk: Risk) -> list[Sheet]:
         Sheet("What would be learnt (Eq. 5)", ("condition", "risk", "records exposed"), learnt),
         Sheet("Of all values, the one learnt most", ("attribute", "risk", "value"), worst),
         Sheet("If the intruder knows", ("attributes", "uniques", "risk"), known, numbers=2),
+        Sheet("Left out", ("measure", "reason"), list(risk.left_out.items()), numbers=0),
     ]
 
 

@@ -13,19 +13,22 @@ What is inferred presumes cells that were fixed before the sample was drawn; a t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from shoal.data.schema import Schema
+from shoal.engines.memory import table_of
+from shoal.engines.table import Table
 from shoal.errors import InputError, did_you_mean, require
-from shoal.privacy.check import classes_of
+from shoal.privacy.classes import RECORDS, How, by_class, class_sizes, records_of
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.k_map import KMap, individual_risk, k_prime, reached
-from shoal.privacy.matching import match, population_of
+from shoal.privacy.people import people_of_classes
 from shoal.risk.classes import class_risk
 from shoal.risk.measure import need_quasi_identifiers
 from shoal.risk.population import PopulationUniques, population_uniques
@@ -118,7 +121,7 @@ def check_asked(threshold: float, *known: object | None) -> None:
 
 
 def scenarios(
-    frame: pl.DataFrame,
+    table: pl.DataFrame | Table,
     schema: Schema,
     *,
     population: object | None = None,
@@ -127,29 +130,29 @@ def scenarios(
     threshold: float = 0.2,
     alpha: float = 0.1,
 ) -> Scenarios:
-    """The risk of a table, original or released, for prosecutor, journalist and marketer.
+    """The risk of a table of any engine, original or released, for prosecutor, journalist and marketer.
 
-    What is known of the population: its file or frame, or the share of it that the table holds, or a column of sampling
-    weights (how many people each record stands for); at most one of them. `alpha` is the significance of D4.
+    What is known of the population: its file, frame or table, or the share of it that the table holds, or a column of
+    sampling weights (how many people each record stands for); at most one of them. `alpha` is the significance of D4.
     """
     check_asked(threshold, population, fraction, weights)
-    quasi = [schema[name] for name in need_quasi_identifiers(frame.columns, schema)]
-    if population is not None:
-        found = match(frame, quasi, population_of(population), enough=_UNCOUNTED)
-        people = np.maximum(found.people, found.sizes)  # at least those in the table exist
-        journalist = chance(found.sizes, 1.0 / people, 1.0 / people, threshold)
-        beyond = int((found.people < found.sizes).sum())
-        return of_sizes(found.sizes, threshold, journalist, "population", classes_beyond_population=beyond)
+    table = table_of(table)
+    quasi = [schema[name] for name in need_quasi_identifiers(list(table.schema), schema)]
     names = [attribute.name for attribute in quasi]
-    classes = classes_of(frame, names, {attribute.name: attribute.kind for attribute in quasi})
-    sizes = classes.sizes
-    if fraction is not None:
-        return of_sample(sizes, fraction, threshold, alpha)
     if weights is not None:
-        sizes, stand_for = _weighed(weights_of(frame, weights), *classes.members)
-        journalist = inferred(sizes, np.minimum(sizes / stand_for, 1.0), threshold, alpha)
-        return of_sizes(sizes, threshold, journalist, "sampling weights")
-    return of_sizes(sizes, threshold)
+        weights_of(pl.DataFrame(schema=table.schema), weights)
+        return _by_weights(table.select(list(dict.fromkeys((*names, weights)))), names, weights, threshold, alpha)
+    table = table.select(names)
+    if population is not None:
+        fitting = people_of_classes(table, quasi, population, enough=_UNCOUNTED)
+        people = np.maximum(fitting.people, fitting.sizes)  # at least those in the table exist
+        journalist = chance(fitting.sizes, 1.0 / people, 1.0 / people, threshold)
+        beyond = int((fitting.people < fitting.sizes).sum())
+        return of_sizes(fitting.sizes, threshold, journalist, "population", classes_beyond_population=beyond)
+    sizes = class_sizes(table, names, records_of(table), nan_is_missing=False)
+    if fraction is not None:
+        return of_sample(sizes.size, fraction, threshold, alpha, sizes.classes)
+    return of_sizes(sizes.size, threshold, classes=sizes.classes)
 
 
 def of_sample(sizes: Ints, fraction: float, threshold: float, alpha: float, classes: Ints | int = 1) -> Scenarios:
@@ -201,11 +204,56 @@ def weights_of(frame: pl.DataFrame, name: str) -> Floats:
     return column.cast(pl.Float64).to_numpy()
 
 
-def _weighed(weight: Floats, order: Ints, starts: Ints) -> tuple[Ints, Floats]:
-    """Each class's records, and the people they stand for."""
-    if not len(order):
-        return np.zeros(0, np.int64), np.zeros(0)
-    return np.diff(starts), np.add.reduceat(weight[order], starts[:-1])
+@dataclass(frozen=True)
+class _People:
+    """The people that the records of a class stand for."""
+
+    weights: str
+
+    adds: ClassVar[dict[str, tuple[pl.DataType, How]]] = {"people": (pl.Float64(), "sum")}
+
+    def __call__(self, frame: pl.DataFrame) -> list[pl.Series]:
+        return [pl.Series("people", weights_of(frame, self.weights))]
+
+
+@dataclass(frozen=True)
+class _Inferred:
+    """The chances of a chunk's classes."""
+
+    threshold: float
+    alpha: float
+
+    def __call__(self, classes: pl.DataFrame) -> pl.DataFrame:
+        records, people = classes[RECORDS].to_numpy(), classes["people"].to_numpy()
+        found = inferred(records, np.minimum(records / people, 1.0), self.threshold, self.alpha)
+        size, number = np.unique(records, return_counts=True)
+        nothing = [0.0] * (len(size) - 1)  # the chances stand in the first row
+        return pl.DataFrame(
+            {
+                "size": size,
+                "classes": number,
+                "highest": [found.highest, *nothing],
+                "right": [found.average * int(records.sum()), *nothing],
+                "above": [found.records_above, *map(int, nothing)],
+            },
+            schema=self.schema,
+        )
+
+    schema = pl.Schema(
+        {"size": pl.Int64(), "classes": pl.Int64(), "highest": pl.Float64(), "right": pl.Float64(), "above": pl.Int64()}
+    )
+
+
+def _by_weights(table: Table, quasi: Sequence[str], weights: str, threshold: float, alpha: float) -> Scenarios:
+    finish = _Inferred(threshold, alpha)
+    chances = by_class(table, quasi, _People(weights), finish, finish.schema, records_of(table), nan_is_missing=False)
+    if not chances.height:
+        return of_sizes(np.zeros(0, np.int64), threshold, Chance(0.0, 0.0, 0), "sampling weights")
+    sizes = chances.group_by("size").agg(pl.col("classes").sum())
+    size, classes = sizes["size"].to_numpy(), sizes["classes"].to_numpy()
+    highest, right, above = (chances[name].to_numpy() for name in ("highest", "right", "above"))
+    journalist = Chance(float(highest.max()), float(right.sum() / (size @ classes)), int(above.sum()))
+    return of_sizes(size, threshold, journalist, "sampling weights", classes)
 
 
 # ---- the guideline

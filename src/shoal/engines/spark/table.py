@@ -52,6 +52,7 @@ class SparkTable:
 
     engine = "spark"
     ordered = False  # it reads files in whatever order suits it
+    whole = None
 
     def inputs(self) -> list[Path]:
         return self.spark.inputs_here()

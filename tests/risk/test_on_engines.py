@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,13 +14,17 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 import shoal
+from shoal.assess import released_schema
 from shoal.data.discharges import discharges
 from shoal.engines.disk import Disk
+from shoal.engines.table import Batch, Table
 from shoal.errors import InputError
-from shoal.parted import risk as parted
-from shoal.parted.risk import assess, intruders
-from shoal.risk.measure import FITTING
-from shoal.risk.scenarios import scenarios
+from shoal.privacy.classes import CLASS, _InBatch
+from shoal.risk import uniques
+from shoal.risk.disclosure import Asked, _Satisfied
+from shoal.risk.measure import Risk, _confidential, assess_risk
+from shoal.risk.scenarios import Scenarios, scenarios
+from shoal.risk.uniques import FITTING
 
 QUASI = ["age_yrs", "sex", "patzip"]
 WHEN = ["charge > 20000", "diag_p in ('V3000', '4280') and sex = 1", "charge < 0"]
@@ -26,7 +32,7 @@ WHEN = ["charge > 20000", "diag_p in ('V3000', '4280') and sex = 1", "charge < 0
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.parted.grouped.PART", 300)
+    monkeypatch.setattr("shoal.engines.table.CHUNK", 300)
     monkeypatch.setattr("shoal.engines.disk.BATCH", 170)
 
 
@@ -35,7 +41,15 @@ def policy(**choices: object) -> shoal.Policy:
     return shoal.Policy(**{**stated, **choices})
 
 
-def same_risk(table: pl.DataFrame, chosen: shoal.Policy, when: list[str]) -> parted.PartedRisk:
+def assess(table: Table, chosen: shoal.Policy, when: Sequence[str] = ()) -> Risk:
+    return assess_risk(table, released_schema(table, chosen), when=when, groups=chosen.groups)
+
+
+def intruders(table: Table, chosen: shoal.Policy, **known: Any) -> Scenarios:
+    return scenarios(table, released_schema(table, chosen), **known)
+
+
+def same_risk(table: pl.DataFrame, chosen: shoal.Policy, when: list[str]) -> Risk:
     with Disk() as disk:
         found = assess(disk.table(table.lazy()), chosen, when=when)
     expected = shoal.risk(table, chosen, when=when)
@@ -43,9 +57,8 @@ def same_risk(table: pl.DataFrame, chosen: shoal.Policy, when: list[str]) -> par
         assert found.to_dict()[name] == value, name
     for ours, theirs in zip(found.disclosure_by_value, expected.disclosure_by_value, strict=True):
         assert ours.family.equals(theirs.family)
-    assert dict(zip(found.sizes.tolist(), np.asarray(found.of_each).tolist(), strict=True)) == dict(
-        zip(*(part.tolist() for part in np.unique(expected.sizes, return_counts=True)), strict=True)
-    )
+    assert found.sizes.tolist() == expected.sizes.tolist()
+    assert np.asarray(found.of_each).tolist() == np.asarray(expected.of_each).tolist()
     return found
 
 
@@ -77,12 +90,12 @@ def test_classes_beyond_the_list_are_counted_and_masks_bounded(
     chosen = policy(groups={"birth": ("age_yrs",), "place": ("patzip", "sex")})
     masked = shoal.anonymize(table, policy(models=[shoal.KAnonymity(2)])).table
     masked = pl.concat([masked.unique(QUASI, maintain_order=True), masked.head(100)])
-    monkeypatch.setattr(parted, "LISTED", 3)
+    monkeypatch.setattr(uniques, "LISTED", 3)
     assert same_risk(table, chosen, []).left_out == {}
     with Disk() as disk:
         found = assess(disk.table(masked.lazy()), chosen)
     exact = shoal.risk(masked, chosen)
-    assert found.uniques == (exact.sizes == 1).sum() > exact.uniques
+    assert found.uniques == np.repeat(exact.sizes, exact.of_each).tolist().count(1) > exact.uniques
     assert not found.uniques_proven
     assert "worst-case uniques" in found.left_out
     pairs = zip(found.attributes_known, exact.attributes_known, strict=True)
@@ -110,7 +123,7 @@ def test_any_small_table(rows: list[tuple[float | None, str | None, str | None, 
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("shoal.engines.disk.BATCH", 7)
-        patch.setattr("shoal.parted.grouped.PART", 10)
+        patch.setattr("shoal.engines.table.CHUNK", 10)
         same_risk(frame, chosen, ["e > 3", "d = 'x' or e is null"])
 
 
@@ -170,7 +183,7 @@ def test_the_journalist_counts_people_in_a_table_of_the_population(table: pl.Dat
 
 
 def test_classes_that_cannot_be_listed_are_not_matched(table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parted, "LISTED", 3)
+    monkeypatch.setattr("shoal.privacy.people.LISTED", 3)
     with Disk() as disk:
         source = disk.table(table.lazy())
         with pytest.raises(InputError, match="sampling fraction instead"):
@@ -183,12 +196,12 @@ def test_all_works_travel(table: pl.DataFrame) -> None:
     chosen = policy()
     schema = chosen.schema(table, released=True)
     with Disk() as disk:
-        whole = parted._whole(disk.table(table.lazy()), schema, ["charge", "diag_p"])
-    work = parted._Tell(tuple(QUASI), tuple(WHEN), whole.values)
-    batch = parted.Batch(table, 0)
+        values = _confidential(disk.table(table.lazy()), schema, ["charge", "diag_p"]).values
+    work = _InBatch(tuple(QUASI), _Satisfied((*map(Asked, WHEN), *values.values())), nan_is_missing=True)
+    batch = Batch(table, 0)
     again = pickle.loads(pickle.dumps(work))(batch)
     assert again.schema == work.schema
-    assert again.sort("@class").equals(work(batch).sort("@class"))
+    assert again.sort(CLASS).equals(work(batch).sort(CLASS))
 
 
 def flat(found: dict[str, object], under: str = "") -> dict[str, object]:

@@ -1,0 +1,62 @@
+"""How many people of a population fit each class of a table; both may be of any size and on any engine.
+
+Of a table in memory and a population in memory all classes are matched at once (`shoal.privacy.matching`). Otherwise
+the classes are listed, and each batch of people tells how many of them fit each class.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.schema import Attribute
+from shoal.engines.memory import MemoryTable
+from shoal.engines.table import COUNTED, Batch, Table
+from shoal.engines.whole import LISTED
+from shoal.errors import InputError
+from shoal.privacy.classes import class_sizes, list_classes, records_of
+from shoal.privacy.matching import ALL, Matched, Population, beside_people, count_people, match, population_of
+
+
+def people_of_classes(
+    table: Table, quasi: Sequence[Attribute], population: object, *, enough: int = ALL, least: bool = False
+) -> Matched:
+    """How many records each class has, and how many people fit it; `population` is a file, a frame or a table.
+
+    Of tables in memory, counting a class may stop at `enough` people, and with `least` only the least count is exact.
+    """
+    if not isinstance(population, Table):
+        known = population_of(population)
+        if table.whole is not None:
+            return match(table.whole, quasi, known, enough=enough, least=least)
+        population = MemoryTable(known.table)
+    names = [attribute.name for attribute in quasi]
+    classes = class_sizes(table, names, records_of(table)).number
+    if classes > LISTED:
+        raise InputError(
+            f"The people who fit each class are counted for at most {LISTED:,} classes, and there are "
+            f"{classes:,}: give the sampling fraction instead."
+        )
+    listed = list_classes(table, names)
+    fitting = population.fold(_Fit(listed.drop(COUNTED), tuple(quasi)), operator.add)
+    if fitting is None:
+        raise InputError("The population has no records: nobody could be matched.")
+    return Matched(listed[COUNTED].to_numpy(), fitting)
+
+
+@dataclass(frozen=True)
+class _Fit:
+    """How many of a batch of people fit each class."""
+
+    classes: pl.DataFrame
+    attributes: tuple[Attribute, ...]
+
+    def __call__(self, batch: Batch) -> npt.NDArray[np.int64]:
+        people = Population(batch.frame)
+        read = [beside_people(self.classes[a.name], a, people.column(a.name)) for a in self.attributes]
+        return count_people([side for side, _ in read], [cells for _, cells in read])
