@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import datetime as dt
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 
 from shoal import Coarsened, Policy, anonymize
-from shoal.report.distributions import BARS, Bars, Histogram, distribution, precision
+from shoal.data.cells import MaskedColumn
+from shoal.data.microdata import Coded
+from shoal.report.distributions import BARS, distribution, precision
+from shoal.show import Bars, Histogram
 from tests.oracles.spreading import spread
 
 N = 400
@@ -27,10 +31,17 @@ def drawn(count: int, n: int = N, seed: int = 1) -> list[int]:
     return np.random.default_rng(seed).integers(0, count, n).tolist()
 
 
+def bars(coded: Coded, column: MaskedColumn) -> SimpleNamespace:
+    """The labels of the bars, and their shares before and after."""
+    chart = distribution(coded, column).chart
+    assert isinstance(chart, Bars)
+    before, after = (np.asarray(series.values) for series in chart.series)
+    return SimpleNamespace(labels=chart.labels, before=before, after=after)
+
+
 def test_sets_count_evenly_for_their_categories() -> None:
     coded, column = column_of([f"c{i}" for i in drawn(12)], "nominal")
-    found = distribution(coded, column)
-    assert isinstance(found, Bars)
+    found = bars(coded, column)
     assert any("{" in text for text in column.text)
     expected = spread(column.values().to_list(), coded.values.to_list())
     assert found.after == pytest.approx([expected[label] for label in found.labels])
@@ -40,8 +51,7 @@ def test_sets_count_evenly_for_their_categories() -> None:
 def test_missing_values_have_a_bar_and_wildcards_count_for_all() -> None:
     values = [None if i in (5, 300) else f"c{c}" for i, c in enumerate(drawn(6))]
     coded, column = column_of(values, "nominal")
-    found = distribution(coded, column)
-    assert isinstance(found, Bars)
+    found = bars(coded, column)
     assert "*" in column.text.to_list()
     assert found.labels[-1] == "(missing)"
     expected = spread(column.values().to_list(), coded.values.to_list())
@@ -51,8 +61,7 @@ def test_missing_values_have_a_bar_and_wildcards_count_for_all() -> None:
 
 def test_rare_categories_share_one_bar() -> None:
     coded, column = column_of([f"c{min(i, 40)}" for i in np.random.default_rng(0).geometric(0.06, N)], "nominal")
-    found = distribution(coded, column)
-    assert isinstance(found, Bars)
+    found = bars(coded, column)
     assert len(found.labels) == BARS + 1
     assert found.labels[-1] == f"{len(coded.values) - BARS} others"
     assert found.before.sum() == pytest.approx(1)
@@ -63,8 +72,7 @@ def test_rare_categories_share_one_bar() -> None:
 def test_many_categories_of_a_hierarchy_are_shown_by_their_finest_level_of_few_nodes() -> None:
     rows = tuple((f"c{i:02}", f"of {i // 4}", f"half {i // 20}", "*") for i in range(40))
     coded, column = column_of([f"c{i:02}" for i in drawn(40)], "nominal", hierarchy=rows)
-    found = distribution(coded, column)
-    assert isinstance(found, Bars)
+    found = bars(coded, column)
     assert found.labels == tuple(f"of {i}" for i in range(10))
     assert found.before == pytest.approx(coded.counts.reshape(10, 4).sum(axis=1) / N)
     assert found.after.sum() == pytest.approx(1)
@@ -72,7 +80,7 @@ def test_many_categories_of_a_hierarchy_are_shown_by_their_finest_level_of_few_n
 
 def test_intervals_of_whole_numbers_count_evenly_for_each_number() -> None:
     coded, column = column_of(drawn(36))
-    found = distribution(coded, column)
+    found = distribution(coded, column).chart
     assert isinstance(found, Histogram)
     domain = [str(i) for i in range(36)]
     assert coded.values.cast(pl.String).to_list() == domain
@@ -85,7 +93,7 @@ def test_intervals_of_whole_numbers_count_evenly_for_each_number() -> None:
 def test_points_and_intervals_of_decimals_lie_in_their_bins() -> None:
     values = np.random.default_rng(2).normal(0, 1, N)
     coded, column = column_of(values.tolist())
-    found = distribution(coded, column)
+    found = distribution(coded, column).chart
     assert isinstance(found, Histogram)
     assert found.before.sum() == pytest.approx(1)
     assert found.after.sum() == pytest.approx(1)
@@ -99,7 +107,7 @@ def test_points_and_intervals_of_decimals_lie_in_their_bins() -> None:
 def test_a_far_tail_lies_in_the_last_bin() -> None:
     values = [*drawn(100), 10_000_000]
     coded, column = column_of(values)
-    found = distribution(coded, column)
+    found = distribution(coded, column).chart
     assert isinstance(found, Histogram)
     assert found.edges[-1] < 200
     assert found.before.sum() == pytest.approx(1)
@@ -109,7 +117,7 @@ def test_a_far_tail_lies_in_the_last_bin() -> None:
 @pytest.mark.parametrize(("days", "form", "least"), [(365, "%Y-%m", 3), (9_000, "%Y", 3), (40, "%Y-%m-%d", 3)])
 def test_days_are_labelled_by_month_or_year_where_there_are_many(days: int, form: str, least: int) -> None:
     start = dt.date(2009, 1, 10)
-    found = distribution(*column_of([start + dt.timedelta(d) for d in drawn(days)]))
+    found = distribution(*column_of([start + dt.timedelta(d) for d in drawn(days)])).chart
     assert isinstance(found, Histogram)
     labelled = {place: dt.datetime.strptime(label, form).date() for place, label in found.ticks}
     assert least <= len(labelled) <= 7
@@ -119,7 +127,7 @@ def test_days_are_labelled_by_month_or_year_where_there_are_many(days: int, form
 def test_ordered_categories_keep_their_order() -> None:
     domain = [f"grade {i:02}" for i in range(20)]
     coded, column = column_of([domain[i] for i in drawn(20)], "ordinal", domain=domain)
-    found = distribution(coded, column)
+    found = distribution(coded, column).chart
     assert isinstance(found, Histogram)
     expected = spread(column.values().to_list(), domain)
     assert found.after == pytest.approx([expected[value] for value in domain])
@@ -128,8 +136,7 @@ def test_ordered_categories_keep_their_order() -> None:
 
 def test_a_column_without_values_has_one_bar() -> None:
     coded, column = column_of([None] * 40, "nominal")
-    found = distribution(coded, column)
-    assert isinstance(found, Bars)
+    found = bars(coded, column)
     assert found.labels == ("(missing)",)
     assert found.before == pytest.approx([1.0])
     assert found.after == pytest.approx([1.0])

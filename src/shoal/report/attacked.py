@@ -14,8 +14,8 @@ import polars as pl
 from shoal.data.microdata import Microdata
 from shoal.errors import InputError
 from shoal.masking.method import Masked
-from shoal.report.plots import percent
 from shoal.risk.attack import Attacked, Outcome, Scene, run_attacks
+from shoal.show.numbers import percent
 
 if TYPE_CHECKING:
     from shoal.release import Release

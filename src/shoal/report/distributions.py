@@ -18,6 +18,8 @@ from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Coded
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Kind
+from shoal.show import Bars, Histogram
+from shoal.show.charts import both
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,24 +29,12 @@ TAIL = 0.005  # of the records at each end share one bin, where they would stret
 
 
 @dataclass(frozen=True)
-class Bars:
-    """Shares of all records, bar by bar."""
+class Distribution:
+    """Shares of all records, drawn; the first and the last bin of a histogram hold all that lies beyond, too."""
 
-    labels: tuple[str, ...]
-    before: Floats
-    after: Floats
-
-
-@dataclass(frozen=True)
-class Histogram:
-    """Shares of all records, bin by bin; the first and the last bin hold all that lies beyond, too."""
-
-    edges: Floats
-    before: Floats
-    after: Floats
-    ticks: tuple[tuple[float, str], ...]
-    missing: tuple[float, float]  # shares before and after
-    tails: bool  # something lies beyond
+    chart: Bars | Histogram
+    missing: tuple[float, float] = (0.0, 0.0)  # shares before and after that a histogram does not show
+    tails: bool = False  # something lies beyond
 
 
 @dataclass(frozen=True)
@@ -56,10 +46,10 @@ class Precision:
     width: float  # mean width of what is shown; of nominal attributes the mean number of categories
 
 
-def distribution(coded: Coded, column: MaskedColumn) -> Bars | Histogram:
+def distribution(coded: Coded, column: MaskedColumn) -> Distribution:
     """One attribute before and after."""
     if coded.is_nominal or len(coded.values) <= BARS:
-        return _bars(coded, column)
+        return Distribution(_bars(coded, column))
     return _histogram(coded, column)
 
 
@@ -139,7 +129,8 @@ def _bars(coded: Coded, column: MaskedColumn) -> Bars:
     labels, parts = _level(coded) or _most_frequent(coded)
     if before[-1] or after[-1]:
         labels, parts = [*labels, "(missing)"], [*parts, np.array([-1])]
-    return Bars(tuple(labels), *(_shares(np.array([mass[p].sum() for p in parts])) for mass in (before, after)))
+    shares = (_shares(np.array([mass[p].sum() for p in parts])) for mass in (before, after))
+    return Bars(coded.name, tuple(labels), both(*shares))
 
 
 def _level(coded: Coded) -> tuple[list[str], list[npt.NDArray[np.int64]]] | None:
@@ -180,7 +171,7 @@ def _shares(mass: Floats) -> Floats:
 # ---- histograms
 
 
-def _histogram(coded: Coded, column: MaskedColumn) -> Histogram:
+def _histogram(coded: Coded, column: MaskedColumn) -> Distribution:
     discrete = not coded.values.dtype.is_float()
     edges = _edges(coded, discrete)
     inside = np.clip(coded.positions, edges[0], edges[-1])
@@ -190,7 +181,8 @@ def _histogram(coded: Coded, column: MaskedColumn) -> Histogram:
     n, released = len(coded.codes), max(len(column.index), 1)
     missing = 1.0 - float(coded.counts.sum()) / n, spread.missing / released
     tails = bool(coded.positions[0] < edges[0] or coded.positions[-1] > edges[-1])
-    return Histogram(edges, before / n, after / released, _ticks(coded, edges, discrete), missing, tails)
+    chart = Histogram(coded.name, edges, before / n, after / released, _ticks(coded, edges, discrete))
+    return Distribution(chart, missing, tails)
 
 
 def _edges(coded: Coded, discrete: bool) -> Floats:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -10,11 +11,13 @@ from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Coded
 from shoal.data.schema import Kind
 from shoal.report import words
-from shoal.report.distributions import Bars, Precision, distribution
+from shoal.report.distributions import Precision, distribution
 from shoal.report.findings import Findings
-from shoal.report.parts import AFTER, ATTRIBUTES, BEFORE, Row, both, explained, legend, measured, side_by_side
-from shoal.report.plots import Series, bars, cross_table, heat_map, histogram, number, percent, text
+from shoal.report.parts import ATTRIBUTES, Measures, Row, measures, not_drawn
 from shoal.report.two_way import TwoWay
+from shoal.show import Bars, Chart, HeatTable, Series
+from shoal.show.charts import AFTER, BEFORE
+from shoal.show.numbers import number, percent
 from shoal.utility.correlations import Correlations, place_masked, place_original
 from shoal.utility.discernibility import average_class_size, discernibility
 
@@ -22,30 +25,33 @@ if TYPE_CHECKING:
     from shoal.release import Release
 
 
-def loss_section(release: Release, findings: Findings) -> str:
-    quasi = release.original.quasi
-    more = _not_drawn(len(quasi))
-    drawn = (
-        _distribution(coded, release.masked.columns[coded.name], findings.precisions[coded.name])
-        for coded in quasi[:ATTRIBUTES]
-    )
-    return (
-        "<h2>What the data lost</h2><p>What an analyst can no longer see. Numbers are over the "
-        "quasi-identifiers: all other released columns are as they were.</p>"
-        + explained(("", AFTER, "what it means"), _loss_rows(release, findings))
-        + side_by_side(_losses(findings), _exactness(findings))
-        + "<h3>Each attribute, original against released</h3><p>Shares of records; the dotted line is at the fullest "
-        f"bin. A released interval or set counts evenly for all values that it admits.{more}</p>"
-        + legend() + side_by_side(*drawn, packed=True)
-        + _correlations(findings.correlations)
-        + _two_way(findings.two_way)
-        + measured("Original and released values compared", findings, "utility")
-    )  # fmt: skip
+@dataclass(frozen=True)
+class Loss:
+    """What the section shows; the words between stand in its template."""
 
+    rows: list[Row]
+    attributes: list[Bars]  # what each lost, and how exactly it is shown
+    distributions: list[Chart]
+    correlations: list[HeatTable]
+    agreement: str
+    two_way: list[HeatTable]
+    not_drawn: str
+    measured: Measures
 
-def _not_drawn(attributes: int) -> str:
-    hidden = attributes - ATTRIBUTES
-    return f" The first {ATTRIBUTES} attributes are drawn, {hidden:,} more are not." if hidden > 0 else ""
+    @classmethod
+    def of(cls, release: Release, findings: Findings) -> Self:
+        """Of a release that was measured."""
+        quasi, columns, agreement = release.original.quasi, release.masked.columns, findings.correlations.agreement
+        return cls(
+            _loss_rows(release, findings),
+            [_losses(findings), *_exactness(findings)],
+            [_distribution(each, columns[each.name], findings.precisions[each.name]) for each in quasi[:ATTRIBUTES]],
+            _correlations(findings.correlations),
+            "" if agreement is None else f" Their agreement is {agreement:.3f}; 1 is best.",
+            _two_way(findings.two_way),
+            not_drawn(len(quasi)),
+            measures(findings, "utility"),
+        )
 
 
 def _loss_rows(release: Release, findings: Findings) -> list[Row]:
@@ -85,92 +91,77 @@ def _loss_rows(release: Release, findings: Findings) -> list[Row]:
     ]
 
 
-def _losses(findings: Findings) -> str:
+def _losses(findings: Findings) -> Bars:
     worst = sorted(findings.losses.items(), key=lambda item: -item[1])
     hidden = len(worst) - ATTRIBUTES
     more = f" {hidden:,} attributes that lost less are not shown." if hidden > 0 else ""
-    return bars(
+    return Bars(
         "Loss by attribute",
         [name for name, _ in worst[:ATTRIBUTES]],
-        [Series("after", "loss", [loss for _, loss in worst[:ATTRIBUTES]])],
-        show=number,
-        caption="Mean distance from the original value to the farther end of what is shown, in the "
+        (Series("loss", [loss for _, loss in worst[:ATTRIBUTES]]),),
+        "number",
+        "Mean distance from the original value to the farther end of what is shown, in the "
         f"attribute's own standard deviations.{more}",
     )
 
 
-def _exactness(findings: Findings) -> str:
+def _exactness(findings: Findings) -> list[Bars]:
+    """How many records show each attribute exactly, unless none does."""
     first = sorted(findings.precisions.items(), key=lambda item: -item[1].exact)
     if not first[0][1].exact:
-        return ""
+        return []
     hidden = len(first) - ATTRIBUTES
     more = f" {hidden:,} attributes that are shown less exactly are left out." if hidden > 0 else ""
-    return bars(
-        "Shown exactly, by attribute",
-        [name for name, _ in first[:ATTRIBUTES]],
-        [Series("after", "shown exactly", [found.exact for _, found in first[:ATTRIBUTES]])],
-        caption=f"Released records that show one value, and no interval or set.{more}",
-    )
+    exact = Series("shown exactly", [precision.exact for _, precision in first[:ATTRIBUTES]])
+    names = [name for name, _ in first[:ATTRIBUTES]]
+    caption = f"Released records that show one value, and no interval or set.{more}"
+    return [Bars("Shown exactly, by attribute", names, (exact,), caption=caption)]
 
 
-def _distribution(coded: Coded, column: MaskedColumn, shown: Precision) -> str:
-    found = distribution(coded, column)
+def _distribution(coded: Coded, column: MaskedColumn, shown: Precision) -> Chart:
+    drawn = distribution(coded, column)
     caption = _in_short(coded, column, shown)
-    if isinstance(found, Bars):
-        return bars(coded.name, found.labels, both(found.before, found.after), caption=caption)
-    if any(found.missing):
-        caption += f" Missing: {percent(found.missing[0])} {BEFORE}, {percent(found.missing[1])} {AFTER}."
-    if found.tails:
+    if any(drawn.missing):
+        caption += f" Missing: {percent(drawn.missing[0])} {BEFORE}, {percent(drawn.missing[1])} {AFTER}."
+    if drawn.tails:
         caption += " The outermost bins hold all that lies beyond, too."
-    return histogram(coded.name, found.edges, found.before, found.after, found.ticks, caption=caption)
+    return replace(drawn.chart, caption=caption)
 
 
 def _in_short(coded: Coded, column: MaskedColumn, shown: Precision) -> str:
     """How precise the attribute still is, and where its mean went."""
-    said = f"Shown exactly in {percent(shown.exact)} of the records"
+    exactly = f"Shown exactly in {percent(shown.exact)} of the records"
     if shown.whole:
-        said += f", as * in {percent(shown.whole)}"
+        exactly += f", as * in {percent(shown.whole)}"
     if coded.is_nominal:
-        return text(f"{said}; {number(shown.width)} of {len(coded.values):,} categories on average.")
+        return f"{exactly}; {number(shown.width)} of {len(coded.values):,} categories on average."
     before, after = place_original(coded).moments()[0], place_masked(column).moments()[0]
     if coded.attribute.kind is not Kind.NUMERIC or np.isnan(before + after):
-        return text(f"{said}.")
-    return text(
-        f"{said}; intervals {number(shown.width)} wide on average. Mean {number(before, 4)} {BEFORE}, "
+        return f"{exactly}."
+    return (
+        f"{exactly}; intervals {number(shown.width)} wide on average. Mean {number(before, 4)} {BEFORE}, "
         f"{number(after, 4)} {AFTER}, by the middle of intervals."
     )
 
 
-def _correlations(tables: Correlations) -> str:
+def _correlations(tables: Correlations) -> list[HeatTable]:
     if len(tables.names) < 2:
-        return ""
+        return []
     names = tables.names[:ATTRIBUTES]
     first = slice(len(names))
-    agreement = "" if tables.agreement is None else f" Their agreement is {tables.agreement:.3f}; 1 is best."
-    return (
-        "<h3>Which attributes go together</h3><p>Pairwise correlations: teal where both rise together, orange "
-        "where one falls as the other rises, deeper where they are stronger. Intervals and sets count by their "
-        f"middle.{agreement}{_not_drawn(len(tables.names))}</p>"
-        + side_by_side(
-            heat_map("Original", names, tables.before[first, first]),
-            heat_map("Released", names, tables.after[first, first]),
-        )
-    )
+    return [
+        HeatTable(title, names, names, table[first, first])
+        for title, table in (("Original", tables.before), ("Released", tables.after))
+    ]
 
 
-def _two_way(tables: list[TwoWay]) -> str:
-    if not tables:
-        return ""
+def _two_way(tables: list[TwoWay]) -> list[HeatTable]:
     drawn = []
-    for found in tables:
-        names, most = " by ".join(found.names), float(max(found.before.max(), found.after.max()))
-        moved = f"{percent(found.moved)} of the records are counted elsewhere than in the original."
+    for table in tables:
+        names, most = " by ".join(table.names), float(max(table.before.max(), table.after.max()))
+        moved = f"{percent(table.moved)} of the records are counted elsewhere than in the original."
         drawn += [
-            cross_table(f"{names}: {side}", found.rows, found.columns, shares, most=most, caption=caption)
-            for side, shares, caption in ((BEFORE, found.before, ""), (AFTER, found.after, moved))
+            HeatTable(f"{names}: {side}", table.rows, table.columns, shares, "share", most, caption)
+            for side, shares, caption in ((BEFORE, table.before, ""), (AFTER, table.after, moved))
         ]
-    return (
-        "<h3>Two attributes at once</h3><p>Shares of records in two-way tables, of the pairs that depend most on each "
-        "other in the original: the deeper the colour, the more records. A released interval or set counts evenly "
-        "for all original values that it admits.</p>" + side_by_side(*drawn)
-    )
+    return drawn

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 import polars as pl
@@ -10,27 +12,45 @@ import polars as pl
 from shoal.report import words
 from shoal.report.attacked import PEOPLE, attack_rows
 from shoal.report.findings import Findings, most
-from shoal.report.parts import AFTER, BEFORE, Row, both, counted, explained, measured, side_by_side
-from shoal.report.plots import bars, percent, text
+from shoal.report.parts import Measures, Row, measures
 from shoal.risk.classes import by_class_size
+from shoal.show import Bars
+from shoal.show.charts import AFTER, BEFORE, both
+from shoal.show.numbers import counted, percent
 
 DISCLOSED = 10  # confidential attributes, and values of each, whose disclosure is drawn
 UNIONS = 31  # of known groups of attributes: all unions of five
 
 
-def risk_section(findings: Findings) -> str:
-    return (
-        "<h2>Risk before and after</h2><p>What an intruder could do who knows the quasi-identifiers of a "
-        "person and looks for that person's record.</p>"
-        + explained(("", BEFORE, AFTER, "what it means"), _risk_rows(findings))
-        + "<h3>Three intruders</h3><p>A class is all records that show the same in every quasi-identifier. Who guesses "
-        "among its records is right once in as many times as there are.</p>"
-        + explained(("", BEFORE, AFTER, "what it means"), _intruders(findings))
-        + side_by_side(_class_sizes(findings), _known(findings), _known_groups(findings), packed=True)
-        + _disclosure(findings)
-        + _attacks(findings)
-        + measured("Linking released records to people", findings, "risk")
-    )
+@dataclass(frozen=True)
+class RiskSection:
+    """What the section shows; the words between stand in its template."""
+
+    rows: list[Row]
+    intruders: list[Row]
+    charts: list[Bars]
+    disclosed: list[Bars]  # one a confidential attribute
+    not_drawn: str
+    attacks: list[Row]
+    played_on: str
+    measured: Measures
+
+    @classmethod
+    def of(cls, findings: Findings) -> Self:
+        """Of what was measured."""
+        disclosed = list(findings.disclosed.items())
+        hidden = len(disclosed) - DISCLOSED
+        large = findings.before.records > PEOPLE
+        return cls(
+            _risk_rows(findings),
+            _intruders(findings),
+            [_class_sizes(findings), _known(findings), *_known_groups(findings)],
+            [_disclosure(name, learnt) for name, learnt in disclosed[:DISCLOSED]],
+            f" {counted(hidden, 'more attribute')} not shown." if hidden > 0 else "",
+            attack_rows(findings.attacked),
+            f" It was played on {PEOPLE:,} of the people, released alike." if large else "",
+            measures(findings, "risk"),
+        )
 
 
 def _risk_rows(findings: Findings) -> list[Row]:
@@ -121,9 +141,9 @@ def _least(risk: float) -> int:
     return int(np.ceil(1 / risk - 1e-9))
 
 
-def _class_sizes(findings: Findings) -> str:
+def _class_sizes(findings: Findings) -> Bars:
     labels, (before, after) = by_class_size(*findings.sizes)
-    return bars(
+    return Bars(
         "Records by the size of their class",
         labels,
         both(before, after),
@@ -131,54 +151,39 @@ def _class_sizes(findings: Findings) -> str:
     )
 
 
-def _known(findings: Findings) -> str:
+def _known(findings: Findings) -> Bars:
     """Unique records for an intruder who knows ever more."""
     steps = findings.known
-    labels = [("" if i == 0 else "+ ") + step.attribute for i, step in enumerate(steps)]
     left = len(findings.losses) - len(steps)
     more = f" {counted(left, 'more attribute')} are not shown." if left else ""
-    return bars(
+    return Bars(
         "Unique records, if the intruder knows ever more",
-        labels,
+        [("" if i == 0 else "+ ") + step.attribute for i, step in enumerate(steps)],
         both([step.before for step in steps], [step.after for step in steps]),
         caption=f"One attribute more at each step, those with most values first.{more}",
     )
 
 
-def _known_groups(findings: Findings) -> str:
-    """Unique records for every union of the named groups of attributes."""
+def _known_groups(findings: Findings) -> list[Bars]:
+    """Unique records for every union of the named groups of attributes, if there are such."""
     before, after = findings.before.attributes_known, findings.after.attributes_known
     if not before:
-        return ""
-    groups = "; ".join(
-        f"<b>{text(known.groups[0])}</b>: {text(', '.join(known.attributes), 1000)}"
-        for known in before
-        if len(known.groups) == 1
-    )
+        return []
+    single = (known for known in before if len(known.groups) == 1)
+    groups = "; ".join(f"{known.groups[0]}: {', '.join(known.attributes)}" for known in single)
     more = f" {len(before) - UNIONS:,} larger unions are not shown." if len(before) > UNIONS else ""
-    return bars(
-        "Unique records, if the intruder knows only…",
-        [" + ".join(known.groups) for known in before[:UNIONS]],
-        both(*([known.reidentification_risk for known in side[:UNIONS]] for side in (before, after))),
-        caption=f"{groups}.{more}",
-    )
+    return [
+        Bars(
+            "Unique records, if the intruder knows only…",
+            [" + ".join(known.groups) for known in before[:UNIONS]],
+            both(*([known.reidentification_risk for known in side[:UNIONS]] for side in (before, after))),
+            caption=f"{groups}.{more}",
+        )
+    ]
 
 
-def _disclosure(findings: Findings) -> str:
-    if not findings.disclosed:
-        return ""
-    shown = list(findings.disclosed.items())[:DISCLOSED]
-    hidden = len(findings.disclosed) - len(shown)
-    more = f" {counted(hidden, 'more attribute')} not shown." if hidden else ""
-    return (
-        "<h3>What would be learnt without finding the record</h3><p>Of all records with a confidential value, "
-        f"the share that stands in a class where everybody has it ({words.PAPER}, Eq. 5). Whoever is known to be in "
-        f"such a class is known to have the value.{more}</p>"
-        + side_by_side(*(_disclosure_figure(name, learnt) for name, learnt in shown))
-    )
-
-
-def _disclosure_figure(name: str, learnt: pl.DataFrame) -> str:
+def _disclosure(name: str, learnt: pl.DataFrame) -> Bars:
+    """Of a confidential attribute, the share of each value's records in a class where everybody has it."""
     caption = (
         f"The most that is learnt of any value: {percent(most(learnt['before']))} {BEFORE}, "
         f"{percent(most(learnt['after']))} {AFTER}."
@@ -189,22 +194,7 @@ def _disclosure_figure(name: str, learnt: pl.DataFrame) -> str:
         shown = shown.head(DISCLOSED)
         caption += f" Shown are {DISCLOSED} of {learnt.height:,} values, those that expose most records."
     labels = [_value_only(condition, name) for condition in shown["condition"]]
-    return bars(name, labels, both(shown["before"].to_numpy(), shown["after"].to_numpy()), caption=caption)
-
-
-def _attacks(findings: Findings) -> str:
-    """What somebody finds out who knows the method and everybody's quasi-identifiers."""
-    rows = attack_rows(findings.attacked)
-    if not rows:
-        return ""
-    large = f" It was played on {PEOPLE:,} of the people, released alike." if findings.before.records > PEOPLE else ""
-    return (
-        "<h3>What whoever knows the method can find out</h3><p>The intruder has the release, knows the method and the "
-        "quasi-identifiers of everybody, and guesses. The baseline is how often who lacks the attack is right of the "
-        "same people, as by the most frequent value of their class; the control is how often the guesses are right "
-        "where the release cannot help. An attack has found something where it is right more often than both, by more "
-        f"than its interval.{large}</p>" + explained(("", "right (95 %)", "baseline", "control", "what it is"), rows)
-    )
+    return Bars(name, labels, both(shown["before"].to_numpy(), shown["after"].to_numpy()), caption=caption)
 
 
 def _value_only(condition: str, name: str) -> str:

@@ -169,9 +169,9 @@ def _cell(
     what = " of records" if chart.unit == "share" else ""
     title = element("title", f"{cut(chart.rows[i])}, {cut(chart.columns[j])}: {told}{what}")
     css = "none" if not known else "positive" if value >= 0 else "negative"
-    depth = f"{min(abs(value) / (chart.most or 1.0), 1.0) if known else 0.0:.2f}"
+    depth = min(abs(value) / (chart.most or 1.0), 1.0) if known else 0.0
     size = {"width": max(wide - 1.5, 0.5), "height": max(tall - 1.5, 0.5)}
-    yield element("rect", title, css=css, x=x, y=y, rx=2, fill_opacity=depth, **size)
+    yield element("rect", title, css=css, x=x, y=y, fill_opacity=f"{0.05 + 0.65 * depth:.2f}", **size)
     if known and wide >= 26:
         place = {"x": x + wide / 2 - 0.7, "y": y + tall / 2 + 3}
         yield element("text", brief(value, chart.unit), css="in", text_anchor="middle", **place)

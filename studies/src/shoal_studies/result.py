@@ -59,6 +59,15 @@ class Part:
     note: str = ""  # how it was made, where that needs saying
 
     @property
+    def words(self) -> str:
+        """The figure for those who cannot see it: what was found, in words."""
+        return f"{self.title}. " + " ".join(statement.ours for statement in self.statements)
+
+    def is_number(self, column: str) -> bool:
+        """Whether a column of the data holds numbers."""
+        return self.data.schema[column] != pl.String
+
+    @property
     def slug(self) -> str:
         return self.name.lower().replace(" ", "-")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from inspect import signature
 from pathlib import Path
@@ -87,6 +87,17 @@ class Found:
         return [name for name in self.results["parts"] if name not in items]
 
     @property
+    def entries(self) -> list[Item]:
+        """The figures and tables of the paper; those that one part makes again stand together."""
+        together: dict[str, list[Item]] = {}
+        for item in self.study.paper.items:
+            together.setdefault(item.part or item.name, []).append(item)
+        return [
+            replace(items[0], name=", ".join(i.name for i in items), shows=" ".join(i.shows for i in items))
+            for items in together.values()
+        ]
+
+    @property
     def repeated(self) -> list[Item]:
         return [item for item in self.study.paper.items if item.part]
 
@@ -148,11 +159,11 @@ class Tour(Result):
         }
 
     def write(self) -> None:
-        from shoal_studies.index import index_page
+        from shoal_studies.page import tour_page
 
         try:
             write_json(self.output / RESULTS, self.to_dict())
-            write_whole(self.output / PAGE, index_page(self).encode())
+            write_whole(self.output / PAGE, tour_page(self).encode())
         except OSError as error:
             raise unwritable(self.output, error) from None
 
