@@ -7,8 +7,8 @@ import polars as pl
 
 from benchmarks.measure import Claim, seconds
 from shoal.data.microdata import Microdata
-from shoal.masking.perturbing.noise import AddedNoise
-from shoal.masking.perturbing.swapping import RankSwapping
+from shoal.masking.perturbing.noise import Noise
+from shoal.masking.perturbing.swapping import Swap
 from shoal.policy import Policy
 
 ATTRIBUTES = 10
@@ -22,7 +22,7 @@ def perturbing(rows: int) -> list[Claim]:
     schema = Policy(quasi_identifiers=table.columns).schema(table)
     sort = seconds(lambda: [column.sort() for column in table])
     claims = [Claim(f"{ATTRIBUTES} Polars sorts, one a column, {rows / 1e6:g} million rows", f"{sort:.2f} s")]
-    for method in (RankSwapping(0.1), AddedNoise(0.1)):
+    for method in (Swap(0.1), Noise(0.1)):
         taken = seconds(lambda method=method: method.mask(Microdata(table, schema), (), seed=1))  # type: ignore[misc]
         ratio = taken / sort
         claims.append(Claim(method.name, f"{taken:.2f} s = {ratio:.1f} x the sorts", "within 10", ratio <= 10))

@@ -13,9 +13,9 @@ from shoal.data.hierarchy import Hierarchy, hierarchy_of
 from shoal.data.hierarchy_files import read_hierarchy
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Attribute, Kind, Role, Schema
-from shoal.masking.grouped import Grouped
+from shoal.masking.grouping.hilbert import Hilbert
 from shoal.masking.recoding.lattice import lattice_of, search
-from shoal.masking.recoding.recode import GlobalRecoding, share_loss
+from shoal.masking.recoding.recode import Recode, share_loss
 from shoal.privacy import KAnonymity
 
 
@@ -41,7 +41,7 @@ def _real() -> list[Claim]:
         _optimum("fars", fars, 100),
     ]
     without = read(Path(folder, "adult"), "occupation")
-    for method in (GlobalRecoding(local=True), Grouped()):
+    for method in (Recode(local=True), Hilbert()):
         loss = share_loss(without, method.mask(without, [KAnonymity(5)]), "geometric")
         taken = seconds(lambda method=method: method.mask(without, [KAnonymity(5)]))
         name = "local recoding" if method.name == "recode" else "grouping by ancestors"
@@ -51,8 +51,8 @@ def _real() -> list[Claim]:
 
 def _optimum(name: str, table: Microdata, limit: int) -> Claim:
     group_by = seconds(lambda: table.frame.group_by(table.frame.columns).len())
-    found = GlobalRecoding().optimum(table, 5, [], len(table) // 50)
-    taken = seconds(lambda: GlobalRecoding().optimum(table, 5, [], len(table) // 50))
+    found = Recode().optimum(table, 5, [], len(table) // 50)
+    taken = seconds(lambda: Recode().optimum(table, 5, [], len(table) // 50))
     ratio = taken / group_by
     proof = "proven" if found.proven_optimal else "not proven"
     what = f"{name}, optimum ({found.nodes_checked:,} of {found.nodes:,} nodes, {proof})"

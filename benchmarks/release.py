@@ -24,7 +24,7 @@ def _policy(grouping: str = "hilbert", k: int = 5, t: float | None = None, quasi
         models.append(shoal.TCloseness(t))
     confidential = ["charge"] if quasi is QUASI else ["care_days"]
     return shoal.Policy(
-        quasi_identifiers=quasi, confidential=confidential, models=models, method=shoal.Grouped(grouping)
+        quasi_identifiers=quasi, confidential=confidential, models=models, method=shoal.METHODS.find(grouping)()
     )
 
 

@@ -10,12 +10,12 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.cli.method import GROUPINGS
 from shoal.data.files import read_table
 from shoal.data.microdata import Microdata
 from shoal.data.notation import Spelling
 from shoal.data.parse_cells import read_cells
 from shoal.draft import draft
+from shoal.masking.grouped import Grouping
 from shoal.masking.regenerate import regenerate
 from shoal.release import write
 from shoal.releases.ledger import Ledger
@@ -52,10 +52,10 @@ def policy(method: Any = None, **more: Any) -> shoal.Policy:
 
 
 CLASSES = {
-    **{word: {"method": shoal.Grouped(word)} for word in GROUPINGS},
-    **{f"mdav-{by}": {"method": shoal.Grouped("mdav", publish=by)} for by in ("mean", "median")},
-    "recode": {"method": shoal.GlobalRecoding(), "attributes": {"band": {"hierarchy": TREE}}},
-    "coarsen": {"method": shoal.Coarsened(11)},
+    **{kind.name: {"method": kind()} for kind in shoal.METHODS if issubclass(kind, Grouping)},
+    **{f"mdav-{by}": {"method": shoal.Mdav(publish=by)} for by in ("mean", "median")},
+    "recode": {"method": shoal.Recode(), "attributes": {"band": {"hierarchy": TREE}}},
+    "coarsen": {"method": shoal.Coarsen(11)},
     "cut-points": {"method": shoal.CutPoints()},
 }  # fmt: skip
 
@@ -76,7 +76,7 @@ def test_every_method_shows_a_text_alone_in_the_same_way(choices: dict[str, Any]
     assert set(shown["note"]) == set(TEXTS)
 
 
-@pytest.mark.parametrize("method", [shoal.Pram(p=0.3), shoal.Microaggregated(k=5)], ids=repr)
+@pytest.mark.parametrize("method", [shoal.Pram(p=0.3), shoal.IndividualRanking(k=5)], ids=repr)
 def test_methods_that_perturb_show_a_text_as_the_others_do(method: Any) -> None:
     table = Microdata(TABLE, policy(method).schema(TABLE))
     shown = method.mask(table, [], seed=1).columns["band"].values().cast(pl.String)
@@ -114,7 +114,7 @@ def averaged(ages: list[int | None], by: Any = "mean") -> pl.DataFrame:
     frame = pl.DataFrame({"age": ages, "balance": range(len(ages))}, schema={"age": pl.Int64, "balance": pl.Int64})
     chosen = shoal.Policy(
         quasi_identifiers=["age"], confidential=["balance"], models=[shoal.KAnonymity(2)],
-        method=shoal.Grouped("hilbert", publish=by),
+        method=shoal.Hilbert(publish=by),
     )  # fmt: skip
     return shoal.anonymize(frame, chosen, seed=1).table
 
@@ -136,7 +136,7 @@ def test_on_engines_too_only_averaged_columns_are_floats() -> None:
     frame = pl.DataFrame({"age": [1, 3, 10, 12] * 5, "balance": range(20), "rest": range(20)})
     chosen = shoal.Policy(
         quasi_identifiers=["age"], confidential=["balance"], insensitive=["rest"], models=[shoal.KAnonymity(2)],
-        method=shoal.Grouped("mdav", publish="mean"),
+        method=shoal.Mdav(publish="mean"),
     )  # fmt: skip
     made = shoal.anonymize(frame.lazy(), chosen, seed=1, engine="disk").frame.collect()
     assert made.schema == {"age": pl.Float64, "balance": pl.Int64, "rest": pl.Int64}

@@ -24,7 +24,7 @@ from typer.main import get_command
 import shoal
 from shoal.cli.main import app
 from shoal.data.discharges import discharges
-from shoal.parted.capabilities import CAPABILITIES
+from shoal.parted.capabilities import capabilities
 from tests.cli.conftest import run_command
 
 ROOT = Path(__file__).parents[1]
@@ -271,5 +271,5 @@ def test_the_map_knows_what_a_file_defines() -> None:
 
 def test_the_guide_to_engines_says_what_each_can_do() -> None:
     text = (ROOT / "docs/engines.md").read_text(encoding="utf-8")
-    for one in CAPABILITIES:
+    for one in capabilities():
         assert f"| {one.name} | yes | {one.in_parts or 'no'} |" in text

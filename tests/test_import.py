@@ -29,7 +29,7 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 def test_naming_a_method_compiles_nothing() -> None:
-    assert not loaded_after("import shoal\nshoal.Policy, shoal.anonymize, shoal.Grouped") & {"numba", "matplotlib"}
+    assert not loaded_after("import shoal\nshoal.Policy, shoal.anonymize, shoal.Hilbert") & {"numba", "matplotlib"}
 
 
 @pytest.mark.parametrize("name", shoal.__all__)

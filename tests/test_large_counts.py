@@ -8,7 +8,7 @@ import polars as pl
 from shoal.data.hierarchy import hierarchy_of
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Attribute, Kind, Role, Schema
-from shoal.masking.recoding.recode import GlobalRecoding
+from shoal.masking.recoding.recode import Recode
 from shoal.privacy import TCloseness
 from shoal.privacy.check import classes_of
 from shoal.utility.discernibility import discernibility
@@ -22,7 +22,7 @@ def test_recoding_and_discernibility_of_two_million_records_are_exact() -> None:
     frame = pl.DataFrame({"q": pl.Series(np.arange(ROWS) % 7).cast(pl.String)})
     role = frozenset({Role.QUASI_IDENTIFIER})
     data = Microdata(frame, Schema((Attribute("q", role, Kind.NOMINAL, None, tree),)))
-    found = GlobalRecoding("discernibility").optimum(data, 400_000, [], 0)
+    found = Recode("discernibility").optimum(data, 400_000, [], 0)
     assert found.levels == (1,)
     assert found.cost == (4 * ROWS // 7) ** 2 + (3 * ROWS // 7) ** 2
     sizes = frame.group_by("q").len()["len"].to_numpy()

@@ -122,7 +122,7 @@ def recode(frame: pl.DataFrame, *, levels: dict[str, int] | None = None, hierarc
     roles = frozenset({Role.QUASI_IDENTIFIER})
     trees = {column.name: flat(column.name, column) if hierarchies else None for column in frame}
     attributes = [Attribute(name, roles, Kind.NOMINAL, hierarchy=tree) for name, tree in trees.items()]
-    shoal.GlobalRecoding(levels=levels).mask(Microdata(frame, Schema(tuple(attributes))), [shoal.KAnonymity(2)])
+    shoal.Recode(levels=levels).mask(Microdata(frame, Schema(tuple(attributes))), [shoal.KAnonymity(2)])
 
 
 def best_at_a_utility() -> None:
@@ -251,9 +251,9 @@ def test_messages_that_do_not(message: str) -> None:
 
 def test_what_is_raised_is_heard_where_it_stands() -> None:
     with pytest.raises(InputError):
-        shoal.KAnonymity(1)
-    (site,) = [site for site, within in messages.sites() if within == "privacy/k_anonymity.py __post_init__"]
-    assert "'k' parameter of k-anonymity" in messages.heard[site]
+        shoal.IndividualRanking(subsets=(("a", "b"), ("b",)))
+    (site,) = [site for site, within in messages.sites() if within == "masking/microaggregation.py __post_init__"]
+    assert "'subsets' parameter of individual-ranking" in messages.heard[site]
     assert any(site in line for line in messages.missing({}))
     assert not any(site in line for line in messages.missing(messages.heard))
 
@@ -302,9 +302,9 @@ DEEP = [
     (not_to_be_parsed, ("d.csv", "odd")),
     (bands_of_values, ("'bands'", "at least 1")),
     (cuts_that_are_no_list, ("'cuts'", "a list")),
-    (lambda: shoal.GlobalRecoding(cost="much"), ("'cost'", "loss")),  # type: ignore[arg-type]
-    (lambda: shoal.GlobalRecoding(mean="median"), ("'mean'", "geometric")),  # type: ignore[arg-type]
-    (lambda: shoal.GlobalRecoding(seconds=-1), ("'seconds'", "at least 0")),
+    (lambda: shoal.Recode(cost="much"), ("'cost'", "loss")),  # type: ignore[arg-type]
+    (lambda: shoal.Recode(mean="median"), ("'mean'", "geometric")),  # type: ignore[arg-type]
+    (lambda: shoal.Recode(seconds=-1), ("'seconds'", "at least 0")),
     (lambda: recode(numbered(4, 1), levels={"age 0": 9}), ("levels of age 0", "from 0 to 1")),
     (nothing_to_protect, ("'charge'", "missing in every record")),
     (after_a_ledger, ("'disk'", "ledger")),

@@ -137,7 +137,7 @@ def test_a_population_is_the_same_whatever_the_columns_are_called() -> None:
         hierarchy = [[str(i), f"{i // 3 * 3}..", "*"] for i in range(9)]
         attributes = {names[0]: {"hierarchy": hierarchy, "kind": "nominal"}}
         models = [shoal.KMap(3, population=frame)]
-        chosen = {"models": models, "method": shoal.GlobalRecoding(), "suppression": 0.9, "attributes": attributes}
+        chosen = {"models": models, "method": shoal.Recode(), "suppression": 0.9, "attributes": attributes}
         roles = {"quasi_identifiers": names[:1], "insensitive": names[4:]}
         return shoal.anonymize(frame, shoal.Policy(**roles, **chosen), seed=1).table
 

@@ -16,7 +16,7 @@ from shoal.masking.grouped import publish
 from shoal.masking.grouping.ordered import hilbert, zero_distance
 from shoal.masking.grouping.stratified import stratified
 from shoal.masking.method import Masked
-from shoal.masking.recoding.coarsening import Coarsened
+from shoal.masking.recoding.coarsening import Coarsen
 from shoal.policy import Policy
 from shoal.privacy.t_closeness import t_of_k
 from shoal.utility.information_loss import information_loss
@@ -60,7 +60,7 @@ def as_printed(guess: float, loss: float, disclosure: float, digits: int) -> tup
 
 
 def test_the_original(discharges: Microdata) -> None:
-    unmasked = Coarsened(10_000).mask(discharges, [])
+    unmasked = Coarsen(10_000).mask(discharges, [])
     uniques, *others = row(discharges, unmasked)
     assert uniques == 63_883
     assert uniques / len(discharges) == pytest.approx(0.4215, abs=0.51e-4)
@@ -90,7 +90,7 @@ def test_algorithm_s2(discharges: Microdata, k: int, guess: float, loss: float, 
 def test_algorithm_s3(
     discharges: Microdata, resolution: int, left: int, guess: float, loss: float, disclosure: float
 ) -> None:
-    uniques, *others = row(discharges, Coarsened(resolution).mask(discharges, []))
+    uniques, *others = row(discharges, Coarsen(resolution).mask(discharges, []))
     assert uniques == left
     assert others == list(as_printed(guess, loss, disclosure, 3))
 

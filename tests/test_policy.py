@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from shoal.data.schema import Kind, Role
 from shoal.errors import InputError
-from shoal.masking.grouped import Grouped
-from shoal.masking.recoding.coarsening import Coarsened
+from shoal.masking import Hilbert, Stratified
+from shoal.masking.recoding.coarsening import Coarsen
 from shoal.masking.recoding.safe_harbor import TABLE_S3, SafeHarbor
 from shoal.policy import METHODS, MODELS, AttributeChoice, Policy
 from shoal.privacy import KAnonymity, LDiversity, TCloseness
@@ -44,8 +44,9 @@ models = st.one_of(
     st.builds(LDiversity, st.integers(1, 9), st.none() | names, st.sampled_from(["distinct", "entropy", "recursive"])),
 )
 methods = st.one_of(
-    st.builds(Grouped, st.sampled_from(["hilbert", "sorted", "kd"]), remainder=st.sampled_from(["central", "last"])),
-    st.builds(Coarsened, st.integers(1, 99) | st.dictionaries(names, st.integers(1, 99), min_size=1, max_size=3)),
+    st.builds(Hilbert, st.sampled_from([None, "range", "mean"])),
+    st.builds(Stratified, remainder=st.sampled_from(["central", "last"])),
+    st.builds(Coarsen, st.integers(1, 99) | st.dictionaries(names, st.integers(1, 99), min_size=1, max_size=3)),
     st.builds(SafeHarbor, st.none() | st.lists(st.sampled_from(TABLE_S3), min_size=1).map(tuple)),
 )
 policies = st.builds(
@@ -163,10 +164,10 @@ def test_the_json_schema_describes_models_and_methods() -> None:
         part["properties"]["name"]["const"]: part
         for part in (*schema["properties"]["models"]["items"]["oneOf"], *schema["properties"]["method"]["oneOf"])
     }
-    assert set(described) == {*MODELS, *METHODS}
+    assert set(described) == {*MODELS.words, *METHODS.words}
     assert described["k-anonymity"]["properties"]["k"]["type"] == "integer"
     assert described["k-anonymity"]["required"] == ["name", "k"]
-    assert "hilbert" in described["grouped"]["properties"]["grouping"]["enum"]
+    assert "range" in described["hilbert"]["properties"]["publish"]["anyOf"][0]["enum"]
     assert all(not part["additionalProperties"] for part in described.values())
     for reference in {part for part in json.dumps(schema).split('"') if part.startswith("#/$defs/")}:
         assert reference.removeprefix("#/$defs/") in schema["$defs"]
@@ -215,9 +216,10 @@ def test_what_a_policy_file_holds_is_what_the_schema_allows(policy: Policy) -> N
         ('models = [{ name = "t-closeness", t = 2 }]', ("'t'", "from 0 to 1", "2")),
         ('models = [{ name = "t-closeness", t = 0.1, distance = "near" }]', ("'distance'", "'near'")),
         ('models = [{ name = "l-diversity", l = 2, variant = "x" }]', ("'variant'", "entropy", "'x'")),
-        ('method = "hilbert"', ("method 'hilbert'", "grouped", "'name'")),
-        ('method = { name = "groupd" }', ("'groupd'", "'grouped'")),
-        ('method = { name = "grouped", grouping = "hilber" }', ("'grouping'", "hilbert", "'hilber'")),
+        ('method = "hilbert"', ("method 'hilbert'", "kd-median", "'name'")),
+        ('method = { name = "groupd" }', ("'groupd'", "Known are hilbert")),
+        ('method = { name = "hilber" }', ("'hilber'", "Did you mean 'hilbert'")),
+        ('method = { name = "rank-swapping" }', ("'rank-swapping'", "Did you mean 'swap'")),
         ('method = { name = "coarsen", resolution = 0 }', ("'resolution'", "0")),
         ('method = { name = "safe-harbor", ladder = 3 }', ("'safe-harbor'", "3")),
         ('method = { name = "safe-harbor", ladder = [{ attribute = "a" }] }', ("'action'",)),
@@ -239,7 +241,7 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
         Policy.read(tmp_path / "bytes.toml")
 
 
-@pytest.mark.parametrize("wrong", [{"models": [KAnonymity]}, {"method": Grouped}, {"models": KAnonymity}])
+@pytest.mark.parametrize("wrong", [{"models": [KAnonymity]}, {"method": Hilbert}, {"models": KAnonymity}])
 def test_a_class_is_not_yet_a_choice(wrong: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="'name'"):
         Policy(**wrong)

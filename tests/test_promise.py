@@ -20,16 +20,17 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.data.schema import Role
+from shoal.masking.grouped import Grouping
 from shoal.masking.method import Method
 from shoal.masking.recoding.safe_harbor import Step
-from shoal.privacy import PrivacyModel
+from shoal.privacy.model import PrivacyModel
 from shoal.release import Release
 from shoal.testing import SEED, Case, admitted, cases, is_sentence, kept_records
 from tests.oracles import privacy as oracle
 
-GROUPED = [shoal.Grouped(grouping) for grouping in ("hilbert", "sorted", "stratified", "kd", "kd-median")]
-AS_PRINTED = shoal.Grouped("stratified", remainder="last")
-COARSENED = [shoal.Coarsened(1), shoal.Coarsened(3), shoal.Coarsened(2, mode="width")]
+GROUPED = [shoal.METHODS.find(grouping)() for grouping in ("hilbert", "sorted", "stratified", "kd", "kd-median")]
+AS_PRINTED = shoal.Stratified(remainder="last")
+COARSENED = [shoal.Coarsen(1), shoal.Coarsen(3), shoal.Coarsen(2, mode="width")]
 KEPT = 1e-9  # what a model forgives
 
 
@@ -141,7 +142,7 @@ def release_of(case: Case) -> Release | None:
     except shoal.ShoalError as refused:
         sentence, broken = str(refused), isinstance(refused, shoal.PromiseError)
     assert is_sentence(sentence), sentence
-    if isinstance(case.policy.method, shoal.Grouped):  # it can always reach what can be reached at all
+    if isinstance(case.policy.method, Grouping):  # it can always reach what can be reached at all
         assert not broken, sentence
         assert "would leave one class" in sentence or cannot_be_reached(case), sentence
     return None
@@ -152,7 +153,7 @@ def cannot_be_reached(case: Case) -> bool:
     table, policy = case.table, case.policy
     if any(table[name].null_count() == len(table) for name in policy.confidential):
         return True
-    if policy.method.grouping == "stratified" and not policy.confidential:
+    if policy.method.name == "stratified" and not policy.confidential:
         return True
     promises = policy.promises(policy.schema(table))
     together = table.with_columns(pl.lit("*").alias(name) for name in policy.quasi_identifiers)
@@ -192,7 +193,7 @@ def test_step_by_step_masking_keeps_its_promise_or_there_is_no_release(case: Cas
     check(case)
 
 
-@pytest.mark.parametrize("method", [shoal.Grouped("hilbert"), shoal.Grouped("stratified")], ids=named)
+@pytest.mark.parametrize("method", [shoal.Hilbert(), shoal.Stratified()], ids=named)
 def test_the_promise_does_not_hang_on_the_order_of_records(method: Method) -> None:
     @settings(max_examples=25, deadline=None)
     @given(cases(method), st.randoms(use_true_random=False))
@@ -247,7 +248,7 @@ def test_coarsening_may_suppress_as_much_as_is_allowed() -> None:
     """0.29 x 100 is 28.999999999999996 for a computer."""
     frame = pl.DataFrame({"x": [str(i) for i in range(29)] + ["a"] * 71})
     policy = shoal.Policy(
-        quasi_identifiers=["x"], models=[shoal.KAnonymity(2)], method=shoal.Coarsened(100), suppression=0.29
+        quasi_identifiers=["x"], models=[shoal.KAnonymity(2)], method=shoal.Coarsen(100), suppression=0.29
     )
     assert shoal.anonymize(frame, policy).suppressed == 29
 

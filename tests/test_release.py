@@ -22,7 +22,7 @@ from shoal.check import check
 from shoal.data.files import read_table
 from shoal.draft import draft
 from shoal.errors import InputError, PromiseError
-from shoal.masking.recoding.coarsening import Coarsened
+from shoal.masking.recoding.coarsening import Coarsen
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity, LDiversity, TCloseness
 from shoal.release import Release, write
@@ -71,7 +71,7 @@ def test_pandas_in_pandas_out_without_its_index() -> None:
 def test_who_was_suppressed_cannot_be_read_off_a_pandas_index() -> None:
     pd = pytest.importorskip("pandas")
     frame = pl.DataFrame({"age": [1] * 4 + [9]}).to_pandas().set_axis([50, 40, 30, 20, 10])
-    policy = Policy(quasi_identifiers=["age"], models=[KAnonymity(2)], method=Coarsened(9), suppression=0.5)
+    policy = Policy(quasi_identifiers=["age"], models=[KAnonymity(2)], method=Coarsen(9), suppression=0.5)
     release = anonymize(frame, policy)
     assert release.frame.index.equals(pd.RangeIndex(4))
     assert release.suppressed == 1
@@ -194,7 +194,7 @@ def test_releases_that_look_alike_have_the_same_certificate() -> None:
 
     a = released([20, 21, 30])
     b = released([20, 29, 30], identifiers=[])
-    c = released([20, 30, 30, 50, 60], method=Coarsened(2), suppression=0.4)
+    c = released([20, 30, 30, 50, 60], method=Coarsen(2), suppression=0.4)
     assert c.suppressed == 2
     assert a.table.equals(b.table)
     assert a.table.equals(c.table)
@@ -206,7 +206,7 @@ def test_releases_that_look_alike_have_the_same_certificate() -> None:
 
 def test_a_method_that_keeps_no_promise_releases_nothing() -> None:
     with pytest.raises(PromiseError, match="k-anonymity: 3 was asked for, 1 is reached"):
-        anonymize(TABLE, POLICY.model_copy(update={"method": Coarsened(99)}))
+        anonymize(TABLE, POLICY.model_copy(update={"method": Coarsen(99)}))
 
 
 def test_check_judges_any_frame() -> None:
@@ -324,7 +324,7 @@ def test_shuffled_records_are_not_put_back_by_where_their_texts_lie(tmp_path: Pa
 def test_a_frame_handed_out_holds_nothing_of_records_that_were_suppressed() -> None:
     secret = "of somebody who is left out"
     table = pl.DataFrame({"age": [1] * 40 + [9], "note": ["the note of somebody else"] * 40 + [secret]})
-    policy = Policy(quasi_identifiers=["age"], insensitive=["note"], models=[KAnonymity(2)], method=Coarsened(9))
+    policy = Policy(quasi_identifiers=["age"], insensitive=["note"], models=[KAnonymity(2)], method=Coarsen(9))
     release = anonymize(table, policy.model_copy(update={"suppression": 0.5}))
     assert release.suppressed == 1
     target = io.BytesIO()

@@ -19,8 +19,8 @@ from shoal.data.microdata import Microdata
 from shoal.data.schema import Kind
 from shoal.errors import InputError
 from shoal.masking.method import Masked, Method
-from shoal.masking.recoding.coarsening import Coarsened, unmasked
-from shoal.privacy import PrivacyModel
+from shoal.masking.recoding.coarsening import Coarsen, unmasked
+from shoal.privacy.model import PrivacyModel
 from shoal.testing import NAMES, Case, check_case, check_masks, check_method, is_sentence, tables
 
 
@@ -39,7 +39,7 @@ class Faulty:
         suppression: float = 0.0,
         seed: int | None = None,
     ) -> Masked:
-        masked = Coarsened(1).mask(microdata, [])
+        masked = Coarsen(1).mask(microdata, [])
         name, column = next(iter(masked.columns.items()))
         n = len(microdata)
         if self.fault == "untruthful":
@@ -70,17 +70,17 @@ def case_for(method: Method) -> Case:
 
 
 def test_methods_that_keep_the_rules_pass() -> None:
-    check_method(shoal.Grouped(), examples=40)
+    check_method(shoal.Hilbert(), examples=40)
 
 
-@pytest.mark.parametrize("method", [Coarsened(2), Faulty("none")], ids=lambda method: method.name)
-def test_methods_that_leave_promises_to_the_check_pass_if_they_are_said_to(method: Coarsened | Faulty) -> None:
+@pytest.mark.parametrize("method", [Coarsen(2), Faulty("none")], ids=lambda method: method.name)
+def test_methods_that_leave_promises_to_the_check_pass_if_they_are_said_to(method: Coarsen | Faulty) -> None:
     check_method(method, examples=20, promises=False)
 
 
 @pytest.mark.parametrize(
     "method",
-    [shoal.AddedNoise(1.0), shoal.RankSwapping(0.5), shoal.Shuffling(1.0), shoal.Pram(0.9), shoal.MultipliedNoise(0.9)],
+    [shoal.Noise(1.0), shoal.Swap(0.5), shoal.Shuffle(1.0), shoal.Pram(0.9), shoal.MultiplicativeNoise(0.9)],
     ids=lambda method: method.name,
 )
 def test_methods_that_perturb_pass_if_they_are_said_to(method: Method) -> None:
@@ -103,7 +103,7 @@ class Lazy:
         seed: int | None = None,
     ) -> Masked:
         as_it_is = {coded.name: unmasked(coded) for coded in microdata.quasi}
-        hidden = Coarsened(1).mask(microdata, []).columns
+        hidden = Coarsen(1).mask(microdata, []).columns
         if self.masks == "only the first column":
             name = next(iter(as_it_is))
             return Masked(as_it_is | {name: hidden[name]})
@@ -143,7 +143,7 @@ def test_records_in_another_order_are_not_masked() -> None:
 
 def test_a_method_that_hardly_masks_is_found_out() -> None:
     with pytest.raises(AssertionError, match="Of the people 100% are found again"):
-        check_masks(shoal.AddedNoise(1e-3))
+        check_masks(shoal.Noise(1e-3))
     with pytest.raises(AssertionError, match=r"shown as (it is|they are)"):
         check_masks(shoal.Pram(0.01))
 
@@ -212,7 +212,7 @@ def test_what_a_sentence_is() -> None:
 def test_without_hypothesis_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     with pytest.raises(shoal.InputError, match="pip install hypothesis"):
-        check_method(shoal.Grouped())
+        check_method(shoal.Hilbert())
     with pytest.raises(shoal.InputError, match="pip install hypothesis"):
         tables()
 

@@ -15,7 +15,7 @@ from torture.tables import Column, Table, draw_table, write
 
 GROUPING = ("hilbert", "sorted", "stratified", "kd", "kd-median", "mdav", "mdav+")
 RECODING = ("recode", "cut-points", "coarsen", "safe-harbor")
-PERTURBING = ("noise", "mnoise", "swap", "pram", "shuffle", "resample", "microaggregate")
+PERTURBING = ("noise", "multiplicative-noise", "swap", "pram", "shuffle", "resample", "individual-ranking")
 INPUTS = (
     ".csv",
     ".csv",
@@ -86,7 +86,7 @@ def draw_case(seed: int, engines: tuple[str, ...]) -> Case:
     engine = str(rng.choice(engines))
     in_memory, sensible = engine == "memory", bool(rng.random() < 0.9)
     method = str(rng.choice([*GROUPING, *GROUPING, *RECODING, *RECODING, *PERTURBING, *PERTURBING]))
-    if sensible and (method == "mnoise" or (method == "cut-points" and not in_memory)):
+    if sensible and (method == "multiplicative-noise" or (method == "cut-points" and not in_memory)):
         method = "hilbert"
     source = str(rng.choice(INPUTS if in_memory else PARTS))
     target = str(rng.choice(OUTPUTS)) if in_memory else ""
@@ -108,7 +108,10 @@ def draw_case(seed: int, engines: tuple[str, ...]) -> Case:
 
 # What a method is for, where that is not every column.
 KINDS = {
-    **dict.fromkeys(("noise", "mnoise", "swap", "shuffle", "resample", "cut-points", "coarsen"), "ordered"),
+    **dict.fromkeys(
+        ("noise", "multiplicative-noise", "swap", "shuffle", "resample", "cut-points", "coarsen", "individual-ranking"),
+        "ordered",
+    ),
     "pram": "unordered",
     "safe-harbor": "discharges",
 }

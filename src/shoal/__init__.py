@@ -14,112 +14,54 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from shoal.catalogue import imported_for_types
+from shoal.masking import METHODS
+from shoal.privacy import MODELS
+
 if TYPE_CHECKING:
-    from shoal.anonymize import anonymize
-    from shoal.assess import attack, risk, utility
-    from shoal.check import check
-    from shoal.compare.comparison import compare
-    from shoal.compare.result import Comparison
-    from shoal.errors import InputError, PromiseError, ShoalError
-    from shoal.masking.grouped import Grouped
-    from shoal.masking.microaggregation import Microaggregated
-    from shoal.masking.perturbing.multiplicative import MultipliedNoise
-    from shoal.masking.perturbing.noise import AddedNoise
-    from shoal.masking.perturbing.pram import Pram
-    from shoal.masking.perturbing.resampling import Resampling
-    from shoal.masking.perturbing.shuffling import Shuffling
-    from shoal.masking.perturbing.swapping import RankSwapping
-    from shoal.masking.recoding.coarsening import Coarsened
-    from shoal.masking.recoding.cut_points import CutPoints
-    from shoal.masking.recoding.recode import GlobalRecoding
-    from shoal.masking.recoding.safe_harbor import SafeHarbor
-    from shoal.policy import Policy
-    from shoal.privacy import KAnonymity, KMap, LDiversity, MeasuredRisk, TCloseness, Verdict
-    from shoal.profile import Profile, profile
-    from shoal.release import Release
-    from shoal.split import SplitRelease, split
+    from shoal.anonymize import anonymize as anonymize
+    from shoal.assess import attack as attack
+    from shoal.assess import risk as risk
+    from shoal.assess import utility as utility
+    from shoal.check import check as check
+    from shoal.compare.comparison import compare as compare
+    from shoal.compare.result import Comparison as Comparison
+    from shoal.errors import InputError as InputError
+    from shoal.errors import PromiseError as PromiseError
+    from shoal.errors import ShoalError as ShoalError
+    from shoal.masking import *  # noqa: F403
+    from shoal.policy import Policy as Policy
+    from shoal.privacy import *  # noqa: F403
+    from shoal.privacy.model import Verdict as Verdict
+    from shoal.profile import Profile as Profile
+    from shoal.profile import profile as profile
+    from shoal.release import Release as Release
+    from shoal.split import SplitRelease as SplitRelease
+    from shoal.split import split as split
 
 __version__ = "0.1.0"
 
 # Loaded on first use, so that importing shoal costs next to nothing.
-_HOME = {
-    "AddedNoise": "shoal.masking.perturbing.noise",
-    "Coarsened": "shoal.masking.recoding.coarsening",
-    "Comparison": "shoal.compare.result",
-    "CutPoints": "shoal.masking.recoding.cut_points",
-    "GlobalRecoding": "shoal.masking.recoding.recode",
-    "Grouped": "shoal.masking.grouped",
-    "InputError": "shoal.errors",
-    "KAnonymity": "shoal.privacy",
-    "KMap": "shoal.privacy",
-    "LDiversity": "shoal.privacy",
-    "MeasuredRisk": "shoal.privacy",
-    "Microaggregated": "shoal.masking.microaggregation",
-    "MultipliedNoise": "shoal.masking.perturbing.multiplicative",
-    "Policy": "shoal.policy",
-    "Pram": "shoal.masking.perturbing.pram",
-    "Profile": "shoal.profile",
-    "PromiseError": "shoal.errors",
-    "RankSwapping": "shoal.masking.perturbing.swapping",
-    "Release": "shoal.release",
-    "Resampling": "shoal.masking.perturbing.resampling",
-    "SafeHarbor": "shoal.masking.recoding.safe_harbor",
-    "ShoalError": "shoal.errors",
-    "Shuffling": "shoal.masking.perturbing.shuffling",
-    "SplitRelease": "shoal.split",
-    "TCloseness": "shoal.privacy",
-    "Verdict": "shoal.privacy",
-    "anonymize": "shoal.anonymize",
-    "attack": "shoal.assess",
-    "check": "shoal.check",
-    "compare": "shoal.compare.comparison",
-    "profile": "shoal.profile",
-    "risk": "shoal.assess",
-    "split": "shoal.split",
-    "utility": "shoal.assess",
+_HOME = {**imported_for_types(__file__), **METHODS.homes, **MODELS.homes}
+_FORMER = {
+    "AddedNoise": "Noise",
+    "Coarsened": "Coarsen",
+    "GlobalRecoding": "Recode",
+    "Grouped": "Hilbert",
+    "Microaggregated": "Mdav",
+    "MultipliedNoise": "MultiplicativeNoise",
+    "RankSwapping": "Swap",
+    "Resampling": "Resample",
+    "Shuffling": "Shuffle",
 }
 
-__all__ = [
-    "AddedNoise",
-    "Coarsened",
-    "Comparison",
-    "CutPoints",
-    "GlobalRecoding",
-    "Grouped",
-    "InputError",
-    "KAnonymity",
-    "KMap",
-    "LDiversity",
-    "MeasuredRisk",
-    "Microaggregated",
-    "MultipliedNoise",
-    "Policy",
-    "Pram",
-    "Profile",
-    "PromiseError",
-    "RankSwapping",
-    "Release",
-    "Resampling",
-    "SafeHarbor",
-    "ShoalError",
-    "Shuffling",
-    "SplitRelease",
-    "TCloseness",
-    "Verdict",
-    "anonymize",
-    "attack",
-    "check",
-    "compare",
-    "profile",
-    "risk",
-    "split",
-    "utility",
-]
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
-        raise AttributeError(f"module 'shoal' has no attribute {name!r}")
+        hint = f" Did you mean {_FORMER[name]!r}?" if name in _FORMER else ""
+        raise AttributeError(f"module 'shoal' has no attribute {name!r}.{hint}")
     return getattr(import_module(_HOME[name]), name)
 
 

@@ -22,8 +22,7 @@ from shoal.data.people import Repeating, likely_identifiers, repeating
 from shoal.data.schema import Role, Schema
 from shoal.errors import InputError
 from shoal.masking.collapse import refuse_single_class
-from shoal.masking.grouped import class_size
-from shoal.masking.method import Masked, Method, with_cells
+from shoal.masking.method import Masked, Method, class_size, with_cells
 from shoal.masking.publishing.confidential import check_promises, grouped_by, publish_confidential, shown_alike
 from shoal.masking.publishing.private_mean import budget
 from shoal.policy import Policy

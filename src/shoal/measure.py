@@ -11,8 +11,6 @@ that has no value for a table says why by an InputError:
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from shoal.catalogue import import_own
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import MISSING, Microdata
 from shoal.data.parse_cells import read_cells
@@ -215,21 +214,6 @@ def find_measure(name: str, about: About | None = None) -> Measure:
         raise InputError(f"{name!r} is no {kind}: decorate the function with {decorator}.")
     hint = did_you_mean(name, known) or f" Known are {', '.join(known)}."
     raise InputError(f"There is no {kind} {name!r}.{hint}")
-
-
-def import_own(path: str, what: str) -> Any:
-    """A user's own function, as `module:function`; modules are also looked for in the current folder."""
-    module, _, attribute = path.partition(":")
-    if not module or not attribute:
-        raise InputError(f"The {what} {path!r} is not MODULE:FUNCTION.")
-    if os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())
-    try:
-        return getattr(import_module(module), attribute)
-    except AttributeError:
-        raise InputError(f"The {what} {path!r} cannot be found: module {module!r} has no {attribute!r}.") from None
-    except Exception as error:  # whatever the user's own module raises
-        raise InputError(f"The {what} {path!r} cannot be imported: {type(error).__name__}: {error}.") from None
 
 
 # ---- several at once

@@ -24,6 +24,7 @@ from pydantic import (
     field_validator,
 )
 
+from shoal.catalogue import Catalogue, Entry, as_table, build
 from shoal.data.hierarchy import Hierarchy, hierarchy_of
 from shoal.data.hierarchy_files import read_hierarchy
 from shoal.data.ordered_categories import refuse_without_order
@@ -31,31 +32,17 @@ from shoal.data.paths import refuse_pipe
 from shoal.data.roles import infer_kind
 from shoal.data.schema import Attribute, Kind, Role, Scalar, Schema
 from shoal.errors import InputError, did_you_mean
-from shoal.masking.grouped import Grouped
-from shoal.masking.method import Method, held_to
-from shoal.masking.microaggregation import Microaggregated
-from shoal.masking.perturbing.multiplicative import MultipliedNoise
-from shoal.masking.perturbing.noise import AddedNoise
-from shoal.masking.perturbing.pram import Pram
-from shoal.masking.perturbing.resampling import Resampling
-from shoal.masking.perturbing.shuffling import Shuffling
-from shoal.masking.perturbing.swapping import RankSwapping
+from shoal.masking import METHODS
+from shoal.masking.grouping.hilbert import Hilbert
+from shoal.masking.method import Method
 from shoal.masking.publishing.confidential import Showing
 from shoal.masking.publishing.private_mean import PrivateMean, private_mean, require_epsilon
-from shoal.masking.recoding.coarsening import Coarsened
-from shoal.masking.recoding.cut_points import CutPoints
-from shoal.masking.recoding.recode import GlobalRecoding
-from shoal.masking.recoding.safe_harbor import SafeHarbor
-from shoal.privacy import KAnonymity, KMap, LDiversity, MeasuredRisk, PrivacyModel, TCloseness
+from shoal.privacy import MODELS
+from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.model import PrivacyModel
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema, ErrorDetails
-
-MODELS: dict[str, type[Any]] = {model.name: model for model in (KAnonymity, KMap, LDiversity, TCloseness, MeasuredRisk)}
-PERTURBING = (AddedNoise, MultipliedNoise, RankSwapping, Pram, Shuffling, Resampling, Microaggregated)
-METHODS: dict[str, type[Any]] = {
-    method.name: method for method in (Grouped, GlobalRecoding, CutPoints, Coarsened, SafeHarbor, *PERTURBING)
-}
 
 
 class AttributeChoice(BaseModel):
@@ -88,7 +75,7 @@ class Policy(BaseModel):
     insensitive: tuple[str, ...] = Field((), description="released as they are")
     rest: Literal["drop", "insensitive"] = Field("drop", description="what becomes of columns that no role names")
     models: tuple[Any, ...] = Field((KAnonymity(5),), description="what is promised")
-    method: Any = Field(default_factory=Grouped, description="how it is brought about")
+    method: Any = Field(default_factory=Hilbert, description="how it is brought about")
     suppression: float = Field(0.0, ge=0, le=1, description="the largest share of records that may be left out")
     show: dict[str, Showing] = Field({}, description="confidential columns that each class shows alike, and how")
     epsilon: float | None = Field(None, description="of all private means together; divided equally among them")
@@ -110,30 +97,30 @@ class Policy(BaseModel):
     def _models(cls, models: Any) -> tuple[PrivacyModel, ...]:
         if not isinstance(models, list | tuple):
             models = (models,)
-        return tuple(_build(model, MODELS, "model") for model in models)
+        return tuple(build(model, MODELS, "verdict") for model in models)
 
     @field_validator("method", mode="before")
     @classmethod
     def _method(cls, method: Any) -> Method:
-        built: Method = _build(method, METHODS, "method")
+        built: Method = build(method, METHODS, "mask")
         return built
 
     @field_serializer("models")
     def _dump_models(self, models: tuple[Any, ...]) -> list[dict[str, Any]]:
-        return [_as_table(model) for model in models]
+        return [as_table(model, MODELS) for model in models]
 
     @field_serializer("method")
     def _dump_method(self, method: Any) -> dict[str, Any]:
-        return _as_table(method)
+        return as_table(method, METHODS)
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         schema = handler.resolve_ref_schema(handler(core))
         of = schema["properties"]
-        of["models"]["items"] = {"oneOf": [_table_schema(model, handler) for model in MODELS.values()]}
-        of["models"]["default"] = [_as_table(model) for model in cls.model_fields["models"].default]
-        of["method"]["oneOf"] = [_table_schema(method, handler) for method in METHODS.values()]
-        of["method"]["default"] = _as_table(Grouped())
+        of["models"]["items"] = {"oneOf": _table_schemas(MODELS, handler)}
+        of["models"]["default"] = [as_table(model, MODELS) for model in cls.model_fields["models"].default]
+        of["method"]["oneOf"] = _table_schemas(METHODS, handler)
+        of["method"]["default"] = as_table(Hilbert(), METHODS)
         return schema
 
     @classmethod
@@ -195,11 +182,8 @@ class Policy(BaseModel):
     def promises(self, schema: Schema) -> tuple[PrivacyModel, ...]:
         """The models, each about one confidential attribute: one that names none is about all of them."""
         found: list[PrivacyModel] = []
-        for model in self.models:
-            if isinstance(model, MeasuredRisk):
-                found.append(held_to(model, self.method))
-                continue
-            if isinstance(model, KAnonymity | KMap) or model.attribute is not None:
+        for model in (model.held_to(self.method) for model in self.models):
+            if "confidential" not in model.needs or model.attribute is not None:
                 found.append(model)
                 continue
             if not schema.confidential:
@@ -213,7 +197,7 @@ class Policy(BaseModel):
 
     def refuse_suppression(self) -> None:
         """Methods that perturb release every record: the share that may be left out would be ignored."""
-        if self.suppression > 0 and isinstance(self.method, PERTURBING):
+        if self.suppression > 0 and self.method.perturbs:
             raise InputError(
                 f"The method {self.method.name!r} leaves out no record, but a share of {self.suppression:g} may be: "
                 "leave out --suppress (suppression = 0), or choose another method."
@@ -377,46 +361,18 @@ def _sentence(fault: ErrorDetails) -> str:
     return f"The policy's {where!r} {what}. Got {reprlib.repr(fault['input'])} instead."
 
 
-def _build(choice: Any, known: dict[str, type[Any]], what: str) -> Any:
-    """A model or method from its table in a policy file; objects pass as they are."""
-    if not isinstance(choice, dict):
-        if isinstance(choice, type) or not hasattr(choice, {"model": "verdict", "method": "mask"}[what]):
-            raise InputError(
-                f"The policy's {what} {reprlib.repr(choice)} is none: give one of {', '.join(known)} by its 'name'."
-            )
-        return choice
-    parameters = dict(choice)
-    name = parameters.pop("name", None)
-    if not isinstance(name, str) or name not in known:
-        hint = did_you_mean(str(name), known) or f" Known are {', '.join(known)}."
-        raise InputError(f"The policy asks for an unknown {what} {name!r}.{hint}")
-    fields = {field.name: field.default for field in dataclasses.fields(known[name])}
-    for parameter in parameters:
-        if parameter not in fields:
-            hint = did_you_mean(parameter, fields) or f" It takes {', '.join(fields)}."
-            raise InputError(f"The {what} {name!r} has no parameter {parameter!r}.{hint}")
-    for parameter, default in fields.items():
-        if default is dataclasses.MISSING and parameter not in parameters:
-            raise InputError(f"The {what} {name!r} needs its parameter {parameter!r}: give it.")
-    try:
-        return known[name](**parameters)
-    except TypeError as error:
-        raise InputError(f"The {what} {name!r} cannot be made of {reprlib.repr(parameters)}: {error}.") from None
+def _table_schemas(catalogue: Catalogue[Any], handler: GetJsonSchemaHandler) -> list[dict[str, Any]]:
+    return [_table_schema(part, handler) for part in catalogue]
 
 
-def _as_table(part: Any) -> dict[str, Any]:
-    """A model or method as a table of its name and the parameters that are not left as they are by default."""
-    chosen = {
-        field.name: getattr(part, field.name)
-        for field in dataclasses.fields(part)
-        if getattr(part, field.name) is not None and getattr(part, field.name) != field.default
-    }
-    return {"name": part.name, **chosen}
-
-
-def _table_schema(part: type[Any], handler: GetJsonSchemaHandler) -> dict[str, Any]:
-    """The JSON Schema of a model's or method's table."""
+def _table_schema(part: type[Entry], handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    """The JSON Schema of a model's or method's table, with the bounds and the help of its parameters."""
     schema = handler.resolve_ref_schema(handler(TypeAdapter(part).core_schema))
+    for each in part.parameters():
+        ends = {"minimum": each.least, "exclusiveMinimum": each.above, "maximum": each.most}
+        bounds = {**ends, "exclusiveMaximum": each.below}
+        stated = {word: end for word, end in bounds.items() if end is not None}
+        schema["properties"][each.name] |= {"description": each.help, **stated}
     schema["properties"] = {"name": {"const": part.name}} | schema["properties"]
     schema["required"] = ["name", *schema.get("required", [])]
-    return schema | {"additionalProperties": False}
+    return schema | {"additionalProperties": False, "description": part.sentence()}

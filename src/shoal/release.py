@@ -29,8 +29,7 @@ from shoal.data.schema import Schema
 from shoal.draft import Draft
 from shoal.errors import InputError
 from shoal.masking.collapse import few_classes
-from shoal.masking.grouped import class_size
-from shoal.masking.method import Masked
+from shoal.masking.method import Masked, class_size
 from shoal.policy import Policy
 from shoal.privacy.check import judge, refuse_broken, released_classes
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict

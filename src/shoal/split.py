@@ -29,7 +29,7 @@ from shoal.data.microdata import Microdata
 from shoal.data.schema import Role, Schema
 from shoal.draft import Draft, draft, prepare
 from shoal.errors import InputError, PromiseError
-from shoal.masking.grouped import class_size
+from shoal.masking.method import class_size
 from shoal.masking.publishing.confidential import Showing, grouped_by
 from shoal.masking.publishing.private_mean import budget
 from shoal.policy import Policy

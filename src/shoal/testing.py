@@ -33,9 +33,9 @@ from shoal.errors import InputError, ShoalError
 from shoal.masking.method import Masked, Method
 from shoal.measure import Pair
 from shoal.policy import Policy
-from shoal.privacy import KAnonymity, LDiversity, PrivacyModel, TCloseness
+from shoal.privacy import KAnonymity, LDiversity, TCloseness
 from shoal.privacy.check import judge, released_classes
-from shoal.privacy.model import Source
+from shoal.privacy.model import PrivacyModel, Source
 from shoal.risk.found_again import found_again
 
 if TYPE_CHECKING:

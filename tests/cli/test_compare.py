@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.compare import comparison
-from shoal.compare.contenders import METHODS
+from shoal.compare.contenders import comparable
 from shoal.compare.trials import Trials
 from tests.cli.conftest import Shoal
 
@@ -88,7 +88,7 @@ def test_the_table_fits_the_terminal_and_warns(shoal: Shoal, incomes: Path) -> N
 
 def test_help_names_every_method_and_shows_how(shoal: Shoal) -> None:
     shown = " ".join(shoal("compare", "--help").out.replace("│", " ").split())
-    assert all(name in shown for name in METHODS)
+    assert all(name in shown for name in comparable())
     assert shown.count("shoal compare d.csv") == 3
 
 
@@ -205,4 +205,4 @@ def test_constant_columns_and_missing_values(shoal: Shoal, tmp_path: Path) -> No
     assert run.code == 0
     assert any("'same' has one value only" in note for note in run.json["notes"])
     assert "Column 'same' holds one value only" in shoal(*asked, "--methods", "noise").sentence
-    assert shoal(*asked, "--attributes", "x,square", "--methods", "noise,swap,mnoise,hilbert").code == 0
+    assert shoal(*asked, "--attributes", "x,square", "--methods", "noise,swap,multiplicative-noise,hilbert").code == 0

@@ -8,16 +8,14 @@ import runpy
 import subprocess
 import sys
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
 from shoal.cli import console
-from shoal.cli.method import GROUPINGS
 from shoal.cli.options import make_policy, quoted, split
 from shoal.data.schema import Kind
 from shoal.errors import InputError
-from shoal.masking.grouped import Grouped, Grouping
+from shoal.masking.grouping.sorted import Sorted
 from shoal.policy import AttributeChoice, Policy
 from shoal.privacy import KAnonymity, LDiversity, TCloseness
 from tests.cli.conftest import COMMANDS, Shoal
@@ -33,7 +31,7 @@ quasi_identifiers = ["age", "sex"]
 confidential = ["charge"]
 suppression = 0.1
 models = [{ name = "k-anonymity", k = 7 }, { name = "t-closeness", t = 0.3, attribute = "charge" }]
-method = { name = "grouped", grouping = "kd" }
+method = { name = "kd" }
 [attributes]
 age = { kind = "numeric", weight = 2.0 }
 """
@@ -46,13 +44,11 @@ def test_without_options_the_file_says_it_all(policy: Path) -> None:
 
 
 def test_options_win_and_leave_the_rest(policy: Path) -> None:
-    chosen = make_policy(
-        policy, ["age"], k=3, kinds=["age=ordinal", "sex=nominal"], method={"name": "grouped", "grouping": "sorted"}
-    )
+    chosen = make_policy(policy, ["age"], k=3, kinds=["age=ordinal", "sex=nominal"], method={"name": "sorted"})
     before = Policy.read(policy)
     assert chosen.quasi_identifiers == ("age",)
     assert chosen.models == (TCloseness(0.3, "charge"), KAnonymity(3))
-    assert chosen.method == Grouped("sorted")
+    assert chosen.method == Sorted()
     assert chosen.attributes == {
         "age": AttributeChoice(kind=Kind.ORDINAL, weight=2.0),
         "sex": AttributeChoice(kind=Kind.NOMINAL),
@@ -130,10 +126,6 @@ def test_hierarchies_are_found_by_the_columns_name(shoal: Shoal, tmp_path: Path)
     assert run.code == 0
     released = (tmp_path / "r.csv").read_text()
     assert (released.count("care"), released.count("cook")) == (6, 4)
-
-
-def test_every_grouping_can_be_named() -> None:
-    assert get_args(Grouping) == GROUPINGS
 
 
 def test_an_override_changes_the_release(shoal: Shoal, discharges: Path, tmp_path: Path) -> None:

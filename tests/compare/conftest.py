@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from threading import Lock
-from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -15,9 +13,9 @@ import shoal.measure
 from shoal.compare.contenders import Contender
 from shoal.data.cells import plain_cells
 from shoal.data.microdata import Microdata
-from shoal.masking.method import Masked, Parameter
+from shoal.masking.method import Masked, Method, Strength
 from shoal.measure import Pair, measure
-from shoal.privacy import PrivacyModel
+from shoal.privacy.model import PrivacyModel
 
 ROWS = 40
 calls: list[str] = []
@@ -29,16 +27,14 @@ def called(what: str) -> None:
         calls.append(what)
 
 
-@dataclass(frozen=True)
-class Shift:
+class Shift(Method):
     """Moves every value up by `by`, some more and some less where `shaken`."""
 
     by: float
     shaken: float = 0.0
     bend: float = 0.0
 
-    name: ClassVar[str] = "shift"
-    parameter: ClassVar[Parameter] = Parameter("by", 0.0, 10.0)
+    strength = Strength("by", 0.0, 10.0)
 
     def mask(
         self,

@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shoal.compare.calibrate import MOST, Calibrated, calibrate, grid
-from shoal.masking.method import Parameter
+from shoal.masking.method import Strength
 
-GAMMA = Parameter("gamma", 1e-3, 1e3)
-SHARE = Parameter("p", 0.0, 1.0)
-K = Parameter("k", 2, 1080, whole=True)
+GAMMA = Strength("gamma", 1e-3, 1e3)
+SHARE = Strength("p", 0.0, 1.0)
+K = Strength("k", 2, 1080, whole=True)
 
 
-def asked_of(level: Callable[[float], float], parameter: Parameter, target: float) -> tuple[Calibrated, list[float]]:
+def asked_of(level: Callable[[float], float], parameter: Strength, target: float) -> tuple[Calibrated, list[float]]:
     """The result, and every value that was asked."""
     asked: list[float] = []
 
@@ -56,7 +56,7 @@ def test_whole_parameters_are_met_exactly(value: int) -> None:
 
 
 def test_between_two_whole_values_the_nearest_is_taken_and_said_to_be_off() -> None:
-    found, _ = asked_of(lambda k: float(k), Parameter("k", 2, 6, whole=True), 4.4)
+    found, _ = asked_of(lambda k: float(k), Strength("k", 2, 6, whole=True), 4.4)
     assert (found.value, found.level) == (4, 4.0)
     assert found.attainable
     assert not found.attained
@@ -77,13 +77,13 @@ def test_out_of_reach_is_said_with_the_reach_and_costs_little(target: float) -> 
 def test_a_range_without_end_is_widened_until_it_holds_the_target(
     level: Callable[[float], float], value: float
 ) -> None:
-    found, asked = asked_of(level, Parameter("parameter", 0, inf), level(value))
+    found, asked = asked_of(level, Strength("parameter", 0, inf), level(value))
     assert found.value == pytest.approx(value, rel=0.02)
     assert min(asked) > 0
 
 
 def test_a_whole_range_without_end_never_goes_below_its_least() -> None:
-    found, asked = asked_of(lambda k: float(k), Parameter("k", 2, inf, whole=True), 57)
+    found, asked = asked_of(lambda k: float(k), Strength("k", 2, inf, whole=True), 57)
     assert found.value == 57
     assert min(asked) == 2
 
@@ -109,6 +109,6 @@ def test_a_level_that_never_changes_ends_at_once() -> None:
 
 
 def test_the_grid_steps_by_factors_over_decades_and_evenly_otherwise() -> None:
-    assert grid(Parameter("gamma", 0.01, 100.0), 5) == pytest.approx([0.01, 0.1, 1, 10, 100])
+    assert grid(Strength("gamma", 0.01, 100.0), 5) == pytest.approx([0.01, 0.1, 1, 10, 100])
     assert grid(SHARE, 3) == [0, 0.5, 1]
-    assert grid(Parameter("k", 2, 4, whole=True), 9) == [2, 3, 4]
+    assert grid(Strength("k", 2, 4, whole=True), 9) == [2, 3, 4]

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import StringIO
 from itertools import count
 from pathlib import Path
@@ -164,7 +164,6 @@ _masked = count(1)  # drawing the next number is one step, whichever thread draw
 _stopped = Event()
 
 
-@dataclass(frozen=True)
 class Interrupting(Shift):
     """Has Ctrl-C pressed when it is asked for the tenth time; who is asked later waits until no more trials begin."""
 

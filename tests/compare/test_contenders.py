@@ -11,16 +11,16 @@ import polars as pl
 import pytest
 
 from shoal.compare.comparison import compare
-from shoal.compare.contenders import K, contender
+from shoal.compare.contenders import contender
 from shoal.errors import InputError
-from shoal.masking.method import Parameter
+from shoal.masking.method import Strength
 
 pytestmark = pytest.mark.usefixtures("toys")
 
 OWN = """
 import numpy as np
 import polars as pl
-from shoal.masking.method import Parameter
+from shoal.masking.method import Strength
 
 times = []
 
@@ -35,7 +35,7 @@ def surely(frame, parameter):
 def limited(frame, parameter):
     return frame.with_columns(pl.all() + 1 / parameter)
 
-limited.parameter = Parameter("closeness", 0.25, 4.0)
+limited.strength = Strength("closeness", 0.25, 4.0)
 
 def blurred(frame, parameter):
     return frame.select(pl.format("[{};{}]", pl.all(), pl.all() + 2 * parameter).name.keep())
@@ -78,7 +78,7 @@ def test_ones_own_random_function_is_averaged_over_seeds(table: pl.DataFrame, ow
 
 
 def test_ones_own_function_may_say_its_range_and_may_fall(table: pl.DataFrame, own: str) -> None:
-    assert contender(f"{own}:limited").parameter == Parameter("closeness", 0.25, 4.0)
+    assert contender(f"{own}:limited").parameter == Strength("closeness", 0.25, 4.0)
     assert found_parameter(table, f"{own}:limited", 0.8) == pytest.approx(1.25, abs=0.01)
 
 
@@ -128,8 +128,8 @@ def test_an_edited_function_is_measured_anew(table: pl.DataFrame, own: str, tmp_
 
 def test_whole_parameters_end_at_the_number_of_records() -> None:
     hilbert = contender("hilbert")
-    assert (hilbert.parameter, K.most) == (K, inf)
-    assert hilbert.among(40).parameter == Parameter("k", 2, 40, whole=True)
+    assert hilbert.parameter == Strength("k", 2, inf, whole=True)
+    assert hilbert.among(40).parameter == Strength("k", 2, 40, whole=True)
     assert hilbert.among(1).parameter.most == 2
 
 

@@ -236,7 +236,7 @@ def test_a_few_missing_values_that_a_trial_does_not_see_are_shown_by_wildcards(p
     some = [None if i > n - 4 else i % 700 for i in range(n)]
     frame = pl.DataFrame({"age": [i % 90 for i in range(n)], "balance": some, "charge": range(n)})
     policy = shoal.Policy(
-        quasi_identifiers=["age", "balance"], confidential=["charge"], method=shoal.Grouped(publish=publish)
+        quasi_identifiers=["age", "balance"], confidential=["charge"], method=shoal.Hilbert(publish=publish)
     )
     release = shoal.anonymize(frame.lazy(), policy, engine="disk")
     shown = release.frame.collect()["balance"]

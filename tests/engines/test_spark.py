@@ -31,7 +31,7 @@ from shoal.engines.spark.tasks import results_of
 from shoal.engines.spark.types import to_polars, to_spark
 from shoal.engines.table import FACTS, Batch, Table
 from shoal.errors import InputError, PromiseError
-from shoal.masking.grouped import Grouped
+from shoal.masking.grouping.sorted import Sorted
 from shoal.parted.release import anonymize_to
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity
@@ -443,7 +443,7 @@ def test_what_nothing_masks_is_written_as_it_was_read(spark: Spark, tmp_path: Pa
     (tmp_path / "d.csv").write_text("\n".join(["when,smoker,charge,signed,seen,told", *rows]) + "\n")
     policy = Policy(
         quasi_identifiers=["when", "smoker"], confidential=["charge"], insensitive=["signed", "seen", "told"],
-        models=[KAnonymity(5)], method=Grouped("sorted"),
+        models=[KAnonymity(5)], method=Sorted(),
     )  # fmt: skip
     table = spark.read(str(tmp_path / "d.csv"), "csv", spelled=True)
     anonymize_to(table, policy, str(tmp_path / "r"), "csv", seed=1)

@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.schema import Kind
 from shoal.errors import InputError
 from shoal.privacy import KAnonymity, LDiversity, TCloseness
 
@@ -33,7 +34,7 @@ def policy(*models: object, confidential: list[str], **choices: object) -> shoal
 
 BOUND = policy(
     KAnonymity(5), LDiversity(2, "ill"), TCloseness(0.02, "bound"), confidential=["ill", "bound"],
-    method=shoal.Grouped("kd"),
+    method=shoal.Kd(),
 )  # fmt: skip
 
 
@@ -56,11 +57,11 @@ def test_so_it_is_in_the_report_and_on_disk(tmp_path: Path) -> None:
 
 
 def test_a_handful_and_a_class_of_nearly_all_are_said_too() -> None:
-    large = policy(KAnonymity(30), confidential=["ill"], method=shoal.Coarsened(2))
+    large = policy(KAnonymity(30), confidential=["ill"], method=shoal.Coarsen(2))
     assert "Only 2 classes are left" in shoal.anonymize(people(), large).notes[-1]
     assert "The class size of 30 or the method itself" in shoal.anonymize(people(), large).notes[-1]
     skewed = people().with_columns(age=pl.Series([*range(1000, 1370), *np.repeat(np.arange(1, 7) * 5000, 5)]))
-    wide = policy(KAnonymity(5), confidential=["ill"], method=shoal.Coarsened(20, mode="width"))
+    wide = policy(KAnonymity(5), confidential=["ill"], method=shoal.Coarsen(20, mode="width"))
     assert "One class holds 370 of 400 records" in shoal.anonymize(skewed, wide).notes[-1]
 
 
@@ -87,9 +88,9 @@ def test_closeness_of_a_column_of_nearly_as_many_values_as_records_is_refused(en
 
 
 def test_the_least_class_is_the_fewest_records_that_can_be_close() -> None:
-    assert TCloseness(0.2).least_class(np.array([1] * 10)) == 8
-    assert TCloseness(0.2).least_class(np.array([80, 10, 10])) == 1
-    assert TCloseness(0.0).least_class(np.array([80, 10, 10])) == 3
+    assert TCloseness(0.2).least_class(Kind.NOMINAL, np.array([1] * 10)) == 8
+    assert TCloseness(0.2).least_class(Kind.NOMINAL, np.array([80, 10, 10])) == 1
+    assert TCloseness(0.0).least_class(Kind.NOMINAL, np.array([80, 10, 10])) == 3
     close = TCloseness(0.2, "case")
     table = people(10)
     coded = shoal.anonymize(table, policy(KAnonymity(5), confidential=["case"])).original["case"]

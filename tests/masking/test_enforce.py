@@ -21,7 +21,8 @@ from shoal.errors import InputError
 from shoal.masking.enforce import enforce, even_leaves, failing, tree
 from shoal.masking.grouping.ordered import runs
 from shoal.masking.partition import Partition
-from shoal.privacy import LDiversity, PrivacyModel, TCloseness
+from shoal.privacy import LDiversity, TCloseness
+from shoal.privacy.model import PrivacyModel
 from tests.oracles import privacy as oracle
 
 

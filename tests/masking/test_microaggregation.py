@@ -16,9 +16,10 @@ from shoal.data.microdata import Microdata
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.draft import prepare
 from shoal.kernels.microaggregation import least_squares_cuts
-from shoal.masking.grouped import Grouped
+from shoal.masking import METHODS, Hilbert, IndividualRanking, Mdav, MdavPlus
+from shoal.masking.grouped import Grouping
 from shoal.masking.grouping import mdav as grouping
-from shoal.masking.microaggregation import Microaggregated
+from shoal.masking.method import Method
 from shoal.masking.publishing.centroid import centroids
 from shoal.testing import SEED, Case, cases, check_method, is_sentence
 from tests.oracles import microaggregation as oracle
@@ -35,8 +36,14 @@ def normal(n: int, m: int = 3) -> pl.DataFrame:
     return pl.DataFrame(np.random.default_rng(n).normal(size=(n, m)), schema=[f"x{j}" for j in range(m)])
 
 
-def masked(method: Microaggregated, microdata: Microdata) -> pl.DataFrame:
-    return pl.DataFrame([column.values() for column in method.mask(microdata, []).columns.values()])
+def masked(method: Method, microdata: Microdata, k: int | None = None) -> pl.DataFrame:
+    models = [] if k is None else [shoal.KAnonymity(k)]
+    return pl.DataFrame([column.values() for column in method.mask(microdata, models).columns.values()])
+
+
+def together(k: int, microdata: Microdata, **choices: bool) -> IndividualRanking:
+    """All attributes in one subset."""
+    return IndividualRanking(k, subsets=(tuple(microdata.schema.quasi_identifiers),), **choices)
 
 
 # ---- on a line
@@ -63,7 +70,7 @@ def test_numbers_far_from_zero_are_grouped_as_near_it() -> None:
 
 def test_individual_ranking_treats_each_attribute_by_itself() -> None:
     frame = pl.DataFrame({"a": [1, 9, 2, 8, None], "b": [1.0, 2.0, 30.0, 40.0, 50.0]})
-    found = masked(Microaggregated(2, "individual"), table(frame))
+    found = masked(IndividualRanking(2), table(frame))
     assert found["a"].to_list() == [1.5, 8.5, 1.5, 8.5, None]
     assert found["b"].to_list() == [1.5, 1.5, 40.0, 40.0, 40.0]
 
@@ -71,7 +78,7 @@ def test_individual_ranking_treats_each_attribute_by_itself() -> None:
 def test_individual_ranking_of_ordered_categories_and_dates() -> None:
     days = [dt.date(2020, 1, day) for day in (1, 2, 30, 31)]
     microdata = table(pl.DataFrame({"o": ["d", "c", "a", "b"], "d": days}), o=Kind.ORDINAL, d=Kind.DATE)
-    found = masked(Microaggregated(2, "individual"), microdata)
+    found = masked(IndividualRanking(2), microdata)
     assert found["o"].to_list() == ["c", "c", "a", "a"]
     assert found["d"].dtype == pl.Date
     assert found["d"].n_unique() == 2
@@ -83,7 +90,7 @@ def test_individual_ranking_of_ordered_categories_and_dates() -> None:
 @pytest.mark.parametrize("by", ["mdav", "mdav+"])
 def test_groups_of_at_least_k_show_their_means(by: str) -> None:
     frame = normal(200)
-    found = masked(Microaggregated(4, by), table(frame))
+    found = masked(METHODS.find(by)(), table(frame), 4)
     sizes = found.group_by(pl.all()).len()["len"]
     assert sizes.min() >= 4
     assert sizes.max() < 8
@@ -93,22 +100,23 @@ def test_groups_of_at_least_k_show_their_means(by: str) -> None:
 
 def test_the_improved_groups_have_less_sse() -> None:
     frame = normal(400)
-    plain, better = (masked(Microaggregated(5, by), table(frame)) for by in ("mdav", "mdav+"))
+    plain, better = (masked(METHODS.find(by)(), table(frame), 5) for by in ("mdav", "mdav+"))
     error, less = ((frame.to_numpy() - found.to_numpy()) ** 2 for found in (plain, better))
     assert less.sum() < 0.95 * error.sum()
 
 
 def test_subsets_are_grouped_apart() -> None:
     frame = normal(60, 4)
-    found = masked(Microaggregated(3, subsets=(("x2",), ("x0", "x3"))), table(frame))
+    found = masked(IndividualRanking(3, subsets=(("x2",), ("x0", "x3"))), table(frame))
     assert found.columns == frame.columns
-    for subset in (["x2"], ["x0", "x3"], ["x1"]):
-        assert found.select(subset).equals(masked(Microaggregated(3), table(frame.select(subset))))
+    for alone in ("x1", "x2"):
+        assert found[alone].equals(masked(IndividualRanking(3), table(frame.select(alone)))[alone])
+    assert found.select("x0", "x3").equals(masked(Mdav(), table(frame.select("x0", "x3")), 3))
 
 
 def test_ranges_instead_of_standard_deviations_make_other_groups() -> None:
     frame = normal(100).with_columns(x0=pl.Series([1000.0, *range(99)]))
-    by_sigma, by_range = (masked(Microaggregated(3, scale=scale), table(frame)) for scale in ("sigma", "range"))
+    by_sigma, by_range = (masked(Mdav(scale=scale), table(frame), 3) for scale in ("sigma", "range"))
     assert not by_sigma.equals(by_range)
     low, width = frame["x0"].min(), 1000.0
     scaled = frame.with_columns(
@@ -122,8 +130,8 @@ def test_ranges_instead_of_standard_deviations_make_other_groups() -> None:
 
 def test_integers_stay_integers_if_asked() -> None:
     frame = pl.DataFrame({"x": pl.Series([1, 2, 2, 9, 9, 10], dtype=pl.Int16)})
-    assert masked(Microaggregated(3), table(frame))["x"].dtype == pl.Float64
-    found = masked(Microaggregated(3, whole=True), table(frame))["x"]
+    assert masked(IndividualRanking(3), table(frame))["x"].dtype == pl.Float64
+    found = masked(IndividualRanking(3, whole=True), table(frame))["x"]
     assert found.dtype == pl.Int16
     assert found.to_list() == [2, 2, 2, 9, 9, 9]
 
@@ -131,16 +139,17 @@ def test_integers_stay_integers_if_asked() -> None:
 def test_values_stay_within_a_stated_domain_if_asked() -> None:
     frame = pl.DataFrame({"x": [1.0, 2.0, 50.0, 60.0]})
     microdata = Microdata(frame, Schema((Attribute("x", QUASI, Kind.NUMERIC, domain=(0, 20)),)))
-    assert masked(Microaggregated(2, clamp=True), microdata)["x"].to_list() == [1.5, 1.5, 20.0, 20.0]
-    assert masked(Microaggregated(2), microdata)["x"].to_list() == [1.5, 1.5, 55.0, 55.0]
+    assert masked(IndividualRanking(2, clamp=True), microdata)["x"].to_list() == [1.5, 1.5, 20.0, 20.0]
+    assert masked(IndividualRanking(2), microdata)["x"].to_list() == [1.5, 1.5, 55.0, 55.0]
     with pytest.raises(shoal.InputError, match="no quasi-identifier states one"):
-        Microaggregated(2, clamp=True).mask(table(frame), [])
+        IndividualRanking(2, clamp=True).mask(table(frame), [])
 
 
 def test_missing_values_stay_where_they_are_and_groups_of_few_are_told() -> None:
     frame = pl.DataFrame({"y": [1, 3, None, None, None, 5], "c": [*"aab", None, *"zz"]})
     frame = frame.with_columns(pl.Series([1, 1, 1, 9, 9, 9]).alias(f"x{j}") for j in range(9))  # who stands together
-    found = Microaggregated(3).mask(table(frame, c=Kind.NOMINAL), [])
+    microdata = table(frame, c=Kind.NOMINAL)
+    found = together(3, microdata).mask(microdata, [])
     assert found.columns["y"].values().to_list() == [2.0, 2.0, None, None, None, 5.0]
     assert found.columns["c"].values().to_list() == ["a", "a", "a", None, "z", "z"]
     assert [note for note in found.notes if "'y'" in note] == [
@@ -151,7 +160,7 @@ def test_missing_values_stay_where_they_are_and_groups_of_few_are_told() -> None
 def test_the_same_centres_as_publishing_shows() -> None:
     microdata = table(normal(50))
     partition = grouping.mdav(microdata, 4)
-    for name, column in Microaggregated(4).mask(microdata, []).columns.items():
+    for name, column in together(4, microdata).mask(microdata, []).columns.items():
         cells: MaskedColumn = centroids(microdata[name], partition)
         assert column.low.tolist() == cells.low[partition.class_of(50)].tolist()
 
@@ -162,35 +171,37 @@ def test_the_same_centres_as_publishing_shows() -> None:
 @pytest.mark.parametrize(
     ("choices", "said"),
     [
-        ({"k": 1}, "'k' parameter of microaggregation must be a whole number of at least 2. Got 1"),
+        ({"k": 1}, "'k' parameter of individual-ranking must be a whole number of at least 2. Got 1"),
         ({"k": 2.5}, "at least 2. Got 2.5"),
         ({"k": True}, "at least 2. Got True"),
-        ({"by": "nearest"}, "must be one of mdav, mdav\\+, individual. Got 'nearest'"),
-        ({"scale": "rank"}, "must be 'sigma' or 'range'"),
         ({"whole": 1}, "'whole' parameter"),
         ({"subsets": (("a", "b"), ("b",))}, "share no attribute"),
-        ({"subsets": (("a",),), "by": "individual"}, "left out where each attribute is treated by itself"),
     ],
 )
 def test_parameters_are_refused_in_a_sentence(choices: dict[str, object], said: str) -> None:
     with pytest.raises(shoal.InputError, match=said):
-        Microaggregated(**choices)
+        IndividualRanking(**choices)
+
+
+def test_a_scale_that_is_none_is_refused() -> None:
+    with pytest.raises(shoal.InputError, match="'scale' parameter of mdav must be one of sigma, range"):
+        Mdav(scale="rank")  # type: ignore[arg-type]
 
 
 def test_too_few_records_and_values_are_refused() -> None:
     with pytest.raises(shoal.InputError, match="k = 5 is larger than the table's 3 records"):
-        Microaggregated().mask(table(normal(3)), [])
+        IndividualRanking().mask(table(normal(3)), [])
     few = table(pl.DataFrame({"x": [1, 2, None, None]}))
     with pytest.raises(shoal.InputError, match="'x' holds only 2 values, fewer than k = 3"):
-        Microaggregated(3, "individual").mask(few, [])
+        IndividualRanking(3).mask(few, [])
 
 
 def test_attributes_that_cannot_be_treated_are_refused_by_name() -> None:
     frame = pl.DataFrame({"c": ["a", "b", "c", "d"]})
-    with pytest.raises(shoal.InputError, match="cannot treat column 'c', which is nominal"):
-        Microaggregated(2, "individual").mask(table(frame, c=Kind.NOMINAL), [])
+    with pytest.raises(shoal.InputError, match="cannot treat column 'c' by itself, which is nominal"):
+        IndividualRanking(2).mask(table(frame, c=Kind.NOMINAL), [])
     with pytest.raises(shoal.InputError, match="names 'x9', which is no quasi-identifier"):
-        Microaggregated(2, subsets=(("x9",),)).mask(table(normal(9)), [])
+        IndividualRanking(2, subsets=(("x9",),)).mask(table(normal(9)), [])
 
 
 # ---- random tables
@@ -198,10 +209,10 @@ def test_attributes_that_cannot_be_treated_are_refused_by_name() -> None:
 
 @pytest.mark.parametrize(
     "method",
-    [Microaggregated(3), Microaggregated(2, "mdav+", scale="range", whole=True), Microaggregated(2, "individual")],
-    ids=lambda method: method.by,
+    [IndividualRanking(3), IndividualRanking(2, whole=True)],
+    ids=["as it comes", "whole"],
 )
-def test_any_table_is_masked_or_refused_in_a_sentence(method: Microaggregated) -> None:
+def test_any_table_is_masked_or_refused_in_a_sentence(method: IndividualRanking) -> None:
     sentences: list[str] = []
 
     @settings(max_examples=60, deadline=None)
@@ -232,13 +243,11 @@ def test_any_table_is_masked_or_refused_in_a_sentence(method: Microaggregated) -
 
 @pytest.mark.parametrize("grouping", ["mdav", "mdav+"])
 def test_ranges_of_the_groups_conform(grouping: str) -> None:
-    check_method(Grouped(grouping, "range"), examples=60)
+    check_method(METHODS.find(grouping)(publish="range"), examples=60)
 
 
-@pytest.mark.parametrize(
-    "method", [Grouped("mdav"), Grouped("mdav+", "median"), Grouped("hilbert", "mean")], ids=lambda m: m.grouping
-)
-def test_classes_shown_by_their_centres_keep_the_promise(method: Grouped) -> None:
+@pytest.mark.parametrize("method", [Mdav(), MdavPlus("median"), Hilbert("mean")], ids=lambda m: m.name)
+def test_classes_shown_by_their_centres_keep_the_promise(method: Grouping) -> None:
     sentences: list[str] = []
 
     @settings(max_examples=60, deadline=None)
@@ -261,24 +270,29 @@ def test_classes_shown_by_their_centres_keep_the_promise(method: Grouped) -> Non
 
 
 def test_each_grouping_is_shown_as_it_is_known_for_unless_told() -> None:
-    assert [Grouped(g).shown_by for g in ("hilbert", "kd", "mdav", "mdav+")] == ["range", "range", "mean", "mean"]
-    assert Grouped("mdav", "range").shown_by == "range"
-    with pytest.raises(shoal.InputError, match="'publish' parameter of grouped must be one of range, mean, median"):
-        Grouped("mdav", "mode")
+    assert [METHODS.find(g)().shown_by for g in ("hilbert", "kd", "mdav", "mdav+")] == [
+        "range",
+        "range",
+        "mean",
+        "mean",
+    ]
+    assert Mdav("range").shown_by == "range"
+    with pytest.raises(shoal.InputError, match="'publish' parameter of mdav must be one of range, mean, median"):
+        Mdav("mode")
 
 
 def test_a_release_by_means_is_one_of_numbers() -> None:
     frame = normal(60, 2)
-    policy = shoal.Policy(quasi_identifiers=frame.columns, models=[shoal.KAnonymity(4)], method=Grouped("mdav"))
+    policy = shoal.Policy(quasi_identifiers=frame.columns, models=[shoal.KAnonymity(4)], method=Mdav())
     release = shoal.anonymize(frame, policy)
     assert release.table.dtypes == [pl.Float64] * 2
     assert release.verdicts[0].achieved >= 4
-    assert release.table.equals(masked(Microaggregated(4), table(frame)))
+    assert release.table.equals(masked(together(4, table(frame)), table(frame)))
 
 
 def test_a_large_table_tells_of_its_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grouping, "_WHOLE", 100)
     frame = normal(150)
-    for method in (Grouped("mdav"), Microaggregated(5)):
+    for method in (Mdav(), together(5, table(frame))):
         assert "in blocks" in method.mask(table(frame), [shoal.KAnonymity(5)]).notes[0]
-    assert Grouped().mask(table(frame), [shoal.KAnonymity(5)]).notes == ()
+    assert Hilbert().mask(table(frame), [shoal.KAnonymity(5)]).notes == ()

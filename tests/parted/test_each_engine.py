@@ -58,10 +58,10 @@ def collected(table: Table) -> pl.DataFrame:
 
 
 SAME = {
-    "zero-distance": {"method": shoal.Grouped("sorted")},
-    "coarsening": {"method": shoal.Coarsened(3), "suppression": 0.5},
+    "zero-distance": {"method": shoal.Sorted()},
+    "coarsening": {"method": shoal.Coarsen(3), "suppression": 0.5},
     "recoding": {
-        "method": shoal.GlobalRecoding(),
+        "method": shoal.Recode(),
         "attributes": {name: {"hierarchy": tree} for name, tree in TREES.items()},
         "suppression": 0.05,
     },

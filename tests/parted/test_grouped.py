@@ -32,7 +32,7 @@ def policy(method: str = "hilbert", *models: object, **choices: object) -> shoal
         quasi_identifiers=choices.pop("quasi_identifiers", QUASI),
         confidential=["charge"],
         models=[shoal.KAnonymity(5), *models],
-        method=shoal.Grouped(method),
+        method=shoal.METHODS.find(method)(),
         **choices,
     )
 
@@ -153,7 +153,7 @@ def test_a_broken_promise_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     def shows_all(self: object, microdata: object, k: int):  # type: ignore[no-untyped-def]
         yield shoal.masking.partition.Partition(np.arange(len(microdata)), np.arange(len(microdata) + 1))
 
-    monkeypatch.setattr(shoal.Grouped, "by_quasi_identifiers", shows_all)
+    monkeypatch.setattr(shoal.Hilbert, "by_quasi_identifiers", shows_all)
     with Disk() as disk, pytest.raises(shoal.PromiseError, match="does not keep k-anonymity"):
         anonymize_to(disk.table(table.lazy()), policy(), str(tmp_path / "out"))
     assert list(tmp_path.iterdir()) == []
@@ -163,7 +163,7 @@ def test_a_broken_promise_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mon
 @given(st.integers(10, 400), st.integers(2, 9), st.integers(0, 9))
 def test_any_size_holds(rows: int, k: int, seed: int) -> None:
     table = discharges(rows, seed=seed)
-    chosen = shoal.Policy(quasi_identifiers=QUASI[:2], models=[shoal.KAnonymity(k)], method=shoal.Grouped("sorted"))
+    chosen = shoal.Policy(quasi_identifiers=QUASI[:2], models=[shoal.KAnonymity(k)], method=shoal.Sorted())
     with pytest.MonkeyPatch.context() as patch, Disk() as disk:
         patch.setattr(grouped, "PART", 7)
         patch.setattr("shoal.engines.disk.BATCH", 50)

@@ -34,7 +34,7 @@ def policy(method: object, **choices: object) -> shoal.Policy:
 
 @pytest.mark.parametrize(
     "chosen",
-    [policy(shoal.Grouped("sorted")), policy(shoal.Coarsened(3), suppression=0.5)],
+    [policy(shoal.Sorted()), policy(shoal.Coarsen(3), suppression=0.5)],
     ids=["all released", "some left out"],
 )
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
@@ -71,4 +71,4 @@ def test_the_command_keeps_the_order_on_disk(tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", [pytest.param("spark", marks=ON_SPARK)])
 def test_a_table_of_spark_has_no_order_to_keep(engine: str, spark: Spark) -> None:
     with pytest.raises(InputError, match=r"'spark' cannot keep the order of the input: .* use --engine disk"):
-        anonymize(on_spark(spark, TABLE), policy(shoal.Grouped()), keep_order=True)
+        anonymize(on_spark(spark, TABLE), policy(shoal.Hilbert()), keep_order=True)

@@ -92,18 +92,18 @@ def said(notes: tuple[str, ...]) -> list[str]:
 @pytest.mark.parametrize("cost", COSTS)
 @pytest.mark.parametrize("suppression", [0.0, 0.05])
 def test_the_best_recoding_is_that_of_the_table_in_memory(cost: str, suppression: float) -> None:
-    release = assert_same(people(), policy(shoal.GlobalRecoding(cost), 5, suppression))
+    release = assert_same(people(), policy(shoal.Recode(cost), 5, suppression))
     assert release.facts["proven_optimal"]
     assert (release.records < 2000) == (suppression > 0)
 
 
 def test_levels_that_were_chosen_are_taken() -> None:
-    release = assert_same(people(), policy(shoal.GlobalRecoding(levels={"age": 1, "zip": 2}), 3, 0.2))
+    release = assert_same(people(), policy(shoal.Recode(levels={"age": 1, "zip": 2}), 3, 0.2))
     assert release.facts["levels"] == {"age": 1, "zip": 2, "sex": 0}
 
 
 def test_chosen_levels_that_suppress_too_much_are_refused() -> None:
-    chosen = policy(shoal.GlobalRecoding(levels={"age": 1, "zip": 2}), 50, 0.0)
+    chosen = policy(shoal.Recode(levels={"age": 1, "zip": 2}), 50, 0.0)
     with pytest.raises(InputError, match="within the suppression limit") as memory:
         shoal.anonymize(people(), chosen)
     with pytest.raises(InputError) as parts:
@@ -117,7 +117,7 @@ def test_too_many_distinct_rows_are_searched_by_a_sample_and_verified_on_all(
 ) -> None:
     monkeypatch.setattr(frequencies, "LIMIT", 100)
     monkeypatch.setattr(whole, "SAMPLE", 700)
-    chosen = policy(shoal.GlobalRecoding(), 5, suppression)
+    chosen = policy(shoal.Recode(), 5, suppression)
     release, found = released(people(4000), chosen)
     best = shoal.anonymize(people(4000), chosen)
     assert all(verdict.holds for verdict in shoal.check(found, chosen))
@@ -125,7 +125,7 @@ def test_too_many_distinct_rows_are_searched_by_a_sample_and_verified_on_all(
     assert best.to_dict()["cost"] * (1 - 1e-12) <= release.facts["cost"] < 1.5 * best.to_dict()["cost"]
     assert not release.facts["proven_optimal"]
     assert any("a sample of 700 records and verified on all 4,000" in note for note in release.notes)
-    levels = shoal.GlobalRecoding(levels=release.facts["levels"])
+    levels = shoal.Recode(levels=release.facts["levels"])
     same = shoal.anonymize(people(4000), policy(levels, 5, suppression))
     assert_frame_equal(found, same.table, check_row_order=False)
     assert release.facts["cost"] == pytest.approx(same.to_dict()["cost"], rel=1e-12)
@@ -136,13 +136,13 @@ def test_a_sample_that_proposes_too_fine_levels_is_asked_for_coarser_ones(monkey
     monkeypatch.setattr(whole, "SAMPLE", 50)
     table = people(1500)
     table = table.with_columns(age=pl.when(pl.Series(range(1500)) == 7).then(79).otherwise(pl.col("age").clip(20, 40)))
-    release, found = released(table, policy(shoal.GlobalRecoding(), 5, 0.0))
+    release, found = released(table, policy(shoal.Recode(), 5, 0.0))
     assert release.sizes.smallest >= 5
     assert found.height == 1500
 
 
 def test_chosen_levels_need_no_search_however_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = policy(shoal.GlobalRecoding(levels={"age": 2, "zip": 2}), 5, 0.1)
+    chosen = policy(shoal.Recode(levels={"age": 2, "zip": 2}), 5, 0.1)
     memory = shoal.anonymize(people(), chosen)
     monkeypatch.setattr(frequencies, "LIMIT", 10)
     release, found = released(people(), chosen)
@@ -155,12 +155,12 @@ def test_chosen_levels_need_no_search_however_many_rows(monkeypatch: pytest.Monk
     ("method", "model", "sentence"),
     [
         (
-            shoal.GlobalRecoding(),
+            shoal.Recode(),
             shoal.LDiversity(2),
             "cannot search a recoding for l-diversity: use the memory engine",
         ),
-        (shoal.GlobalRecoding(local=True), None, "cannot recode each record by itself"),
-        (shoal.Coarsened(4), shoal.TCloseness(0.5), "cannot suppress classes that miss t-closeness"),
+        (shoal.Recode(local=True), None, "cannot recode each record by itself"),
+        (shoal.Coarsen(4), shoal.TCloseness(0.5), "cannot suppress classes that miss t-closeness"),
         (shoal.SafeHarbor(), shoal.LDiversity(2), "cannot suppress classes that miss l-diversity"),
         (shoal.CutPoints(), None, "cannot do the method 'cut-points'"),
     ],
@@ -195,8 +195,8 @@ def _codes_of_x(microdata: object) -> np.ndarray:
 @pytest.mark.parametrize(
     "method",
     [
-        shoal.GlobalRecoding(),
-        shoal.Coarsened({"age": 2, "zip": 2}),
+        shoal.Recode(),
+        shoal.Coarsen({"age": 2, "zip": 2}),
         shoal.SafeHarbor([{"attribute": "zip", "action": "prefix", "keep": 3}]),
     ],
     ids=lambda method: method.name,
@@ -220,7 +220,7 @@ def test_what_travels_to_the_parts_can_be_pickled(method: object) -> None:
 @pytest.mark.parametrize("mode", ["labels", "width"])
 @pytest.mark.parametrize("suppression", [0.0, 0.001, 0.3])
 def test_coarsening_is_that_of_the_table_in_memory(mode: str, suppression: float) -> None:
-    method = shoal.Coarsened({"age": 2, "zip": 2}, mode)
+    method = shoal.Coarsen({"age": 2, "zip": 2}, mode)
     if suppression == 0.001:  # too little for all classes that miss: kept, and so refused, here as there
         with pytest.raises(PromiseError) as memory:
             shoal.anonymize(people(), policy(method, 40, suppression, trees=False))
@@ -234,7 +234,7 @@ def test_coarsening_is_that_of_the_table_in_memory(mode: str, suppression: float
 
 
 def test_coarsening_with_trees_is_that_of_the_table_in_memory() -> None:
-    assert_same(people(), policy(shoal.Coarsened(3), 5, 0.3))
+    assert_same(people(), policy(shoal.Coarsen(3), 5, 0.3))
 
 
 def test_a_column_of_too_many_values_is_cut_by_width_or_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -243,7 +243,7 @@ def test_a_column_of_too_many_values_is_cut_by_width_or_refused(monkeypatch: pyt
         {"x": rng.normal(size=3000), "y": rng.integers(10**6, size=3000), "z": rng.integers(3, size=3000)}
     )
     chosen = {mode: shoal.Policy(quasi_identifiers=["x", "y", "z"], models=[shoal.KAnonymity(2)], suppression=0.5,
-                                 method=shoal.Coarsened(6, mode)) for mode in ("labels", "width")}  # fmt: skip
+                                 method=shoal.Coarsen(6, mode)) for mode in ("labels", "width")}  # fmt: skip
     memory = shoal.anonymize(table, chosen["width"])
     monkeypatch.setattr(whole, "LISTED", 100)
     with Disk() as disk:

@@ -50,7 +50,7 @@ def test_lengths_of_numbers_that_no_float_holds(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr("shoal.engines.whole.LISTED", 10)
     table = pl.DataFrame({"a": [2**60 + i for i in range(50)]})
     with Disk() as disk, pytest.raises(InputError, match=r"'a' holds numbers beyond 2\^53"):
-        anonymize(on_disk(disk, table), policy("a", method=shoal.Coarsened(3, "width")))
+        anonymize(on_disk(disk, table), policy("a", method=shoal.Coarsen(3, "width")))
 
 
 def test_a_population_of_nobody() -> None:

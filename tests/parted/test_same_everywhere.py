@@ -26,7 +26,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.engines.disk.BATCH", 7)
 
 
-METHODS = (shoal.Coarsened(2), shoal.Coarsened(3, "width"), shoal.GlobalRecoding())
+METHODS = (shoal.Coarsen(2), shoal.Coarsen(3, "width"), shoal.Recode())
 
 
 quickly = settings(

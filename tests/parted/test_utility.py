@@ -106,7 +106,7 @@ def same_measures(table: pl.DataFrame, masked: pl.DataFrame, chosen: shoal.Polic
 
 MASKINGS = {
     "grouped": {},
-    "noise": {"method": shoal.AddedNoise(0.3), "models": [shoal.MeasuredRisk(1.0)]},
+    "noise": {"method": shoal.Noise(0.3), "models": [shoal.MeasuredRisk(1.0)]},
 }
 
 

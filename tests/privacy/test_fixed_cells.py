@@ -12,12 +12,15 @@ import pytest
 from shoal import KAnonymity, KMap, Policy, Release, anonymize, check
 from shoal.draft import prepare
 from shoal.errors import InputError
-from shoal.masking.grouped import Grouped, publish
+from shoal.masking.grouped import publish
+from shoal.masking.grouping.hilbert import Hilbert
+from shoal.masking.grouping.kd import Kd
+from shoal.masking.grouping.mdav import Mdav
 from shoal.masking.method import Method
-from shoal.masking.microaggregation import Microaggregated
-from shoal.masking.recoding.coarsening import Coarsened
+from shoal.masking.microaggregation import IndividualRanking
+from shoal.masking.recoding.coarsening import Coarsen
 from shoal.masking.recoding.cut_points import CutPoints
-from shoal.masking.recoding.recode import GlobalRecoding
+from shoal.masking.recoding.recode import Recode
 from shoal.masking.recoding.safe_harbor import SafeHarbor
 from shoal.privacy.k_map import error
 from shoal.privacy.matching import match, population_of
@@ -67,7 +70,7 @@ def test_of_fixed_cells_no_more_are_too_small_than_the_verdict_says(levels: dict
     for seed in range(POPULATIONS):
         population = people(seed)
         table = sample(population, seed)
-        release = released(table, GlobalRecoding(levels=levels), suppression=0.1 if levels is None else 1.0)
+        release = released(table, Recode(levels=levels), suppression=0.1 if levels is None else 1.0)
         small += too_few(release.table, table, population)
         tested = len(release.sizes) + release.suppressed
         expected += error(K, FRACTION, KMap(K, FRACTION).smallest_class) * tested
@@ -85,7 +88,7 @@ def test_of_ranges_drawn_round_the_sample_most_are_too_small() -> None:
         table = sample(population, seed)
         microdata, _ = prepare(table, Policy(quasi_identifiers=QUASI))
         model = KMap(K, FRACTION)
-        (partition,) = Grouped().groupings(microdata, model.smallest_class, [])
+        (partition,) = Hilbert().groupings(microdata, model.smallest_class, [])
         masked = publish(microdata, partition)
         small += too_few(pl.DataFrame([column.values() for column in masked.columns.values()]), table, population)
         classes += partition.classes
@@ -106,19 +109,19 @@ def test_the_error_is_that_of_a_class_seen_in_the_sample() -> None:
 @pytest.mark.parametrize(
     ("method", "attributes", "name"),
     [
-        (Grouped(), {}, "hilbert"),
-        (Grouped(), BANDS, "hilbert"),  # common ancestors of the sample's own neighbours
-        (Grouped("kd"), {}, "kd"),
-        (Grouped("mdav"), {}, "mdav"),
+        (Hilbert(), {}, "hilbert"),
+        (Hilbert(), BANDS, "hilbert"),  # common ancestors of the sample's own neighbours
+        (Kd(), {}, "kd"),
+        (Mdav(), {}, "mdav"),
         (CutPoints(), {}, "cut-points"),
-        (Coarsened(8), {}, "coarsen"),
-        (Coarsened(8, "width"), {}, "coarsen"),
+        (Coarsen(8), {}, "coarsen"),
+        (Coarsen(8, "width"), {}, "coarsen"),
         (SafeHarbor(), {}, "safe-harbor"),
-        (Microaggregated(), {}, "microaggregation"),
-        (GlobalRecoding(local=True), BANDS, "recode"),
-        (GlobalRecoding(), LEARNT, "recode"),
-        (GlobalRecoding(), BANDS | {"a": {"hierarchy": {"type": "frequency", "bands": 8}}}, "recode"),
-        (GlobalRecoding(), BANDS | {"a": {"hierarchy": {"type": "cuts", "cuts": [40, 60]}}}, "recode"),
+        (IndividualRanking(), {}, "individual-ranking"),
+        (Recode(local=True), BANDS, "recode"),
+        (Recode(), LEARNT, "recode"),
+        (Recode(), BANDS | {"a": {"hierarchy": {"type": "frequency", "bands": 8}}}, "recode"),
+        (Recode(), BANDS | {"a": {"hierarchy": {"type": "cuts", "cuts": [40, 60]}}}, "recode"),
     ],
 )
 def test_cells_drawn_from_the_sample_are_refused_by_name(method: Method, attributes: dict[str, Any], name: str) -> None:
@@ -130,12 +133,12 @@ def test_cells_drawn_from_the_sample_are_refused_by_name(method: Method, attribu
 def test_cuts_that_begin_below_every_value_are_fixed() -> None:
     table = sample(people(0), 0)
     cuts = {"hierarchy": {"type": "cuts", "cuts": [-100, 40, 60]}}
-    assert released(table, GlobalRecoding(), attributes=BANDS | {"a": cuts}).verdicts[0].holds
+    assert released(table, Recode(), attributes=BANDS | {"a": cuts}).verdicts[0].holds
 
 
 def test_a_method_that_says_nothing_of_its_cells_draws_them() -> None:
-    class Silent:
-        name = "silent"
+    class Silent(Method):
+        """Says nothing."""
 
         def mask(self, *_: object, **__: object) -> None:
             raise AssertionError("refused before any work")
@@ -146,24 +149,24 @@ def test_a_method_that_says_nothing_of_its_cells_draws_them() -> None:
 
 def test_classes_of_k_records_hold_k_people_whatever_the_method() -> None:
     table = sample(people(0), 0)
-    release = released(table, Grouped(), models=[KMap(K, FRACTION), KAnonymity(K)])
+    release = released(table, Hilbert(), models=[KMap(K, FRACTION), KAnonymity(K)])
     verdict = release.verdicts[0]
     assert (verdict.holds, verdict.achieved, verdict.note) == (True, K, "")
-    assert released(table, Grouped(), models=[KMap(K, 0.5)]).verdicts[0].achieved >= K
+    assert released(table, Hilbert(), models=[KMap(K, 0.5)]).verdicts[0].achieved >= K
     page = render(release)  # of drawn ranges nothing is inferred, the journalist included
     assert "Journalist, at worst" not in page
 
 
 def test_a_policy_cannot_declare_drawn_cells_fixed() -> None:
     with pytest.raises(InputError, match="what 'hilbert' shows"):
-        released(sample(people(0), 0), Grouped(), models=[KMap(K, FRACTION, cells_fixed=True)])
+        released(sample(people(0), 0), Hilbert(), models=[KMap(K, FRACTION, cells_fixed=True)])
 
 
 # ---- a file made elsewhere
 
 
 def test_a_foreign_file_is_not_said_to_hold_unless_its_cells_are_said_to_be_fixed() -> None:
-    release = released(sample(people(0), 0), GlobalRecoding())
+    release = released(sample(people(0), 0), Recode())
     assert release.sizes.min() < K
     policy = Policy(quasi_identifiers=QUASI, models=[KMap(K, FRACTION)])
     with pytest.raises(InputError, match="does not show whether they were"):

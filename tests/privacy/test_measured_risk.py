@@ -25,7 +25,7 @@ def policy(method: object, *models: object) -> shoal.Policy:
     return shoal.Policy(quasi_identifiers=QUASI, confidential=["secret"], models=models, method=method)
 
 
-SWAPPED = shoal.RankSwapping(p=0.2)
+SWAPPED = shoal.Swap(p=0.2)
 
 
 def test_the_risk_of_the_shuffled_file_is_that_of_the_table(tmp_path: Path) -> None:
@@ -39,7 +39,7 @@ def test_the_risk_of_the_shuffled_file_is_that_of_the_table(tmp_path: Path) -> N
 
 def test_correct_links_are_counted_against_the_right_people(tmp_path: Path) -> None:
     """An unmasked table links to everyone, in whatever order it is written."""
-    barely = shoal.AddedNoise(gamma=1e-12)
+    barely = shoal.Noise(gamma=1e-12)
     release = shoal.anonymize(table(), policy(barely, MeasuredRisk(1)), seed=1)
     assert release.write(tmp_path / "r.csv", seed=5).verdicts[0].achieved == 1.0
 
@@ -77,7 +77,7 @@ def test_a_check_needs_the_original_beside_the_release() -> None:
 
 
 def test_grouping_methods_can_promise_it_too() -> None:
-    release = shoal.anonymize(table(), policy(shoal.Grouped(), shoal.KAnonymity(4), MeasuredRisk(0.5)))
+    release = shoal.anonymize(table(), policy(shoal.Hilbert(), shoal.KAnonymity(4), MeasuredRisk(0.5)))
     assert [verdict.model for verdict in release.verdicts] == ["k-anonymity", "measured-risk"]
 
 
@@ -124,11 +124,11 @@ def test_a_measure_of_ones_own_can_be_promised() -> None:
 def test_no_risk_of_multiplied_noise_is_promised(level: float) -> None:
     """Its changes grow with the value: an attack that knows it finds several times as many people."""
     with pytest.raises(shoal.InputError, match="No measured risk of 'multiplicative-noise' can be promised"):
-        shoal.anonymize(table(), policy(shoal.MultipliedNoise(4.0), MeasuredRisk(level)), seed=1)
+        shoal.anonymize(table(), policy(shoal.MultiplicativeNoise(4.0), MeasuredRisk(level)), seed=1)
 
 
-@pytest.mark.parametrize("method", [shoal.Microaggregated(5), shoal.Microaggregated(40, subsets=(("a",), ("b", "c")))])
-def test_who_runs_a_method_without_chance_again_is_counted(method: shoal.Microaggregated) -> None:
+@pytest.mark.parametrize("method", [shoal.IndividualRanking(5), shoal.IndividualRanking(40, subsets=(("b", "c"),))])
+def test_who_runs_a_method_without_chance_again_is_counted(method: shoal.IndividualRanking) -> None:
     release = shoal.anonymize(table(), policy(method, MeasuredRisk(1.0)))
     alone = release.table.select(QUASI).n_unique() / 400
     assert release.verdicts[0].achieved == pytest.approx(alone)

@@ -15,9 +15,10 @@ from shoal.data.microdata import Coded, encode
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError, PromiseError
 from shoal.masking.partition import Partition
-from shoal.privacy import EquivalenceClasses, KAnonymity, LDiversity, PrivacyModel, TCloseness
+from shoal.privacy import KAnonymity, LDiversity, TCloseness
 from shoal.privacy.check import judge, refuse_broken, released_classes
 from shoal.privacy.l_diversity import whatever_spelled
+from shoal.privacy.model import EquivalenceClasses, PrivacyModel
 from tests.oracles import privacy as oracle
 
 CONFIDENTIAL = frozenset({Role.CONFIDENTIAL})

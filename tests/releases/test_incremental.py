@@ -19,7 +19,7 @@ from shoal.data.discharges import discharges
 from shoal.data.parse_cells import read_cells
 from shoal.draft import draft
 from shoal.errors import InputError, PromiseError
-from shoal.masking.grouped import Grouped
+from shoal.masking.grouping.mdav import Mdav
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity, LDiversity, TCloseness
 from shoal.release import Release, judged, write
@@ -267,7 +267,7 @@ def test_other_models_are_kept_by_merging_whole_classes(ledger: Ledger) -> None:
 def test_only_ranges_can_go_on(ledger: Ledger) -> None:
     people = table({i: person(i) for i in range(12)})
     with pytest.raises(InputError, match="shows classes by ranges"):
-        release(people, ledger, POLICY.model_copy(update={"method": Grouped("mdav")}))
+        release(people, ledger, POLICY.model_copy(update={"method": Mdav()}))
 
 
 def test_independent_releases_lose_what_the_ledger_keeps(tmp_path: Path) -> None:

@@ -28,8 +28,8 @@ from shoal.releases.ledger import Ledger
 K = 3
 METHODS: list[Any] = [
     {"name": "grouped"},
-    {"name": "grouped", "grouping": "kd"},
-    {"name": "grouped", "grouping": "mdav"},
+    {"name": "kd"},
+    {"name": "mdav"},
     {"name": "coarsen", "resolution": 2},
     {"name": "coarsen", "resolution": 4},
 ]

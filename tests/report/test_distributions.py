@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal import Coarsened, Policy, anonymize
+from shoal import Coarsen, Policy, anonymize
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Coded
 from shoal.report.distributions import BARS, distribution, precision
@@ -144,10 +144,10 @@ def test_a_column_without_values_has_one_bar() -> None:
 
 def test_precision_counts_records_not_cells() -> None:
     table = pl.DataFrame({"a": [1] * 6 + [2, 3, 4, 4]})
-    policy = Policy(quasi_identifiers=["a"], models=(), method=Coarsened(2))
+    policy = Policy(quasi_identifiers=["a"], models=(), method=Coarsen(2))
     release = anonymize(table, policy)
     found = precision(release.masked.columns["a"])
     assert release.masked.columns["a"].text.drop_nulls().to_list() == ["[1;2]", "[3;4]"]
     assert (found.exact, found.whole, found.width) == (0.0, 0.0, 1.0)
-    exact = precision(anonymize(table, Policy(**dict(policy) | {"method": Coarsened(9)})).masked.columns["a"])
+    exact = precision(anonymize(table, Policy(**dict(policy) | {"method": Coarsen(9)})).masked.columns["a"])
     assert (exact.exact, exact.width) == (1.0, 0.0)

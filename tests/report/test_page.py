@@ -12,23 +12,25 @@ import pytest
 from markupsafe import escape
 
 from shoal import (
-    AddedNoise,
-    Coarsened,
-    GlobalRecoding,
-    Grouped,
+    Coarsen,
+    IndividualRanking,
     KAnonymity,
     KMap,
     LDiversity,
+    Mdav,
+    MdavPlus,
     MeasuredRisk,
-    Microaggregated,
+    Noise,
     Policy,
-    RankSwapping,
+    Recode,
     Release,
+    Swap,
     TCloseness,
     anonymize,
     risk,
 )
 from shoal.data.discharges import discharges
+from shoal.masking.grouped import Grouping
 from shoal.measure import measures
 from shoal.report import findings
 from shoal.report.page import render, write_report
@@ -163,7 +165,7 @@ def test_with_a_population_the_journalist_counts_people() -> None:
         quasi_identifiers=["age_yrs", "sex"],
         models=[KMap(10, 0.1)],
         suppression=0.2,
-        method=GlobalRecoding(),
+        method=Recode(),
         attributes=trees,
     )
     release = anonymize(table, policy, seed=1)
@@ -203,7 +205,7 @@ def test_what_was_lost_is_shown_in_total_and_by_attribute(release: Release, page
 
 def test_what_was_done_names_method_roles_and_columns_left_out(release: Release, page: str) -> None:
     shown = Outline(page).words
-    assert "grouping = hilbert" in shown
+    assert "hilbert" in shown
     assert "oshpd_id (left out)" in shown
     assert "No role names 'ethncty', 'patcnty': left out of the release" in shown
     assert release.policy.to_toml().splitlines()[0] in shown
@@ -225,7 +227,7 @@ def test_a_recoding_names_its_levels_in_words() -> None:
     policy = Policy(
         quasi_identifiers=["age_yrs"],
         models=[KAnonymity(5)],
-        method=GlobalRecoding(levels={"age_yrs": 1}),
+        method=Recode(levels={"age_yrs": 1}),
         attributes={"age_yrs": {"hierarchy": decades}},
         suppression=0.1,
     )
@@ -327,8 +329,8 @@ def test_a_wide_table_of_many_categories_makes_a_small_page(tmp_path: Path) -> N
         {"quasi_identifiers": ["constant"]},
         {"quasi_identifiers": ["gaps", "empty"], "confidential": ["gaps"]},
         {"quasi_identifiers": ["number", "gaps", "tree", "moment"], "confidential": ["constant", "flag"]},
-        {"quasi_identifiers": ["number"], "models": (), "method": Coarsened(4)},
-        {"quasi_identifiers": ["number", "moment"], "models": (), "method": Coarsened(50)},
+        {"quasi_identifiers": ["number"], "models": (), "method": Coarsen(4)},
+        {"quasi_identifiers": ["number", "moment"], "models": (), "method": Coarsen(50)},
         {"quasi_identifiers": ["flag", "gaps"], "confidential": ["number"], "suppression": 0.9,
          "models": [LDiversity(4)]},
     ],
@@ -405,16 +407,16 @@ def test_text_can_be_read_on_its_ground(theme: str) -> None:
 @pytest.mark.parametrize(
     ("method", "said"),
     [
-        (RankSwapping(p=0.3), "exchanged with one of near rank"),
-        (AddedNoise(gamma=0.5), "noise was added"),
-        (Microaggregated(k=4), "the centre of their group"),
-        (Grouped("mdav"), "Each class shows the mean"),
-        (Grouped("mdav+", publish="median"), "Each class shows the median"),
+        (Swap(p=0.3), "exchanged with one of near rank"),
+        (Noise(gamma=0.5), "noise was added"),
+        (IndividualRanking(k=4), "the centre of their group"),
+        (Mdav(), "Each class shows the mean"),
+        (MdavPlus(publish="median"), "Each class shows the median"),
     ],
 )
 def test_a_table_that_shows_plain_values_is_reported_with_every_measure(method: object, said: str) -> None:
     table = discharges(400, seed=2)
-    grouped = [KAnonymity(4)] if isinstance(method, Grouped) else []
+    grouped = [KAnonymity(4)] if isinstance(method, Grouping) else []
     models = [*grouped, MeasuredRisk(1.0)]
     policy = Policy(quasi_identifiers=["age_yrs", "los", "charge"], models=models, method=method)
     made = anonymize(table, policy, seed=1)

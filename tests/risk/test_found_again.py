@@ -16,6 +16,7 @@ from shoal.data.schema import Kind
 from shoal.draft import draft
 from shoal.errors import InputError, PromiseError
 from shoal.kernels.linking import Space, assigned, blocks_of, own_shares
+from shoal.masking.grouped import Grouping
 from shoal.measure import Pair
 from shoal.risk import found_again as module
 from shoal.risk import spaces
@@ -34,7 +35,7 @@ def incomes(n: int = 400) -> pl.DataFrame:
 
 
 def masked(table: pl.DataFrame, method: object) -> Pair:
-    models = [shoal.KAnonymity(5)] if isinstance(method, shoal.Grouped) else []
+    models = [shoal.KAnonymity(5)] if isinstance(method, Grouping) else []
     policy = shoal.Policy(quasi_identifiers=table.columns, models=models, method=method)
     made = draft(table, policy, seed=1)
     return Pair.of(made.original, made.masked.columns, made.masked.kept)
@@ -99,7 +100,7 @@ def test_who_has_no_record_after_so_many_bids_has_none() -> None:
 # ---- what is found
 
 
-@pytest.mark.parametrize("method", [shoal.AddedNoise(0.001), shoal.RankSwapping(0.01)], ids=str)
+@pytest.mark.parametrize("method", [shoal.Noise(0.001), shoal.Swap(0.01)], ids=str)
 def test_nearly_open_tables_are_not_released_at_a_risk_of_45_percent(method: object) -> None:
     table = incomes()
     pair = masked(table, method)
@@ -110,14 +111,14 @@ def test_nearly_open_tables_are_not_released_at_a_risk_of_45_percent(method: obj
 
 
 @pytest.mark.parametrize(
-    ("method", "least"), [(shoal.MultipliedNoise(), 0.99), (shoal.RankSwapping(0.01), 1.0), (shoal.AddedNoise(), 0.85)]
+    ("method", "least"), [(shoal.MultiplicativeNoise(), 0.99), (shoal.Swap(0.01), 1.0), (shoal.Noise(), 0.85)]
 )
 def test_nearly_open_census_tables_are_found_out(method: object, least: float) -> None:
     assert found_again(masked(census(), method)) >= least
 
 
 def test_one_to_one_finds_several_times_as_many_as_the_nearest_by_deviations() -> None:
-    pair = masked(census(), shoal.AddedNoise(1.0, within="anywhere"))
+    pair = masked(census(), shoal.Noise(1.0, within="anywhere"))
     assert correct_links(pair) < 0.05
     assert found_again(pair) > 0.15
 
@@ -130,7 +131,7 @@ def test_heavy_tails_hide_nobody() -> None:
 
 
 def test_the_best_of_all_is_no_less_than_any() -> None:
-    pair = masked(incomes(), shoal.RankSwapping(0.2))
+    pair = masked(incomes(), shoal.Swap(0.2))
     assert found_again(pair) == max(links.share for links in all_links(pair)) == best_links(pair).share
     assert found_again(pair) >= correct_links(pair)
 
@@ -183,7 +184,7 @@ def test_gaps_that_stay_where_they_were_are_found_out_however_strong_the_noise()
 
 def test_noise_hides_who_lacks_what() -> None:
     table = gapped(incomes())
-    complete, incomplete = (found_again(masked(each, shoal.AddedNoise(1.0))) for each in (incomes(), table))
+    complete, incomplete = (found_again(masked(each, shoal.Noise(1.0))) for each in (incomes(), table))
     assert incomplete < complete + 0.02
 
 
@@ -220,7 +221,7 @@ def test_a_promise_of_categories_alone_is_judged() -> None:
 def test_a_measure_of_order_says_which_columns_it_leaves_out() -> None:
     from shoal.risk.linkage import by_order
 
-    pair = masked(towns().with_columns(a=pl.Series(range(600))), shoal.Grouped())
+    pair = masked(towns().with_columns(a=pl.Series(range(600))), shoal.Hilbert())
     assert by_order(pair) == "without 'town', 'job', which have no order"
     assert rank_linkage(pair) > 0
 
@@ -251,7 +252,7 @@ def test_whoever_shows_the_same_shares_the_chance() -> None:
 @pytest.mark.parametrize("people", [None, 100])
 def test_a_table_of_classes_gives_away_no_more_than_one_in_k(people: int | None) -> None:
     """Also where only some people are looked for, and where cells show sets of categories."""
-    pair = masked(towns().with_columns(a=pl.Series(range(600))), shoal.Grouped())
+    pair = masked(towns().with_columns(a=pl.Series(range(600))), shoal.Hilbert())
     assert list(pair.several) == ["town", "job"]
     if people:
         pair = replace(pair, linked_at_most=people)
@@ -261,11 +262,11 @@ def test_a_table_of_classes_gives_away_no_more_than_one_in_k(people: int | None)
 def test_sets_of_too_many_values_are_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spaces, "_LISTED", 50)
     with pytest.raises(InputError, match="Column 'town' shows several of 60 values at once"):
-        found_again(masked(towns(), shoal.Grouped()))
+        found_again(masked(towns(), shoal.Hilbert()))
 
 
 def test_some_people_of_many_are_looked_for_and_the_upper_end_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    pair = masked(incomes(), shoal.RankSwapping(0.3))
+    pair = masked(incomes(), shoal.Swap(0.3))
     every = found_again(pair)
     assert in_part(pair) == ""
     monkeypatch.setattr(module, "PART", 150)
@@ -280,7 +281,7 @@ def test_whoever_was_left_out_is_not_looked_for() -> None:
 
 
 def test_the_order_in_which_records_are_written_changes_nothing() -> None:
-    pair = masked(incomes(), shoal.RankSwapping(0.3))
+    pair = masked(incomes(), shoal.Swap(0.3))
     anew = np.random.default_rng(9).permutation(400)
     shuffled = replace(pair, masked=pair.masked[anew], kept=anew)
     for people in (400, 150):
@@ -293,7 +294,7 @@ def test_the_order_in_which_records_are_written_changes_nothing() -> None:
 
 def test_the_attack_stands_above_its_control_where_there_is_something_to_find() -> None:
     table = incomes()
-    policy = shoal.Policy(quasi_identifiers=table.columns, models=[], method=shoal.RankSwapping(0.1))
+    policy = shoal.Policy(quasi_identifiers=table.columns, models=[], method=shoal.Swap(0.1))
     shown = draft(table, policy, seed=1).shown
     outcomes = shoal.attack(table, shown, policy, ["linkage"], paired=True).outcomes
     best = outcomes[0]

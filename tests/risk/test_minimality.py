@@ -30,7 +30,7 @@ def people(n: int = 800) -> pl.DataFrame:
 
 
 def policy(models: Sequence[PrivacyModel], method: object = None, **choices: object) -> shoal.Policy:
-    method = method or shoal.Grouped("kd")
+    method = method or shoal.Kd()
     return shoal.Policy(  # type: ignore[arg-type]
         quasi_identifiers=["age", "zip"], confidential=["ill"], models=list(models), method=method, **choices
     )
@@ -55,7 +55,7 @@ def join_the_next(
 def test_a_class_that_joins_the_next_gives_away_what_it_held(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("masking.grouped", "risk.standing", "risk.minimality"):
         monkeypatch.setattr(import_module(f"shoal.{module}"), "enforce", join_the_next)
-    named, everybody = attack(people(300), policy(L2, shoal.Grouped("sorted")))
+    named, everybody = attack(people(300), policy(L2, shoal.Sorted()))
     assert named.guessed >= 20
     assert named.interval[0] > named.baseline + 0.05
     assert named.rate == 1.0
@@ -64,7 +64,7 @@ def test_a_class_that_joins_the_next_gives_away_what_it_held(monkeypatch: pytest
 
 @pytest.mark.parametrize("grouping", ["hilbert", "sorted", "kd", "mdav"])
 def test_merges_along_the_tree_tell_no_more_than_class_frequencies(grouping: str) -> None:
-    for outcome in attack(people(), policy(L2, shoal.Grouped(grouping))):  # type: ignore[arg-type]
+    for outcome in attack(people(), policy(L2, shoal.METHODS.find(grouping)())):  # type: ignore[arg-type]
         assert outcome.interval[0] <= outcome.baseline
     assert outcome.guessed == 800
 
@@ -74,7 +74,7 @@ def test_nor_do_merges_for_closeness() -> None:
         assert outcome.interval[0] <= outcome.baseline
 
 
-@pytest.mark.parametrize("method", [shoal.Coarsened(12), shoal.CutPoints()])
+@pytest.mark.parametrize("method", [shoal.Coarsen(12), shoal.CutPoints()])
 def test_what_cannot_merge_is_refused_rather_than_left_out(method: object) -> None:
     """Who is missing would tell what her class held."""
     with pytest.raises(shoal.PromiseError, match="does not keep l-diversity of 'ill'"):
@@ -85,7 +85,7 @@ def test_what_cannot_merge_is_refused_rather_than_left_out(method: object) -> No
     ("asked", "words"),
     [
         (policy([shoal.KAnonymity(4)]), "No promise is about what classes hold"),
-        (policy((shoal.KAnonymity(2), shoal.TCloseness(1.0)), shoal.Coarsened(1)), "Classes do not follow from"),
+        (policy((shoal.KAnonymity(2), shoal.TCloseness(1.0)), shoal.Coarsen(1)), "Classes do not follow from"),
     ],
 )
 def test_where_nothing_was_merged_for_what_it_holds_there_is_nothing_to_attack(asked: shoal.Policy, words: str) -> None:
@@ -94,7 +94,7 @@ def test_where_nothing_was_merged_for_what_it_holds_there_is_nothing_to_attack(a
 
 
 def test_a_release_that_the_method_does_not_make_is_not_attacked() -> None:
-    released = shoal.anonymize(people(100), policy(L2, shoal.Grouped("sorted"))).table
+    released = shoal.anonymize(people(100), policy(L2, shoal.Sorted())).table
     found = shoal.attack(people(100), released, policy(L2), ["minimality"])
     assert "The release is not what the policy's method makes of the original" in found.left_out["minimality"]
     found = shoal.attack(people(100), released.drop("zip"), policy(L2), ["minimality"])
@@ -107,7 +107,7 @@ def test_a_recoding_goes_up_rather_than_leave_out_who_has_what() -> None:
         quasi_identifiers=["age"],
         confidential=["ill"],
         models=[shoal.KAnonymity(4), shoal.LDiversity(2)],
-        method=shoal.GlobalRecoding(),
+        method=shoal.Recode(),
         suppression=0.3,
         attributes={"age": {"hierarchy": bands}},
     )
@@ -131,7 +131,7 @@ def test_on_adult_too_the_salary_is_not_told_by_merges(grouping: str, models: Se
         quasi_identifiers=table.columns[:-1],
         confidential=table.columns[-1:],
         models=list(models),
-        method=shoal.Grouped(grouping),  # type: ignore[arg-type]
+        method=shoal.METHODS.find(grouping)(),  # type: ignore[arg-type]
     )
     outcomes = attack(table, asked)
     assert outcomes[1].guessed == 4000

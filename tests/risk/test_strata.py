@@ -114,7 +114,7 @@ def people(n: int = 300) -> pl.DataFrame:
 
 
 def asked(grouping: str = "stratified") -> shoal.Policy:
-    method = shoal.Grouped(grouping)  # type: ignore[arg-type]
+    method = shoal.METHODS.find(grouping)()  # type: ignore[arg-type]
     return shoal.Policy(quasi_identifiers=["age", "zip"], confidential=["ill"], models=list(T2), method=method)
 
 
@@ -132,13 +132,13 @@ def test_a_release_of_strata_tells_no_more_than_class_frequencies() -> None:
 
 
 def test_strata_whose_ties_fall_as_the_table_stands_are_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    by_lot = shoal.Grouped.strata
+    by_lot = shoal.Stratified.strata
 
-    def in_order(self: shoal.Grouped, *about: object) -> Strata | None:
+    def in_order(self: shoal.Stratified, *about: object) -> Strata | None:
         made = by_lot(self, *about)  # type: ignore[arg-type]
         return made and Strata(made.attribute, lambda table, lots: made.grouping(table, np.arange(len(table))))
 
-    monkeypatch.setattr(shoal.Grouped, "strata", in_order)
+    monkeypatch.setattr(shoal.Stratified, "strata", in_order)
     named, _ = attacked(people(), asked())
     assert named.guessed >= 30
     assert named.interval[0] > named.baseline
@@ -182,13 +182,13 @@ def test_ties_are_drawn_anew_in_each_run_unless_a_seed_is_given() -> None:
 def test_the_order_of_a_written_release_does_not_tell_the_lots(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """One seed draws both; had they the same numbers, the file would list who came first to which stratum."""
     drawn: list[np.ndarray] = []
-    by_lot = shoal.Grouped.strata
+    by_lot = shoal.Stratified.strata
 
-    def watched(self: shoal.Grouped, *about: object) -> Strata | None:
+    def watched(self: shoal.Stratified, *about: object) -> Strata | None:
         made = by_lot(self, *about)  # type: ignore[arg-type]
         return made and Strata(made.attribute, lambda t, lots: drawn.append(lots) or made.grouping(t, lots))  # type: ignore[func-returns-value]
 
-    monkeypatch.setattr(shoal.Grouped, "strata", watched)
+    monkeypatch.setattr(shoal.Stratified, "strata", watched)
     shoal.anonymize(people(), asked(), seed=3)
     assert (drawn[0] == np.random.default_rng(3).permutation(300)).mean() < 0.1
 
@@ -202,7 +202,7 @@ def test_on_adult_too_strata_do_not_tell_the_salary() -> None:
         quasi_identifiers=frame.columns[:-1],
         confidential=frame.columns[-1:],
         models=list(T2),
-        method=shoal.Grouped("stratified"),
+        method=shoal.Stratified(),
     )
     assert all(outcome.interval[0] <= outcome.baseline for outcome in attacked(frame, policy))
 

@@ -20,7 +20,7 @@ from shoal.compare.contenders import Contender
 from shoal.compare.trials import seeds
 from shoal.draft import prepare
 from shoal.errors import InputError
-from shoal.masking.perturbing.noise import AddedNoise
+from shoal.masking.perturbing.noise import Noise
 from shoal.measure import Pair, find_measure
 from shoal.policy import Policy
 from shoal_studies import risk_utility
@@ -108,7 +108,7 @@ def test_what_differs_on_generated_tables_is_put_down_to_them(study: Study) -> N
 def test_a_point_of_figure_1_is_the_average_over_the_runs(study: Study, generated: None) -> None:
     frame = tables(None, 3)[0].frame
     microdata, _ = prepare(frame, Policy(quasi_identifiers=tuple(frame.columns)))
-    drawn = [AddedNoise(0.25, within="anywhere").mask(microdata, (), seed=seed) for seed in seeds(3, 2)]
+    drawn = [Noise(0.25, within="anywhere").mask(microdata, (), seed=seed) for seed in seeds(3, 2)]
     by_hand = [find_measure(R)(Pair.of(microdata, masked.columns)) for masked in drawn]
     curves = study.table("figure-1").filter(table="generated Census", method=NOISE, parameter=0.25)
     assert curves[R].item() == pytest.approx(np.mean(by_hand))

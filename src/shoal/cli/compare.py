@@ -37,8 +37,9 @@ def compare(
         typer.Option(
             "--methods",
             metavar="A,B",
-            help="mdav, mdav+, individual, noise, mnoise, swap, pram, shuffle, resample, hilbert, sorted, kd, "
-            "kd-median, coarsen, or one's own as module:function. If not given: mdav,noise,swap,mnoise.",
+            help="hilbert, kd, kd-median, mdav, mdav+, sorted, individual-ranking, multiplicative-noise, noise, pram, "
+            "resample, shuffle, swap, coarsen, or one's own as module:function. If not given: mdav, noise, swap and "
+            "multiplicative-noise.",
         ),
     ] = None,
     at_risk: Annotated[

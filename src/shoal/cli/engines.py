@@ -42,20 +42,21 @@ shoal engines --json"""
 def engines(as_json: opt.Json = False) -> None:
     """What each engine can do: methods, models and measures."""
     from shoal.cli.console import put, show
-    from shoal.parted.capabilities import CAPABILITIES
+    from shoal.parted.capabilities import capabilities
     from shoal.show import Sheet
 
+    known = capabilities()
     if as_json:
-        rows = [{"sort": one.sort, "name": one.name, "in_parts": one.in_parts or None} for one in CAPABILITIES]
+        rows = [{"sort": one.sort, "name": one.name, "in_parts": one.in_parts or None} for one in known]
         show({"engines": ["memory", "disk", "spark"], "capabilities": rows}, as_json)
         return
     sheets = [
         Sheet(
             f"{sort.capitalize()}s",
             ("", "memory", "disk and spark"),
-            [(one.name, "yes", one.in_parts or "no") for one in CAPABILITIES if one.sort == sort],
+            [(one.name, "yes", one.in_parts or "no") for one in known if one.sort == sort],
         )
-        for sort in dict.fromkeys(one.sort for one in CAPABILITIES)
+        for sort in dict.fromkeys(one.sort for one in known)
     ]
     put(*sheets)
 

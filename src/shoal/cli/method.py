@@ -5,66 +5,43 @@ from __future__ import annotations
 from typing import Any
 
 from shoal.cli.options import split
+from shoal.masking import METHODS as CATALOGUE
 
-GROUPINGS = ("hilbert", "sorted", "stratified", "kd", "kd-median", "mdav", "mdav+")
-PERTURBING = {  # word -> what a policy calls it
-    "noise": "noise",
-    "mnoise": "multiplicative-noise",
-    "swap": "rank-swapping",
-    "pram": "pram",
-    "shuffle": "shuffling",
-    "resample": "resampling",
-    "microaggregate": "microaggregation",
-}
-METHODS = (*GROUPINGS, "recode", "cut-points", "coarsen", "safe-harbor", *PERTURBING)
+METHODS = tuple(CATALOGUE.words)
 LISTED = f"{', '.join(METHODS[:-1])} or {METHODS[-1]}"
 PANEL = "Promise and method"
 
-# Which methods take which option; the first is meant where no method is named.
-_TAKEN_BY = {
-    "resolution": ("coarsen",),
-    "publish": GROUPINGS,
-    "remainder": ("stratified",),
-    "cost": ("recode",),
-    "mean": ("recode",),
-    "local": ("recode",),
-    "levels": ("recode",),
-    "seconds": ("recode", "cut-points"),
-    "gamma": ("noise",),
-    "s": ("mnoise",),
-    "p": ("swap", "pram", "shuffle"),
-    "whole": ("noise", "mnoise", "resample", "microaggregate"),
-    "clamp": ("noise", "mnoise", "microaggregate"),
-}
+
+def _taken_by(option: str) -> list[str]:
+    """Which methods take an option; the first is meant where no method is named."""
+    return [kind.name for kind in CATALOGUE if any(each.name == option for each in kind.parameters())]
 
 
 def method_choice(name: str | None, *, k: int | None = None, **options: Any) -> dict[str, Any] | None:
     """The method as a policy names it, None where the options say nothing of it.
 
-    `k` is what is promised, by which most methods go of themselves; microaggregation promises nothing, and is told.
+    `k` is what is promised, by which most methods go of themselves; individual ranking promises nothing, and is told.
     """
-    from shoal.errors import InputError, did_you_mean
+    from shoal.errors import InputError
 
     given = {option: value for option, value in options.items() if value not in (None, [], "") and value is not False}
-    name = name or next((_TAKEN_BY[option][0] for option in given), None)
+    name = name or next((_taken_by(option)[0] for option in given), None)
     if name is None:
         return None
     if name not in METHODS:
-        raise InputError(f"There is no method {name!r}.{did_you_mean(name, METHODS) or f' Known are {LISTED}.'}")
+        raise InputError(f"There is no method {name!r}.{CATALOGUE.hint(name)}")
     for option in given:
-        if name not in _TAKEN_BY[option]:
-            *others, last = _TAKEN_BY[option]
+        if name not in _taken_by(option):
+            *others, last = _taken_by(option)
             taken = f"{', '.join(others)} and {last}" if others else last
             raise InputError(f"--{option} is for --method {taken}, not for {name}: leave one of them out.")
     if "resolution" in given:
         given["resolution"] = _by_column("resolution", given["resolution"])
     if "levels" in given:
         given["levels"] = _by_column("levels", given["levels"])
-    if name == "microaggregate" and k is not None:
+    if name == "individual-ranking" and k is not None:
         given["k"] = k
-    if name in GROUPINGS:
-        return {"name": "grouped", "grouping": name, **given}
-    return {"name": PERTURBING.get(name, name), **given}
+    return {"name": name, **given}
 
 
 def _by_column(option: str, choices: list[str]) -> int | dict[str, int]:

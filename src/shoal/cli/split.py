@@ -68,7 +68,7 @@ def beforehand(policy: Policy) -> tuple[str, ...]:
     """What private means will cost and how far off they will be."""
     from shoal.masking.publishing.private_mean import budget
 
-    k = max((getattr(model, "smallest_class", 1) for model in policy.models), default=1)
+    k = max((model.smallest_class for model in policy.models), default=1)
     return budget(policy.private_means(), k)
 
 

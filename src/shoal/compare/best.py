@@ -14,7 +14,7 @@ from shoal.anonymize import anonymize
 from shoal.compare.contenders import Contender
 from shoal.compare.result import Comparison, Outcome, Question
 from shoal.errors import InputError, PromiseError
-from shoal.masking.method import Parameter
+from shoal.masking.method import Strength
 from shoal.measure import Measure
 from shoal.policy import Policy
 from shoal.privacy import MeasuredRisk
@@ -66,7 +66,7 @@ def _ever_stronger(best: Outcome, risk: Measure) -> Iterator[float]:
         value = _stronger(value, best.contender.parameter, up)
 
 
-def _stronger(value: float, parameter: Parameter, up: bool) -> float:
+def _stronger(value: float, parameter: Strength, up: bool) -> float:
     step = 1 if parameter.whole else _STEP * value
     return min(max(value + step if up else value - step, parameter.least), parameter.most)
 

@@ -18,7 +18,7 @@ from math import isfinite, sqrt
 import numpy as np
 import numpy.typing as npt
 
-from shoal.masking.method import Parameter
+from shoal.masking.method import Strength
 
 Levels = Callable[[Sequence[float]], Sequence[float]]
 
@@ -56,7 +56,7 @@ class Calibrated:
         return abs(self.level - self.target) <= TOLERANCE * unit
 
 
-def calibrate(levels: Levels, parameter: Parameter, target: float) -> Calibrated:
+def calibrate(levels: Levels, parameter: Strength, target: float) -> Calibrated:
     """The value whose level is nearest to the target; `levels` answers for several values at once."""
     tried: dict[float, float] = {}
 
@@ -76,18 +76,18 @@ def calibrate(levels: Levels, parameter: Parameter, target: float) -> Calibrated
     return _nearest(tried, target)
 
 
-def grid(parameter: Parameter, points: int) -> list[float]:
+def grid(parameter: Strength, points: int) -> list[float]:
     """Values along the whole range: evenly, or by equal factors where it spans decades."""
     space = np.geomspace if _by_factors(parameter) else np.linspace
     values = space(parameter.least, parameter.most, points)
     return sorted({_allowed(value, parameter) for value in values.tolist()})
 
 
-def _by_factors(parameter: Parameter) -> bool:
+def _by_factors(parameter: Strength) -> bool:
     return not isfinite(parameter.most) or (parameter.least > 0 and parameter.most / parameter.least >= _DECADES)
 
 
-def _widening(parameter: Parameter) -> Iterator[list[float]]:
+def _widening(parameter: Strength) -> Iterator[list[float]]:
     """Values ever farther from 1, or from the least, where nothing says how far the range goes."""
     start = max(parameter.least, 1.0)
     yield [_allowed(start, parameter)]
@@ -95,12 +95,12 @@ def _widening(parameter: Parameter) -> Iterator[list[float]]:
         yield [_allowed(start / _STEP**step, parameter), _allowed(start * _STEP**step, parameter)]
 
 
-def _allowed(value: float, parameter: Parameter) -> float:
+def _allowed(value: float, parameter: Strength) -> float:
     value = min(max(value, parameter.least), parameter.most)
     return round(value) if parameter.whole else value
 
 
-def _next(tried: dict[float, float], parameter: Parameter, target: float) -> float | None:
+def _next(tried: dict[float, float], parameter: Strength, target: float) -> float | None:
     """The middle of the two neighbours between which the fit passes the target; None when there is no need."""
     values, fit = _isotonic(tried)
     if np.abs(fit - target).min() <= _MET * abs(target):
@@ -111,7 +111,7 @@ def _next(tried: dict[float, float], parameter: Parameter, target: float) -> flo
     return None
 
 
-def _middle(low: float, high: float, parameter: Parameter) -> float | None:
+def _middle(low: float, high: float, parameter: Strength) -> float | None:
     if parameter.whole and high - low < 2:
         return None
     by_factors = _by_factors(parameter)

@@ -25,12 +25,12 @@ from shoal.data.microdata import Microdata
 from shoal.data.schema import Kind
 from shoal.draft import prepare
 from shoal.errors import InputError, require
-from shoal.masking.method import Parameter
+from shoal.masking.method import Strength
 from shoal.masking.recoding.coarsening import unmasked
 from shoal.measure import Pair, find_measure
 from shoal.policy import Policy
 
-METHODS = ("mdav", "noise", "swap", "mnoise")
+METHODS = ("mdav", "noise", "swap", "multiplicative-noise")
 POINTS = 9  # of each method's curve
 _TURN = 0.2  # seconds
 T = TypeVar("T")
@@ -156,7 +156,7 @@ def _calibrated(trials: Trials, one: Contender, question: Question) -> Outcome:
 def _curve(trials: Trials, one: Contender, question: Question) -> list[Outcome]:
     parameter = one.parameter
     if not isfinite(parameter.most):
-        parameter = Parameter(parameter.name, max(parameter.least, _WIDE[0]), _WIDE[1], parameter.whole)
+        parameter = Strength(parameter.name, max(parameter.least, _WIDE[0]), _WIDE[1], parameter.whole)
     values = grid(parameter, POINTS)
     measured = trials.estimates(one, values, question.measures)
     return [Outcome(one, *point) for point in zip(values, measured, strict=True)]

@@ -1,142 +1,120 @@
 """What can be compared: masking methods of which all is decided but how strongly they mask.
 
-| name                         | method                                                      | parameter    |
-|------------------------------|-------------------------------------------------------------|--------------|
-| `mdav`, `mdav+`              | microaggregation of all attributes together                 | k            |
-| `individual`                 | microaggregation of each attribute by itself                | k            |
-| `noise`                      | noise with the covariance of the data                       | gamma        |
-| `mnoise`                     | multiplicative noise as in paper 5                          | s            |
-| `swap`                       | rank swapping                                               | p            |
-| `pram`                       | categories changed at random, in known proportions          | p            |
-| `shuffle`, `resample`        | values drawn anew                                           | see there    |
-| `hilbert`, `sorted`, `kd`, … | k-anonymity by classes of ranges                            | k            |
-| `coarsen`                    | each attribute by itself into intervals                     | resolution   |
-| `module:function`            | one's own: `function(frame, parameter, seed)` gives a frame | any positive |
+Each method of the catalogue that has a `strength` can, by its word: `noise`, `swap:order=ascending`; with the strength
+given, `mdav:k=5`, it is measured there and not brought anywhere. And so can one's own: `module:function`, where
+`function(frame, parameter, seed)` gives a frame, or `module:Class`.
 
 One's own function gets a Polars frame of the attributes, the parameter and a seed, and gives a frame of the same
 columns with as many records, in the same order; what it leaves to chance it draws by the seed, and one that leaves
 nothing to chance does without: `function(frame, parameter)`. It is asked at any positive parameter unless it says
-otherwise: `function.parameter = Parameter("p", 0.01, 1.0)`. A class that is a method like ours will do as well.
+otherwise: `function.strength = Strength("p", 0.01, 1.0)`. A class that is a method like ours will do as well.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from hashlib import sha256
 from inspect import getsourcefile, isclass, signature
 from math import inf
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import polars as pl
 
+from shoal.catalogue import import_own
 from shoal.data.frames import to_polars
 from shoal.data.microdata import Microdata
 from shoal.data.parse_cells import read_cells
 from shoal.errors import InputError, did_you_mean
-from shoal.masking.grouped import Grouped, Grouping
-from shoal.masking.method import Masked, Method, Parameter
-from shoal.masking.microaggregation import Microaggregated
-from shoal.masking.perturbing.multiplicative import MultipliedNoise
-from shoal.masking.perturbing.noise import AddedNoise
-from shoal.masking.perturbing.pram import Pram
-from shoal.masking.perturbing.resampling import Resampling
-from shoal.masking.perturbing.shuffling import Shuffling
-from shoal.masking.perturbing.swapping import RankSwapping
-from shoal.masking.recoding.coarsening import Coarsened
-from shoal.measure import import_own
-from shoal.privacy import KAnonymity, PrivacyModel
+from shoal.masking import METHODS
+from shoal.masking.method import Masked, Method, Strength
+from shoal.privacy.model import PrivacyModel
 
-K = Parameter("k", 2, inf, whole=True)
-RESOLUTION = Parameter("resolution", 1, inf, whole=True)
-ANY = Parameter("parameter", 0, inf)
+ANY = Strength("parameter", 0, inf)
 
 
 @dataclass(frozen=True)
 class Contender:
-    """A method at whatever parameter it is asked for; with a model, that is promised at the parameter too."""
+    """A method at whatever strength it is asked for, with what is promised at that strength."""
 
     name: str
-    parameter: Parameter
-    method: Callable[[Any], Method]
-    model: Callable[[Any], PrivacyModel] | None = None
+    parameter: Strength
+    at: Callable[[float], tuple[Method, tuple[PrivacyModel, ...]]]
     random: bool = True  # differs from seed to seed, so that several runs are averaged
 
     @classmethod
-    def of(cls, name: str, kind: Any, *, random: bool = True, **choices: Any) -> Contender:
-        """A method of ours by its class, with all but its parameter chosen."""
-        parameter: Parameter = kind.parameter
-        return cls(name, parameter, lambda value: kind(**{parameter.name: value}, **choices), random=random)
+    def of(cls, name: str, kind: type[Method], *, random: bool | None = None, **choices: Any) -> Contender:
+        """A method by its class, with all but its strength chosen; where that is chosen too, it is the only one."""
+        strength = kind.strength
+        if strength is None:
+            raise InputError(
+                f"The method {kind.name!r} has no one number that says how strongly it masks, so that it cannot be "
+                f"compared. Known are {', '.join(comparable())}, and one's own as module:function."
+            )
+        if (only := choices.pop(strength.name, None)) is not None:
+            strength = replace(strength, least=only, most=only)
+        return cls(
+            name,
+            strength,
+            lambda value: kind.at(value, **choices),
+            random=not kind.seedless if random is None else random,
+        )
+
+    def method(self, value: float) -> Method:
+        """The method at that strength."""
+        return self.at(value)[0]
 
     def models(self, value: float) -> tuple[PrivacyModel, ...]:
-        """The promises that the method is held to at this value of its parameter."""
-        return () if self.model is None else (self.model(value),)
+        """What is promised at that strength."""
+        return self.at(value)[1]
 
     def mask(self, microdata: Microdata, value: float, seed: int) -> Masked:
-        """The table masked at this value of the parameter."""
-        return self.method(value).mask(microdata, self.models(value), seed=seed)
+        """The table masked at that strength."""
+        method, models = self.at(value)
+        return method.mask(microdata, models, seed=seed)
 
     def setting(self, value: float) -> str:
-        """The parameter and its value, as people read them: `k = 5`."""
+        """The strength in words."""
         return f"{self.parameter.name} = {value:.4g}"
 
     def among(self, records: int) -> Contender:
-        """A whole parameter counts records or intervals: there cannot be more of them than records."""
+        """A whole strength counts records or intervals: there cannot be more of them than records."""
         if not self.parameter.whole:
             return self
         most = max(min(self.parameter.most, records), self.parameter.least)
         return replace(self, parameter=replace(self.parameter, most=most))
 
 
-def _grouped(grouping: Grouping, k: int) -> Grouped:
-    """The k is the model's."""
-    return Grouped(grouping)
-
-
-_GROUPINGS: tuple[Grouping, ...] = ("hilbert", "sorted", "kd", "kd-median")
-METHODS: dict[str, Contender] = {
-    one.name: one
-    for one in (
-        Contender.of("mdav", Microaggregated, random=False, by="mdav"),
-        Contender.of("mdav+", Microaggregated, random=False, by="mdav+"),
-        Contender.of("individual", Microaggregated, random=False, by="individual"),
-        Contender.of("noise", AddedNoise),
-        Contender.of("mnoise", MultipliedNoise),
-        Contender.of("swap", RankSwapping),
-        Contender.of("pram", Pram),
-        Contender.of("shuffle", Shuffling),
-        Contender.of("resample", Resampling),
-        Contender("coarsen", RESOLUTION, Coarsened, random=False),
-        *(Contender(name, K, partial(_grouped, name), KAnonymity, random=False) for name in _GROUPINGS),
-    )
-}
+def comparable() -> list[str]:
+    """The words of methods that have a strength to be calibrated."""
+    return [kind.name for kind in METHODS if kind.strength is not None]
 
 
 def contender(name: str) -> Contender:
-    """By its name, or by `module:function` for one's own."""
+    """By its word, or by `module:function` for one's own."""
     if name in METHODS:
-        return METHODS[name]
+        return Contender.of(name, METHODS.find(name))
     if ":" in name:
         return _own(name, import_own(name, "method"))
-    hint = did_you_mean(name, METHODS) or f" Known are {', '.join(METHODS)}, and one's own as module:function."
+    hint = METHODS.hint(name) if name in METHODS.former else did_you_mean(name, comparable())
+    hint = hint or f" Known are {', '.join(comparable())}, and one's own as module:function."
     raise InputError(f"There is no method {name!r} to compare.{hint}")
 
 
 def _own(path: str, given: Any) -> Contender:
-    if isclass(given) and hasattr(given, "mask") and isinstance(getattr(given, "parameter", None), Parameter):
+    if isclass(given) and issubclass(given, Method) and given.strength is not None:
         return Contender.of(path, given)
     if isclass(given) or not callable(given):
         raise InputError(
-            f"{path!r} is no method: give a function of a frame, a parameter and a seed, or a class with a mask and "
-            "its parameter."
+            f"{path!r} is no method: give a function of a frame, a parameter and a seed, or a class that is a Method "
+            "and has a strength."
         )
     takes = len(signature(given).parameters)
     if takes not in (2, 3):
         raise InputError(f"The method {path!r} takes {takes} arguments: it must take a frame, a parameter and a seed.")
-    parameter = getattr(given, "parameter", ANY)
-    return Contender(path, parameter, lambda value: Own(given, value, path, source_of(given)), random=takes == 3)
+    strength = getattr(given, "strength", ANY)
+    return Contender(path, strength, lambda value: (Own(given, value, path, source_of(given)), ()), random=takes == 3)
 
 
 def source_of(given: Any) -> str:
@@ -147,16 +125,13 @@ def source_of(given: Any) -> str:
         return repr(given)
 
 
-@dataclass(frozen=True)
-class Own:
+class Own(Method):
     """A user's own function at a parameter, as a method."""
 
     function: Callable[..., Any]
     value: float
     path: str
     source: str
-
-    name: ClassVar[str] = "own"
 
     def __repr__(self) -> str:
         return f"{self.path}({self.value!r}) of {self.source}"

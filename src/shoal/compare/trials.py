@@ -63,7 +63,7 @@ class Trials:
 
     def _measured(self, contender: Contender, value: float, seed: int, measures: Sequence[Measure]) -> list[float]:
         method = contender.method(value)
-        identity = (self.digest, type(method), method, source_of(type(method)), contender.model, value, seed)
+        identity = (self.digest, type(method), method, source_of(type(method)), contender.models(value), value, seed)
         keys = {measure.name: key(*identity, measure.name, source_of(measure.function)) for measure in measures}
         found = {name: number for name, kept in keys.items() if (number := self.cache.get(kept)) is not None}
         if missing := [measure for measure in measures if measure.name not in found]:

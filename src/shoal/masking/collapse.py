@@ -15,10 +15,9 @@ from shoal.data.microdata import Microdata
 from shoal.data.schema import Schema
 from shoal.errors import InputError
 from shoal.masking.enforce import enforce
-from shoal.masking.grouped import beyond_size, class_size
 from shoal.masking.grouping.kd import kd
+from shoal.masking.method import beyond_size, class_size
 from shoal.masking.partition import Partition
-from shoal.privacy import LDiversity, TCloseness
 from shoal.privacy.model import PrivacyModel
 
 FEW = 5  # classes
@@ -35,16 +34,14 @@ def refuse_single_class(
     `counts` says how many records have each value of an attribute.
     """
     for model in promises:
-        if not isinstance(model, TCloseness) or model.attribute is None or records < 2:
-            continue
-        if model.ordered(schema[model.attribute].kind):
+        if model.attribute is None or records < 2:
             continue
         held = counts(model.attribute)
-        if 2 * (least := model.least_class(held)) > records:
+        if 2 * (least := model.least_class(schema[model.attribute].kind, held)) > records:
             raise InputError(
-                f"t-closeness of {model.attribute!r} at {model.t:g} would leave one class: the column has "
+                f"{model.name} of {model.attribute!r} at {model.asked:g} would leave one class: the column has "
                 f"{int((held > 0).sum()):,} values in {records:,} records, and each class would need at least "
-                f"{least:,} records to show them alike. {_advice(model)}"
+                f"{least:,} records to show them alike. {model.advice}"
             )
 
 
@@ -93,7 +90,7 @@ def _why(original: Microdata, promises: Sequence[PrivacyModel], k: int) -> str:
         )
     return (
         f"{worst.name} of {worst.attribute!r} at {worst.asked:g} forces it: grouped by class size alone there would be "
-        f"about {base.classes:,} classes, with this promise {left:,}. {_advice(worst)}"
+        f"about {base.classes:,} classes, with this promise {left:,}. {worst.advice}"
     )
 
 
@@ -103,15 +100,3 @@ def _left_by(model: PrivacyModel, original: Microdata, base: Partition) -> int:
         return enforce(original, base, [model]).classes
     except InputError:
         return 1
-
-
-def _advice(model: PrivacyModel) -> str:
-    if isinstance(model, TCloseness):
-        name = model.attribute
-        return (
-            "Group its values into fewer categories (a hierarchy, bands), let their order count if they have one "
-            f"(--kind {name}=ordinal or numeric), ask for a larger t, or leave the column out."
-        )
-    if isinstance(model, LDiversity):
-        return "Ask for a smaller l, count distinct values instead of entropy, or leave the column out."
-    return "Ask for less, or leave the column out."

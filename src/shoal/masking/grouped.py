@@ -1,82 +1,80 @@
 """Grouped masking: a grouping says who stands together, publishing how each class is shown; the two are independent.
 
-| method       | grouping                                            | what it is                       |
-|--------------|-----------------------------------------------------|----------------------------------|
-| `hilbert`    | Hilbert order, optimal cuts, pairs divided anew     | the default                      |
-| `sorted`     | distance to zero, runs of k                         | paper 1, Algorithm S2            |
-| `stratified` | one record from each stratum, in order of distance  | paper 1, Algorithm S4            |
-| `kd`         | space divided at the middle of the widest attribute | Mondrian                         |
-| `kd-median`  | space divided at medians                            | Mondrian as first published      |
-| `mdav`       | the k nearest about the farthest records            | microaggregation, paper 5        |
-| `mdav+`      | the same, bettered by exchanges                     | microaggregation of less SSE     |
-
-Each can be shown by ranges (by common ancestors where there is a hierarchy), by means or by medians; unless told, the
-last two by means as they are known for, the others by ranges.
+Each method of `shoal.masking.grouping` is a grouping and can be shown by ranges (by common ancestors where there is a
+hierarchy), by means or by medians; unless told, those known for microaggregation by means, the others by ranges.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, get_args
+from math import inf
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from shoal.catalogue import INSIDE, parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
-from shoal.errors import InputError, require
+from shoal.errors import InputError
 from shoal.masking.enforce import enforce
-from shoal.masking.grouping.cheapest_first import cheapest_first
-from shoal.masking.grouping.kd import kd
-from shoal.masking.grouping.mdav import blocked, mdav
-from shoal.masking.grouping.ordered import hilbert, zero_distance
-from shoal.masking.grouping.stratified import Lots, divided, stratified
-from shoal.masking.method import Masked
-from shoal.masking.partition import Partition
+from shoal.masking.method import Masked, Method, Strength, beyond_size, class_size
+from shoal.masking.partition import Lots, Partition
 from shoal.masking.publishing.ancestor import publish_ancestor
 from shoal.masking.publishing.centroid import publish_centroid
 from shoal.masking.publishing.range import publish_range
-from shoal.privacy import PrivacyModel, TCloseness
+from shoal.privacy.k_anonymity import KAnonymity
+from shoal.privacy.model import PrivacyModel
 from shoal.utility.information_loss import information_loss
 
-Grouping = Literal["hilbert", "sorted", "stratified", "kd", "kd-median", "mdav", "mdav+"]
 Publishing = Literal["range", "mean", "median"]
 
-_MEANS = ("mdav", "mdav+")  # known for showing means
 _LOTS = 0x5712A7A  # tells what strata draw from whatever else is drawn with the same seed
 _TAUGHT = (
     "Each class takes its people from all strata of the confidential values: who of a class has which can often be "
     "learnt from how values go with the quasi-identifiers. shoal attack measures it; --method kd merges neighbours "
     "instead, which tells less and loses more.",
 )
+_SHOWN = (
+    " Each class shows the range of its numbers, dates and ordered categories, the set of its other "
+    "categories or, where a hierarchy is given, their lowest common ancestor. A class that mixes missing and "
+    "present shows *."
+)
+_CENTRED = (
+    " Each class shows the {0} of its numbers and dates, the median of ordered categories and the most frequent of the "
+    "others. A class that mixes missing and present shows *."
+)
 
 
-@dataclass(frozen=True)
-class Grouped:
-    """Classes of at least k records, each shown alike: who stands together x how a class is shown.
+class Grouping(Method):
+    """Classes of at least k records, each shown alike: who stands together x how a class is shown."""
 
-    `grouping` is `hilbert` (the default), `sorted`, `stratified`, `kd`, `kd-median`, `mdav` or `mdav+`. `publish` is
-    `range`, `mean` or `median`; unless told, the last two groupings show means and the others ranges. `remainder` says
-    what `stratified` does with left-over records: `last` is Algorithm S4 as printed.
-    """
+    publish: Publishing | None = parameter(
+        "how each class is shown; if not given, as the method is known for", default=None
+    )
 
-    grouping: Grouping = "hilbert"
-    publish: Publishing | None = None  # None: as the grouping is known for
-    remainder: Literal["central", "last"] = "central"  # of `stratified`: `last` is Algorithm S4 as printed
+    strength: ClassVar[Strength | None] = Strength("k", 2, inf, whole=True)
+    seedless = True
+    can_promise = ("k-anonymity", "k-map", "l-diversity", "t-closeness")
+    in_chunks = INSIDE
+    known_for: ClassVar[Publishing] = "range"
+    by_distance: ClassVar[bool] = False  # in the order of distances to zero, in runs of k
 
-    name: ClassVar[str] = "grouped"
-    seedless: ClassVar[bool] = True
+    @classmethod
+    def at(cls, strength: float, **choices: Any) -> tuple[Method, tuple[PrivacyModel, ...]]:
+        """The k is the model's."""
+        return cls(**choices), (KAnonymity(int(strength)),)
 
-    def __post_init__(self) -> None:
-        known = get_args(Grouping)
-        require("grouped", "grouping", self.grouping, f"one of {', '.join(known)}", holds=self.grouping in known)
-        shown = get_args(Publishing)
-        good = self.publish in (None, *shown)
-        require("grouped", "publish", self.publish, f"one of {', '.join(shown)}", holds=good)
-        good = self.remainder in ("central", "last")
-        require("grouped", "remainder", self.remainder, "'central' or 'last'", holds=good)
+    @property
+    def shown_by(self) -> Publishing:
+        """How each class is shown."""
+        return self.publish or self.known_for
+
+    @property
+    def done(self) -> str:
+        return self.did + (_SHOWN if self.shown_by == "range" else _CENTRED.format(self.shown_by))
 
     def mask(
         self,
@@ -99,36 +97,19 @@ class Grouped:
         best = tried[0]
         if len(tried) > 1:
             best = min(tried, key=lambda masked: information_loss(microdata, masked.columns, masked.kept))
-        notes = blocked(len(microdata)) if self.grouping in _MEANS else ()
+        notes = self.notes(len(microdata))
         return replace(best, notes=best.notes + notes + none_left_out(others, suppression))
-
-    @property
-    def shown_by(self) -> Publishing:
-        return self.publish or ("mean" if self.grouping in _MEANS else "range")
 
     def groupings(
         self, microdata: Microdata, k: int, models: Sequence[PrivacyModel], seed: int | None = None
     ) -> Iterator[Partition]:
-        """What to try: one grouping; the default tries more where more may win, and the one that loses least is kept.
-
-        For t-closeness: merging costs least where the confidential attribute hardly depends on the others, strata
-        where it does. Where all is published by common ancestors, classes that follow the hierarchies.
-        """
+        """What to try: of several, the one that loses least is kept."""
         yield from self.by_quasi_identifiers(microdata, k)
         yield from self.by_strata(microdata, k, models, seed)
 
     def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
         """The groupings to try that look at nothing else."""
-        if self.grouping == "sorted":
-            yield zero_distance(microdata, k)
-        elif self.grouping in ("kd", "kd-median"):
-            yield kd(microdata, k, by="median" if self.grouping == "kd-median" else "space")
-        elif self.grouping in _MEANS:
-            yield mdav(microdata, k, improve=self.grouping == "mdav+")
-        elif self.grouping == "hilbert":
-            yield hilbert(microdata, k)
-            if all(coded.attribute.hierarchy is not None for coded in microdata.quasi):
-                yield cheapest_first(microdata, k)
+        raise NotImplementedError
 
     def by_strata(
         self, microdata: Microdata, k: int, models: Sequence[PrivacyModel], seed: int | None = None
@@ -142,13 +123,11 @@ class Grouped:
 
     def strata(self, microdata: Microdata, k: int, models: Sequence[PrivacyModel]) -> Strata | None:
         """How strata would be grouped, where the grouping may take some."""
-        if self.grouping == "stratified":
-            t, name = _stratum(microdata, models)
-            return Strata(name, lambda table, lots: stratified(table, k, t, name, lots, remainder=self.remainder))
-        if self.grouping == "hilbert" and any(isinstance(model, TCloseness) for model in models):
-            t, name = _stratum(microdata, models)
-            return Strata(name, lambda table, lots: divided(table, k, t, name, lots))
         return None
+
+    def notes(self, records: int) -> tuple[str, ...]:
+        """What the custodian should know of how so many records were grouped."""
+        return ()
 
 
 @dataclass(frozen=True)
@@ -159,17 +138,12 @@ class Strata:
     grouping: Callable[[Microdata, Lots], Partition]
 
 
-def _stratum(microdata: Microdata, models: Sequence[PrivacyModel]) -> tuple[float | None, str]:
+def stratum(microdata: Microdata, models: Sequence[PrivacyModel]) -> tuple[float | None, str]:
     """The attribute to stratify by, and the t that is asked for it."""
     if not microdata.schema.confidential:
         raise InputError("Method 'stratified' needs a confidential attribute to stratify by: name one.")
-    close = [(model.t, model.attribute) for model in models if isinstance(model, TCloseness) and model.attribute]
+    close = [(model.closeness, model.attribute) for model in models if model.closeness is not None and model.attribute]
     return min(close, default=(None, microdata.schema.confidential[0]))
-
-
-def beyond_size(models: Sequence[PrivacyModel]) -> list[PrivacyModel]:
-    """The models that classes of the right size may still miss."""
-    return [model for model in models if not getattr(model, "by_size", False)]
 
 
 def none_left_out(models: Sequence[PrivacyModel], suppression: float) -> tuple[str, ...]:
@@ -181,16 +155,6 @@ def none_left_out(models: Sequence[PrivacyModel], suppression: float) -> tuple[s
         f"Nobody was left out for {' and '.join(held)}: whoever noticed it would know what the class held. "
         "Classes that fail were merged instead.",
     )
-
-
-def class_size(records: Sized, models: Sequence[PrivacyModel]) -> int:
-    """The k asked for; a table that cannot give one class of k is refused."""
-    k = max((getattr(model, "smallest_class", 1) for model in models), default=1)
-    if k > len(records):
-        raise InputError(
-            f"k = {k} is larger than the table's {len(records)} records: ask for a smaller k or give more records."
-        )
-    return k
 
 
 def publish(microdata: Microdata, partition: Partition, by: Publishing = "range") -> Masked:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal.catalogue import Entry
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Schema
 from shoal.errors import InputError
-from shoal.privacy.k_map import KMap
-from shoal.privacy.measured_risk import MeasuredRisk
+from shoal.masking.partition import Partition
 from shoal.privacy.model import PrivacyModel
 
 
@@ -29,7 +29,7 @@ class Masked:
 
 
 @dataclass(frozen=True)
-class Parameter:
+class Strength:
     """The one number that says how strongly a method masks, so that it can be calibrated: more masks more."""
 
     name: str
@@ -38,10 +38,37 @@ class Parameter:
     whole: bool = False  # only whole numbers make sense
 
 
-class Method(Protocol):
-    """What a method cannot promise by construction is judged on the finished output; nothing is taken on trust."""
+class Method(Entry):
+    """How a release is masked. What a method cannot promise by construction is judged on the finished output."""
 
-    name: ClassVar[str]
+    strength: ClassVar[Strength | None] = None  # what a comparison calibrates; None: it cannot be compared
+    seedless: ClassVar[bool] = False  # draws nothing: whoever knows everybody's quasi-identifiers can run it again
+    perturbs: ClassVar[bool] = False  # changes values and leaves out no record, so that no class is promised
+    can_promise: ClassVar[tuple[str, ...]] = ()  # models that it brings about by itself; others are only judged
+    did: ClassVar[str] = ""  # what it did, in a sentence of a report
+
+    @property
+    def undone(self) -> str:
+        """Why what it does can be undone, so that no risk of it can be promised; empty where it cannot."""
+        return ""
+
+    @property
+    def looks_at_confidential(self) -> bool:
+        """Whether who stands together, or what is shown, depends on confidential values."""
+        return False
+
+    @property
+    def done(self) -> str:
+        """What it did, in words."""
+        return self.did
+
+    def each_by_itself(self, microdata: Microdata, k: int) -> Partition | None:
+        """The classes of at least k before any model but their size was asked, where anybody can make them again."""
+        return None
+
+    def cells_fixed(self, schema: Schema) -> bool:
+        """Whether every cell it can show of these attributes was fixed before the table was seen."""
+        return False
 
     def mask(
         self,
@@ -50,52 +77,35 @@ class Method(Protocol):
         *,
         suppression: float = 0.0,
         seed: int | None = None,
-    ) -> Masked: ...
+    ) -> Masked:
+        """The quasi-identifiers as they will be shown; what it leaves to chance it draws by the seed."""
+        raise NotImplementedError
 
-
-@runtime_checkable
-class FixedCells(Protocol):
-    """A method that may show cells in which nothing was drawn from the table's own values."""
-
-    def cells_fixed(self, schema: Schema) -> bool:
-        """Whether every cell it can show of these attributes was fixed before the table was seen."""
-        ...
+    @classmethod
+    def at(cls, strength: float, **choices: Any) -> tuple[Method, tuple[PrivacyModel, ...]]:
+        """The method at a strength, all else chosen, and what is promised with it."""
+        assert cls.strength is not None
+        return cls(**{cls.strength.name: strength}, **choices), ()
 
 
 def with_cells(
     promises: Sequence[PrivacyModel], method: Method, schema: Schema, smallest_class: int
 ) -> tuple[PrivacyModel, ...]:
-    """The promises, k-map knowing whether cells are fixed; refused where it is inferred of cells that are drawn.
-
-    A class that is as large as k holds k people, however its cells came about. A method that says nothing draws them.
-    """
-    fixed = isinstance(method, FixedCells) and method.cells_fixed(schema)
-    return tuple(_with_cells(model, method, fixed, smallest_class) for model in promises)
+    """The promises, each knowing whether cells are fixed; refused where that makes a difference and they are drawn."""
+    fixed = method.cells_fixed(schema)
+    return tuple(model.with_cells(method.name, fixed=fixed, smallest_class=smallest_class) for model in promises)
 
 
-def _with_cells(model: PrivacyModel, method: Method, fixed: bool, smallest_class: int) -> PrivacyModel:
-    if not isinstance(model, KMap) or model.fraction is None:
-        return model
-    if not fixed and smallest_class < model.k:
-        known_as = str(getattr(method, "grouping", method.name))
+def class_size(records: Sized, models: Sequence[PrivacyModel]) -> int:
+    """The k asked for; a table that cannot give one class of k is refused."""
+    k = max((model.smallest_class for model in models), default=1)
+    if k > len(records):
         raise InputError(
-            f"k-map cannot be inferred from the sampling fraction of what {known_as!r} shows: its cells are drawn "
-            "from the table's own values, and far fewer people of the population fit them than their records suggest. "
-            "Recode along hierarchies that were fixed beforehand (--method recode, without --local and without learnt "
-            f"bands), count people (--population FILE), or promise k-anonymity (--k {model.k})."
+            f"k = {k} is larger than the table's {len(records)} records: ask for a smaller k or give more records."
         )
-    return replace(model, cells_fixed=fixed)
+    return k
 
 
-def held_to(model: MeasuredRisk, method: Method) -> MeasuredRisk:
-    """The promise of a measured risk as the method can be held to it.
-
-    A method may say that it can be `undone`: then no figure of the attacks that are built in means anything, and it is
-    refused. One that draws nothing (`seedless`) is run again by whoever knows everybody's quasi-identifiers.
-    """
-    if why := getattr(method, "undone", ""):
-        raise InputError(
-            f"No measured risk of {method.name!r} can be promised: {why}. Compare with it, and release by another "
-            "method, as noise, swap (in two rounds) or shuffle."
-        )
-    return replace(model, replayed=bool(getattr(method, "seedless", False)))
+def beyond_size(models: Sequence[PrivacyModel]) -> list[PrivacyModel]:
+    """The models that classes of the right size may still miss."""
+    return [model for model in models if not model.by_size]

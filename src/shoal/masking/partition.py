@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+Lots = npt.NDArray[np.int64]  # all records in the order in which those of the same value are dealt to strata
+
 
 @dataclass(frozen=True)
 class Partition:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from shoal.catalogue import Catalogue
 from shoal.errors import InputError
+from shoal.masking import METHODS
 from shoal.policy import Policy
+from shoal.privacy import MODELS
 
 Sort = Literal["method", "model", "measure", "other"]
 
@@ -26,34 +29,13 @@ class Capability:
         return bool(self.in_parts)
 
 
-_SAME = "same result"
-_PARTS = "inside parts"
-_RANDOM = "inside random parts"
+def _of(catalogue: Catalogue[Any]) -> list[Capability]:
+    chunks = ((thing.name, thing.in_chunks) for thing in catalogue)
+    return [Capability(catalogue.sort, name, way.how, way.instead) for name, way in chunks]  # type: ignore[arg-type]
 
-CAPABILITIES = (
-    Capability("method", "hilbert", _PARTS),
-    Capability("method", "sorted", _SAME),
-    Capability("method", "stratified", _RANDOM),
-    Capability("method", "kd", _PARTS),
-    Capability("method", "kd-median", _PARTS),
-    Capability("method", "mdav", _PARTS),
-    Capability("method", "mdav+", _PARTS),
-    Capability("method", "recode", f"{_SAME}; of too many distinct rows by a sample, verified on all"),
-    Capability("method", "coarsen", _SAME),
-    Capability("method", "safe-harbor", _SAME),
-    Capability("method", "noise", _RANDOM),
-    Capability("method", "multiplicative-noise", _RANDOM),
-    Capability("method", "rank-swapping", _RANDOM),
-    Capability("method", "pram", _RANDOM),
-    Capability("method", "shuffling", _RANDOM),
-    Capability("method", "resampling", _RANDOM),
-    Capability("method", "microaggregation", _RANDOM),
-    Capability("method", "cut-points", "", "use the memory engine, or 'recode' with hierarchies"),
-    Capability("model", "k-anonymity", _SAME),
-    Capability("model", "l-diversity", "against the whole table"),
-    Capability("model", "t-closeness", "against the whole table"),
-    Capability("model", "measured-risk", "people found again, in random parts"),
-    Capability("model", "k-map", "", "judge it on a table in memory (--engine memory)"),
+
+_SAME = "same result"
+_OTHERS = (
     Capability("measure", "class sizes, uniques, records at risk", _SAME),
     Capability("measure", "prosecutor, journalist, marketer", _SAME),
     Capability("measure", "attribute disclosure", _SAME),
@@ -72,13 +54,18 @@ CAPABILITIES = (
 )
 
 
+def capabilities() -> list[Capability]:
+    """Everything, by sort: methods and models as their catalogues have them."""
+    return [*_of(METHODS), *_of(MODELS), *_OTHERS]
+
+
 def find(sort: Sort, name: str) -> Capability | None:
-    return next((one for one in CAPABILITIES if (one.sort, one.name) == (sort, name)), None)
+    return next((one for one in capabilities() if (one.sort, one.name) == (sort, name)), None)
 
 
 def refuse_what_cannot(policy: Policy, engine: str) -> None:
     """By name, before any work."""
-    _refuse([("method", method_name(policy)), *_promised(policy)], engine)
+    _refuse([("method", policy.method.name), *_promised(policy)], engine)
 
 
 def refuse_to_judge(policy: Policy, engine: str) -> None:
@@ -106,10 +93,5 @@ def _refuse(asked: Sequence[tuple[Sort, str]], engine: str) -> None:
             raise InputError(f"The engine {engine!r} cannot do the {sort} {name!r}: {instead}.")
 
 
-def method_name(policy: Policy) -> str:
-    """As the command line calls it: a grouped method by its grouping."""
-    return str(getattr(policy.method, "grouping", policy.method.name))
-
-
 def _known(sort: Sort) -> str:
-    return ", ".join(one.name for one in CAPABILITIES if one.sort == sort and one.can)
+    return ", ".join(one.name for one in capabilities() if one.sort == sort and one.can)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -18,9 +17,8 @@ from shoal.data.microdata import Microdata, Whole
 from shoal.engines.table import COUNTED, Batch
 from shoal.engines.whole import LISTED
 from shoal.errors import InputError
-from shoal.masking.grouped import beyond_size
-from shoal.masking.method import Masked, Method
-from shoal.masking.recoding.coarsening import Coarsened, may_suppress
+from shoal.masking.method import Masked, Method, beyond_size
+from shoal.masking.recoding.coarsening import Coarsen, may_suppress
 from shoal.parted.source import Attributes, Source
 from shoal.privacy.classes import CLASS, in_classes
 from shoal.privacy.model import PrivacyModel
@@ -38,14 +36,14 @@ def refuse_suppressing(method: Method, models: Sequence[PrivacyModel], suppressi
             )
 
 
-def coarsened(source: Source, method: Coarsened) -> Method:
+def coarsened(source: Source, method: Coarsen) -> Method:
     resolutions = method.resolutions(source.schema.quasi_identifiers)
     for name in resolutions:
         _refuse_unlisted(name, source.attributes.whole[name], method)
     return without_small(source, method)
 
 
-def _refuse_unlisted(name: str, whole: Whole, method: Coarsened) -> None:
+def _refuse_unlisted(name: str, whole: Whole, method: Coarsen) -> None:
     if whole.values is not None:
         return
     if method.mode == "labels":
@@ -63,15 +61,12 @@ def _refuse_unlisted(name: str, whole: Whole, method: Coarsened) -> None:
 # ---- suppression
 
 
-@dataclass(frozen=True)
-class WithoutSmall:
+class WithoutSmall(Method):
     """A method, and the classes of its result that are left out."""
 
     method: Method
     out: pl.DataFrame  # what they show
     notes: tuple[str, ...]
-
-    name: ClassVar[str] = "suppressed"
 
     def mask(
         self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None

@@ -16,8 +16,9 @@ import polars as pl
 
 from shoal.engines.table import Batch, Line, Parts, heads
 from shoal.engines.whole import POSITION
-from shoal.masking.grouped import Grouped, beyond_size
+from shoal.masking.grouped import Grouping
 from shoal.masking.grouping.ordered import hilbert_words, zero_distance_keys
+from shoal.masking.method import beyond_size
 from shoal.parted.source import Attributes, Source
 
 PART = 1 << 19  # records
@@ -67,16 +68,16 @@ class AtRandom:
         return (drawn % self.parts).cast(pl.Int64).to_numpy()
 
 
-def in_parts(source: Source, method: Grouped, seed: int) -> Parts:
+def in_parts(source: Source, method: Grouping, seed: int) -> Parts:
     """The records brought together as the grouping asks, at least k in each part."""
-    if beyond_size(source.promises) or method.grouping == "stratified":
+    if beyond_size(source.promises) or method.looks_at_confidential:
         return at_random(source, seed, RANDOM_PART)
-    along = Along(source.attributes, method.grouping == "sorted")
+    along = Along(source.attributes, method.by_distance)
     parts = -(-source.records // PART)
     sample = source.summary.sample
     line = Line.of(along.keys(sample), sample[POSITION].to_numpy(), parts)
     divided = source.table.exchange(InPart(along, line), parts)
-    return _filled(divided, source.k, along.order, exactly=method.grouping == "sorted")
+    return _filled(divided, source.k, along.order, exactly=method.by_distance)
 
 
 def at_random(source: Source, seed: int, size: int = PART) -> Parts:

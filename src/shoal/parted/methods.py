@@ -12,16 +12,16 @@ from collections.abc import Iterator, Sequence
 import polars as pl
 
 from shoal.engines.table import Parts
-from shoal.masking.grouped import Grouped, class_size
-from shoal.masking.method import Method
-from shoal.masking.recoding.coarsening import Coarsened
-from shoal.masking.recoding.recode import GlobalRecoding
+from shoal.masking.grouped import Grouping
+from shoal.masking.method import Method, class_size
+from shoal.masking.recoding.coarsening import Coarsen
+from shoal.masking.recoding.recode import Recode
 from shoal.masking.recoding.safe_harbor import SafeHarbor
 from shoal.parted import grouped
 from shoal.parted.coarsened import coarsened, refuse_suppressing
 from shoal.parted.grouped import at_random, in_parts
 from shoal.parted.measured import measured_in_parts, refuse_measures
-from shoal.parted.perturbed import PERTURBING, perturbed
+from shoal.parted.perturbed import perturbed
 from shoal.parted.recoded import recoded, refuse_recoding
 from shoal.parted.safe_harbor import safe_harbor
 from shoal.parted.source import Source
@@ -33,9 +33,9 @@ def refuse_method(policy: Policy, engine: str) -> None:
     method = policy.method
     policy.refuse_suppression()
     refuse_measures(policy.models, engine)
-    if isinstance(method, GlobalRecoding):
+    if isinstance(method, Recode):
         refuse_recoding(method, policy.models, engine)
-    elif isinstance(method, Coarsened | SafeHarbor):
+    elif isinstance(method, Coarsen | SafeHarbor):
         refuse_suppressing(method, policy.models, policy.suppression, engine)
 
 
@@ -43,22 +43,21 @@ def prepared(source: Source) -> Method:
     """The method as each part is masked by it."""
     method: Method = source.policy.method
     class_size(range(source.records), source.promises)  # whatever the method, a class needs k records
-    if isinstance(method, Grouped):
+    if isinstance(method, Grouping):
         return method
-    if isinstance(method, GlobalRecoding):
+    if isinstance(method, Recode):
         return recoded(source, method)
-    if isinstance(method, Coarsened):
+    if isinstance(method, Coarsen):
         return coarsened(source, method)
     if isinstance(method, SafeHarbor):
         return safe_harbor(source, method)
-    assert isinstance(method, PERTURBING)  # others are refused by name
-    return perturbed(source, method, -(-source.records // grouped.PART))
+    return perturbed(source, method, -(-source.records // grouped.PART)) if method.perturbs else method
 
 
 def parts_of(source: Source, seed: int) -> Parts:
     """The records brought together as the method asks; at random where a risk is to be measured in parts."""
     method = source.policy.method
-    if isinstance(method, Grouped) and not measured_in_parts(source.promises):
+    if isinstance(method, Grouping) and not measured_in_parts(source.promises):
         return in_parts(source, method, seed)
     return at_random(source, seed, grouped.PART)
 
@@ -66,7 +65,7 @@ def parts_of(source: Source, seed: int) -> Parts:
 def trial_of(source: Source) -> pl.DataFrame:
     """Some records, to see what a part will show; a perturbing method needs columns that vary."""
     sample = source.summary.sample
-    if not isinstance(source.policy.method, PERTURBING):
+    if not source.policy.method.perturbs:
         sample = sample.head(max(source.k, 1000))
     others = {name: dtype for name, dtype in source.table.schema.items() if name not in sample.columns}
     missing = (pl.lit(None, dtype).alias(name) for name, dtype in others.items())

@@ -10,23 +10,14 @@ from math import log
 
 from shoal.errors import InputError
 from shoal.masking.method import Method
-from shoal.masking.microaggregation import Microaggregated
-from shoal.masking.perturbing.multiplicative import MultipliedNoise
-from shoal.masking.perturbing.noise import AddedNoise
-from shoal.masking.perturbing.pram import Pram
-from shoal.masking.perturbing.resampling import Resampling
-from shoal.masking.perturbing.shuffling import Shuffling
-from shoal.masking.perturbing.swapping import RankSwapping
 from shoal.parted.source import Source
-
-PERTURBING = (AddedNoise, MultipliedNoise, RankSwapping, Pram, Shuffling, Resampling, Microaggregated)
 
 _SURELY = 20.0  # e^-20: how improbable a part that holds one value only must be
 
 
 def perturbed(source: Source, method: Method, parts: int) -> Method:
     """The method as it is, where every part can be perturbed."""
-    if parts > 1 and not isinstance(method, Microaggregated):
+    if parts > 1 and not method.seedless:
         for name in source.schema.quasi_identifiers:
             _refuse_constant(source, name, method, parts)
     return method

@@ -10,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import ceil, prod
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from shoal.data.microdata import Microdata
 from shoal.errors import InputError
-from shoal.masking.grouped import beyond_size
-from shoal.masking.method import Masked
+from shoal.masking.method import Masked, Method, beyond_size
 from shoal.masking.recoding.lattice import Keys, Levels, Packing, cost_at, lattice_from, lattice_of, packing_of, search
 from shoal.masking.recoding.recode import (
-    GlobalRecoding,
     Optimum,
+    Recode,
     among,
     at_levels,
     facts,
@@ -48,8 +47,7 @@ class Lifted:
         return self.packing.lift(self.packing.pack(microdata.quasi), self.levels)
 
 
-@dataclass(frozen=True)
-class AtLevels:
+class AtLevels(Method):
     """The levels found, for every part alike."""
 
     packing: Packing
@@ -57,8 +55,6 @@ class AtLevels:
     out: Keys  # the classes suppressed
     notes: tuple[str, ...]
     facts: Mapping[str, Any]
-
-    name: ClassVar[str] = "recode"
 
     def mask(
         self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
@@ -68,7 +64,7 @@ class AtLevels:
         return Masked(at_levels(microdata, self.levels, kept), kept, self.notes, self.facts)
 
 
-def refuse_recoding(method: GlobalRecoding, models: Sequence[PrivacyModel], engine: str) -> None:
+def refuse_recoding(method: Recode, models: Sequence[PrivacyModel], engine: str) -> None:
     """What needs all records of a class at once, at every node of the search."""
     for model in beyond_size(models):
         raise InputError(
@@ -82,7 +78,7 @@ def refuse_recoding(method: GlobalRecoding, models: Sequence[PrivacyModel], engi
         )
 
 
-def recoded(source: Source, method: GlobalRecoding) -> AtLevels:
+def recoded(source: Source, method: Recode) -> AtLevels:
     refuse_recoding(method, source.promises, source.table.engine)
     quasi = source.sample.quasi
     packing = packing_of(quasi)
@@ -104,10 +100,10 @@ def _of_a_sample(source: Source, found: Optimum, drawn: int) -> str:
     return f"Cost {found.cost:.6g}; {levels} and verified on all {source.records:,}: not proven optimal."
 
 
-def _by_sample(source: Source, method: GlobalRecoding, packing: Packing, limit: int) -> tuple[Optimum, int]:
+def _by_sample(source: Source, method: Recode, packing: Packing, limit: int) -> tuple[Optimum, int]:
     """The first recoding proposed that keeps k on all records; and how many of them were searched."""
     if method.levels is not None:
-        proposed, drawn = iter([(method.chosen(packing, source.schema.quasi_identifiers), 1)]), 0
+        proposed, drawn = iter([(method.levels_chosen(packing, source.schema.quasi_identifiers), 1)]), 0
     else:
         sample = Microdata(source.summary.sample, source.schema)
         proposed, drawn = _proposals(source, method, packing, sample, limit), len(sample)
@@ -119,7 +115,7 @@ def _by_sample(source: Source, method: GlobalRecoding, packing: Packing, limit: 
 
 
 def _proposals(
-    source: Source, method: GlobalRecoding, packing: Packing, sample: Microdata, limit: int
+    source: Source, method: Recode, packing: Packing, sample: Microdata, limit: int
 ) -> Iterator[tuple[Levels, int]]:
     """Levels in the lattice's order, cheapest first, and how many nodes were looked at so far; the top at last."""
     lattice = lattice_of(sample)
@@ -139,7 +135,7 @@ def _proposals(
 
 
 def _verified(
-    source: Source, method: GlobalRecoding, packing: Packing, levels: Levels, limit: int, checked: int
+    source: Source, method: Recode, packing: Packing, levels: Levels, limit: int, checked: int
 ) -> Optimum | None:
     """The node on all records; None where it suppresses too many."""
     classes = rows_of(source, Lifted(packing, levels))

@@ -22,7 +22,7 @@ from shoal.data.people import Repeating
 from shoal.engines.table import Table, selected
 from shoal.engines.whole import POSITION
 from shoal.masking.collapse import few_classes, refuse_single_class
-from shoal.masking.grouped import Grouped
+from shoal.masking.grouped import Grouping
 from shoal.parted.capabilities import refuse_what_cannot
 from shoal.parted.check import Judged, shown_by
 from shoal.parted.mask import MaskPart
@@ -226,7 +226,7 @@ def _with_wildcards(source: Source) -> list[str]:
     A centre is a plain value, but a class that mixes missing and present ones has none.
     """
     method, whole = source.policy.method, source.attributes.whole
-    if not isinstance(method, Grouped) or method.shown_by == "range":
+    if not isinstance(method, Grouping) or method.shown_by == "range":
         return []
     return [name for name in source.schema.quasi_identifiers if 0 < whole[name].missing < source.records]
 

@@ -48,8 +48,7 @@ class Codes:
         return found
 
 
-@dataclass(frozen=True)
-class Climbed:
+class Climbed(Method):
     """The levels found, for every part alike."""
 
     ladder: tuple[Step, ...]

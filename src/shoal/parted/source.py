@@ -17,7 +17,7 @@ from shoal.engines.table import Batch, Table, selected
 from shoal.engines.text import SPELLED, Typed
 from shoal.engines.whole import Summary, summarise
 from shoal.errors import InputError
-from shoal.masking.grouped import class_size
+from shoal.masking.method import class_size
 from shoal.policy import Policy
 from shoal.privacy.model import PrivacyModel
 

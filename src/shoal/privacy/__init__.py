@@ -1,19 +1,18 @@
-"""Privacy models: what is promised of a release, one file a model."""
+"""Privacy models: what is promised of a release, one file a model. A new one is its file and one line here."""
 
-from shoal.privacy.k_anonymity import KAnonymity
-from shoal.privacy.k_map import KMap
-from shoal.privacy.l_diversity import LDiversity
-from shoal.privacy.measured_risk import MeasuredRisk
-from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
-from shoal.privacy.t_closeness import TCloseness
+from __future__ import annotations
 
-__all__ = [
-    "EquivalenceClasses",
-    "KAnonymity",
-    "KMap",
-    "LDiversity",
-    "MeasuredRisk",
-    "PrivacyModel",
-    "TCloseness",
-    "Verdict",
-]
+from typing import TYPE_CHECKING
+
+from shoal.catalogue import Catalogue
+
+if TYPE_CHECKING:
+    from shoal.privacy.k_anonymity import KAnonymity as KAnonymity
+    from shoal.privacy.k_map import KMap as KMap
+    from shoal.privacy.l_diversity import LDiversity as LDiversity
+    from shoal.privacy.measured_risk import MeasuredRisk as MeasuredRisk
+    from shoal.privacy.model import PrivacyModel
+    from shoal.privacy.t_closeness import TCloseness as TCloseness
+
+MODELS: Catalogue[type[PrivacyModel]] = Catalogue("model", __file__, base="shoal.privacy.model:PrivacyModel")
+__getattr__ = MODELS.attribute

@@ -2,40 +2,41 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 import numpy as np
 import numpy.typing as npt
 
+from shoal.catalogue import SAME, parameter
 from shoal.data.microdata import Coded
-from shoal.errors import require
-from shoal.privacy.model import EquivalenceClasses, Verdict
+from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
 
 
-@dataclass(frozen=True)
-class KAnonymity:
+class KAnonymity(PrivacyModel):
     """Every record shows the same in all quasi-identifiers as at least `k` - 1 others."""
 
-    k: int
+    k: int = parameter("least class size", least=2)
 
-    name: ClassVar[str] = "k-anonymity"
-    attribute: ClassVar[None] = None
-
-    def __post_init__(self) -> None:
-        good = isinstance(self.k, int) and not isinstance(self.k, bool) and self.k >= 2
-        require(self.name, "k", self.k, "a whole number of at least 2", holds=good)
-
-    by_size: ClassVar[bool] = True  # the class size alone decides
+    in_chunks = SAME
+    prunes = ("recode", "cut-points")
 
     @property
     def asked(self) -> float:
         return self.k
 
     @property
+    def by_size(self) -> bool:
+        return True
+
+    @property
     def smallest_class(self) -> int:
-        """The least class that may be released."""
         return self.k
+
+    @property
+    def in_words(self) -> str:
+        return (
+            f"Every released record shows the same in all quasi-identifiers as at least {self.k - 1} others. "
+            f"Whoever knows these of a person is left with at least {self.k} records, any of which may be "
+            "that person's."
+        )
 
     def levels(
         self, coded: Coded | None, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]

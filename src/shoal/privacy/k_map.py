@@ -27,20 +27,21 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
-from typing import ClassVar, Literal, get_args
+from typing import Any, ClassVar, Literal, Self, get_args
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.catalogue import Chunks, parameter
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Attribute, Role
 from shoal.errors import InputError, require
 from shoal.privacy.matching import Population, match, people_beside, population_of
-from shoal.privacy.model import EquivalenceClasses, Verdict
+from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
 
 Test = Literal["individual", "poisson", "truncated-poisson"]
 
@@ -142,8 +143,7 @@ def reached(size: int, fraction: float, test: Test = "truncated-poisson", alpha:
     return size + _least(lambda more: _tail(size, (size + more) * fraction, test) > alpha) - 1
 
 
-@dataclass(frozen=True)
-class KMap:
+class KMap(PrivacyModel):
     """Every class fits at least `k` people of the population.
 
     Give `population`, a file or a frame, to count exactly, or the sampling `fraction` to infer: by `test`
@@ -151,19 +151,28 @@ class KMap:
     that were fixed before the sample was drawn: a method says so by itself, of a file made elsewhere say `cells_fixed`.
     """
 
-    k: int
-    fraction: float | None = None
-    test: Test = "truncated-poisson"
-    alpha: float = 0.1
-    population: str | pl.DataFrame | Population | None = None
-    cells_fixed: bool = False  # whether nothing of the cells was drawn from the sample
+    k: int = parameter("people of the population in each class", least=2)
+    fraction: float | None = parameter("share of the population that the table holds", default=None, above=0, most=1)
+    test: Test = parameter("by which to infer", default="truncated-poisson")
+    alpha: float = parameter("significance of the test", default=0.1, above=0, below=1)
+    population: str | pl.DataFrame | Population | None = parameter(
+        "the population: a table of whom an intruder may know", default=None
+    )
+    cells_fixed: bool = parameter("whether nothing of the cells was drawn from the sample", default=False)
 
-    name: ClassVar[str] = "k-map"
-    attribute: ClassVar[None] = None
+    needs = ("population or fraction",)
+    in_chunks = Chunks("", "judge it on a table in memory (--engine memory)")
+    prunes = ("recode", "cut-points")
+    leaves_open = (
+        "Who knows that somebody is in the file",
+        "k-map counts the people of the population who fit a class. An intruder who knows that a person is among the "
+        "records is left with the class's records alone, which may be fewer than k. Where people are not counted but "
+        "inferred from the share of the population, a few classes that fewer people fit may have passed.",
+    )
     __pydantic_config__: ClassVar[dict[str, bool]] = {"arbitrary_types_allowed": True}  # for a policy's JSON Schema
 
     def __post_init__(self) -> None:
-        _check(self.name, self.k, 1.0 if self.fraction is None else self.fraction, self.test, self.alpha)
+        super().__post_init__()
         if (self.fraction is None) == (self.population is None):
             raise InputError(
                 "k-map needs to know the population: give its file as 'population', or the share of it that the table "
@@ -184,12 +193,42 @@ class KMap:
 
     @property
     def by_size(self) -> bool:
-        """Whether the class size alone decides."""
         return self.fraction is not None
 
     @property
+    def counted_in(self) -> Any:
+        return self.population
+
+    def with_cells(self, method: str, *, fixed: bool, smallest_class: int) -> Self:
+        """Refused where it is inferred of cells that are drawn: a class that is as large as k holds k people anyway."""
+        if self.fraction is None:
+            return self
+        if not fixed and smallest_class < self.k:
+            raise InputError(
+                f"k-map cannot be inferred from the sampling fraction of what {method!r} shows: its cells are drawn "
+                "from the table's own values, and far fewer people of the population fit them than their records "
+                "suggest. Recode along hierarchies that were fixed beforehand (--method recode, without local and "
+                "without learnt bands), count people (--population FILE), or promise k-anonymity "
+                f"(--k {self.k})."
+            )
+        return replace(self, cells_fixed=fixed)
+
+    @property
+    def in_words(self) -> str:
+        basis = (
+            "counted in the population given"
+            if self.fraction is None
+            else f"inferred for each class by itself, from a share of {self.fraction:.3g} of the population"
+            if self.cells_fixed
+            else "as many as its records"
+        )
+        return (
+            f"At least {self.k} people of the population fit every class ({basis}). Whoever does not know who is in "
+            f"the file is left with at least {self.k} people; whoever does, with the class's records alone."
+        )
+
+    @property
     def smallest_class(self) -> int:
-        """The least class that may be released, as far as its size alone decides."""
         if self.fraction is None:
             return 1
         return min(self.k, k_prime(self.k, self.fraction, self.test, self.alpha))

@@ -10,48 +10,58 @@ Defined in docs/spec.md#l-diversity.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.catalogue import Chunks, parameter
 from shoal.data.microdata import MISSING, Coded
-from shoal.errors import require
-from shoal.privacy.model import EquivalenceClasses, Verdict
+from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
 
 
-@dataclass(frozen=True)
-class LDiversity:
+class LDiversity(PrivacyModel):
     """Every class holds `l` well-represented values of a confidential attribute; of all of them if none is named.
 
     `variant` is `distinct` (so many different values), `entropy` (as mixed as so many equally frequent ones) or
     `recursive`: the most frequent value occurs less than `c` times as often as the l-th to last together.
     """
 
-    l: float  # noqa: E741 (the field's own letter)
-    attribute: str | None = None  # None: every confidential attribute
-    variant: Literal["distinct", "entropy", "recursive"] = "distinct"
-    c: float = 3.0  # of the recursive variant
+    l: float = parameter("how many well-represented values", least=1)  # noqa: E741 (the field's own letter)
+    attribute: str | None = parameter("confidential column; each of them if not named", default=None)
+    variant: Literal["distinct", "entropy", "recursive"] = parameter("how values are counted", default="distinct")
+    c: float = parameter("of the recursive variant: how far the most frequent may outweigh", default=3.0, above=0)
 
-    name: ClassVar[str] = "l-diversity"
-
-    def __post_init__(self) -> None:
-        require(
-            self.name,
-            "l",
-            self.l,
-            "a number of at least 1",
-            holds=isinstance(self.l, int | float) and self.l >= 1,
-        )
-        known = ("distinct", "entropy", "recursive")
-        require(self.name, "variant", self.variant, f"one of {', '.join(known)}", holds=self.variant in known)
-        require(self.name, "c", self.c, "a number above 0", holds=isinstance(self.c, int | float) and self.c > 0)
+    needs = ("confidential",)
+    in_chunks = Chunks("against the whole table")
+    leaves_open = (
+        "Different values may mean the same",
+        "l-diversity counts values, not meanings: a class of three different cancers is diverse. And a rare "
+        "value may be far more frequent in a class than in the whole table.",
+    )
 
     @property
     def asked(self) -> float:
         return self.l
+
+    @property
+    def advice(self) -> str:
+        return "Ask for a smaller l, count distinct values instead of entropy, or leave the column out."
+
+    @property
+    def in_words(self) -> str:
+        return f"In every class, {self._diverse()}. Knowing someone's class does not give the value away."
+
+    def _diverse(self) -> str:
+        if self.variant == "distinct":
+            return f"{self.attribute} takes at least {self.l:g} different values"
+        if self.variant == "entropy":
+            return f"{self.attribute} is as mixed as {self.l:g} values that are equally frequent"
+        return (
+            f"the most frequent value of {self.attribute} occurs less than {self.c:g} times as often as all but "
+            f"the {self.l - 1:g} most frequent together"
+        )
 
     def levels(
         self, coded: Coded | None, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]

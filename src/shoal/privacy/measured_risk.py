@@ -7,34 +7,40 @@ or carry out one attack only, are no promise: where paper 5's R is .45, nearly e
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.catalogue import Chunks, parameter
 from shoal.data.parse_cells import read_cells
 from shoal.errors import InputError, require
 from shoal.measure import Pair, find_measure
-from shoal.privacy.model import EquivalenceClasses, Verdict
+from shoal.privacy.model import EquivalenceClasses, Maker, PrivacyModel, Verdict
 
 
-@dataclass(frozen=True)
-class MeasuredRisk:
+class MeasuredRisk(PrivacyModel):
     """At most a share `level` of the people is found again, by the best attack; or the risk by one's own `measure`."""
 
-    level: float
-    measure: str = "found_again"
-    replayed: bool = False  # made without chance: whoever runs the method again knows which rows are whose
+    level: float = parameter("share of the people whom the best attack may find, or the risk by the measure", least=0)
+    measure: str = parameter("what is measured", default="found_again")
+    replayed: bool = parameter(
+        "made without chance: whoever runs the method again knows which rows are whose", default=False
+    )
 
-    name: ClassVar[str] = "measured-risk"
-    attribute: ClassVar[None] = None
-    by_size: ClassVar[bool] = True  # no class can be judged by itself: there is nothing for a grouping to repair
+    needs = ("a method that perturbs",)
+    in_chunks = Chunks("people found again, in random chunks")
+    beside_original = True
+    leaves_open = (
+        "A measure is not a crowd",
+        "Perturbed records stand apart: an intruder who knows more, or links otherwise than the measure does, may find "
+        "more people than it says; and who is found is not found at random: people unlike all others are found first.",
+    )
 
     def __post_init__(self) -> None:
-        good = isinstance(self.level, int | float) and not isinstance(self.level, bool) and 0 <= self.level < np.inf
-        require(self.name, "level", self.level, "a number of at least 0", holds=good)
+        super().__post_init__()
         if not find_measure(self.measure, "risk").promised:
             raise InputError(
                 f"{self.measure!r} is for comparing methods: it counts one kind of attack only, and others may find "
@@ -47,6 +53,43 @@ class MeasuredRisk:
     @property
     def asked(self) -> float:
         return self.level
+
+    @property
+    def by_size(self) -> bool:
+        """No class can be judged by itself: there is nothing for a grouping to repair."""
+        return True
+
+    def held_to(self, method: Maker) -> Self:
+        """Of a method that can be undone no figure of the attacks that are built in means anything: it is refused.
+
+        One that draws nothing (`seedless`) is run again by whoever knows everybody's quasi-identifiers.
+        """
+        if method.undone:
+            raise InputError(
+                f"No measured risk of {method.name!r} can be promised: {method.undone}. Compare with it, and release "
+                "by another method, as noise, swap (in two rounds) or shuffle."
+            )
+        return replace(self, replayed=method.seedless)
+
+    @property
+    def asked_in_words(self) -> str:
+        safer = find_measure(self.measure, "risk").higher_is == "safer"
+        return f"{self.measure} {'≥' if safer else '≤'} {self.level:g}"
+
+    @property
+    def in_words(self) -> str:
+        measure = find_measure(self.measure, "risk")
+        if measure.name == MeasuredRisk.measure:
+            return (
+                f"At most {self.level:.1%} of the people are found again by the best of the attacks that Shoal knows, "
+                "carried out beside the original: by ranks, by distance, one to one, by values and gaps that survived. "
+                "No record hides in a class: against an attack that nobody thought of, nothing is promised."
+            )
+        side = "at least" if measure.higher_is == "safer" else "at most"
+        return (
+            f"Measured between the original table and what is released, {measure.name.replace('_', ' ')} is {side} "
+            f"{self.level:g}. {measure.meaning} No record hides in a class: by this measure alone is it hard to link."
+        )
 
     def levels(
         self, about: Any, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]

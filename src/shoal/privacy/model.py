@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.catalogue import Entry
 from shoal.data.microdata import Microdata, declared_order
 from shoal.data.schema import Attribute, Kind, Schema
 from shoal.errors import InputError
@@ -169,29 +170,98 @@ def in_order(column: pl.Series, attribute: Attribute) -> pl.Series:
     return text.cast(pl.Enum(order.cast(pl.String)))
 
 
-class PrivacyModel(Protocol):
-    """A promise about every class of a release."""
+class Maker(Protocol):
+    """What a model may ask of the method that it is promised of."""
 
     name: ClassVar[str]
+    seedless: ClassVar[bool]
 
     @property
-    def asked(self) -> float: ...
-
-    @property
-    def attribute(self) -> str | None:
-        """The confidential attribute it protects, None where it is about the quasi-identifiers."""
+    def undone(self) -> str:
+        """Why what it does can be undone; empty where it cannot."""
         ...
+
+
+class PrivacyModel(Entry):
+    """A promise about every class of a release."""
+
+    less_is_safer: ClassVar[bool] = False  # of its levels
+    beside_original: ClassVar[bool] = False  # judged between both tables, not on what is released alone
+    prunes: ClassVar[tuple[str, ...]] = ()  # searches that leave out what provably misses it
+    leaves_open: ClassVar[tuple[str, str] | None] = None  # a title and a text: what the promise does not say
+
+    if TYPE_CHECKING:
+
+        @property
+        def attribute(self) -> str | None:
+            """The confidential attribute it protects, None where it is about the quasi-identifiers."""
+    else:
+        attribute = None
+
+    @property
+    def asked(self) -> float:
+        """The level promised."""
+        raise NotImplementedError
+
+    @property
+    def by_size(self) -> bool:
+        """Whether the class size alone decides, so that a grouping has nothing to repair."""
+        return False
+
+    @property
+    def smallest_class(self) -> int:
+        """The least class that may be released, as far as its size alone decides."""
+        return 1
+
+    @property
+    def closeness(self) -> float | None:
+        """How far from the whole table the attribute may be distributed in a class, where that is promised."""
+        return None
+
+    @property
+    def counted_in(self) -> Any:
+        """The population in which people are counted, where the promise is about them."""
+        return None
 
     def levels(
         self, about: Any, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.float64]:
         """The level each class reaches; `about` is the encoded attribute it protects, or all of the table."""
-        ...
+        raise NotImplementedError
 
     def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         """Whether each level is good enough."""
-        ...
+        raise NotImplementedError
 
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
         """Judges the finished output."""
-        ...
+        raise NotImplementedError
+
+    def held_to(self, method: Maker) -> Self:
+        """The promise as this method can be held to it; refused where it cannot."""
+        return self
+
+    def with_cells(self, method: str, *, fixed: bool, smallest_class: int) -> Self:
+        """The promise, knowing whether the cells shown were fixed before the table was seen."""
+        return self
+
+    def least_class(self, kind: Kind, counts: npt.NDArray[np.int64]) -> int:
+        """The fewest records that a class which keeps it can have; `counts` are those of the attribute's values."""
+        return 1
+
+    @property
+    def in_words(self) -> str:
+        """What it means that the model holds."""
+        return f"{self.name} at the level {self.asked:g}."
+
+    @property
+    def asked_in_words(self) -> str:
+        """The level as the field writes it: k ≥ 5, t ≤ 0.1."""
+        letter = self.name.partition("-")[0]
+        sign = "≤" if self.less_is_safer else "≥"
+        return f"{letter} {sign} {self.asked:g}" if len(letter) == 1 else f"{self.asked:g}"
+
+    @property
+    def advice(self) -> str:
+        """What to do where it leaves hardly any classes."""
+        return "Ask for less, or leave the column out."

@@ -11,17 +11,16 @@ Paper 1's Eqs. 6 to 8 tie t to the class size when each class takes one record f
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.catalogue import Chunks, parameter
 from shoal.data.microdata import Coded
 from shoal.data.schema import Kind
-from shoal.errors import require
-from shoal.privacy.model import EquivalenceClasses, Verdict
+from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
 
 
 def t_of_k(n: int, k: int) -> float:
@@ -34,26 +33,28 @@ def k_of_t(n: int, k: int, t: float) -> int:
     return max(k, math.ceil(n / (2 * (n - 1) * t + 1) - 1e-12))
 
 
-@dataclass(frozen=True)
-class TCloseness:
+class TCloseness(PrivacyModel):
     """In every class an attribute is distributed within `t` of the whole table, by earth mover's distance.
 
     Of every confidential attribute if none is named. `distance` is `ordered` (values on a line), `equal` (all equally
     far) or `auto`, by the attribute's kind.
     """
 
-    t: float
-    attribute: str | None = None  # None: every confidential attribute
-    distance: Literal["auto", "ordered", "equal"] = "auto"  # auto: equal for nominal attributes, otherwise ordered
+    t: float = parameter("largest distance of the two distributions", least=0, most=1)
+    attribute: str | None = parameter("confidential column; each of them if not named", default=None)
+    distance: Literal["auto", "ordered", "equal"] = parameter(
+        "how far values are apart; auto: equally far if nominal, otherwise on a line", default="auto"
+    )
 
-    name: ClassVar[str] = "t-closeness"
-    less_is_safer: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        good = isinstance(self.t, int | float) and not isinstance(self.t, bool) and 0 <= self.t <= 1
-        require(self.name, "t", self.t, "a number from 0 to 1", holds=good)
-        known = ("auto", "ordered", "equal")
-        require(self.name, "distance", self.distance, f"one of {', '.join(known)}", holds=self.distance in known)
+    needs = ("confidential",)
+    in_chunks = Chunks("against the whole table")
+    less_is_safer = True
+    leaves_open = (
+        "Close is not equal",
+        "t-closeness bounds how far a class lies from the whole table over all values together: one rare value "
+        "may still be several times as frequent in a class. Each confidential attribute is looked at by "
+        "itself, not two of them together.",
+    )
 
     @property
     def asked(self) -> float:
@@ -62,14 +63,34 @@ class TCloseness:
     def ordered(self, kind: Kind) -> bool:
         return self.distance == "ordered" or (self.distance == "auto" and kind is not Kind.NOMINAL)
 
-    def least_class(self, counts: npt.NDArray[np.int64]) -> int:
-        """The fewest records that a class close by equal distances can have; `counts` are those of each value.
+    @property
+    def closeness(self) -> float | None:
+        return self.t
 
-        A value that the class lacks counts with its whole share: so it holds the values, each at least once, that
-        have a share of 1 - t together.
+    def least_class(self, kind: Kind, counts: npt.NDArray[np.int64]) -> int:
+        """By equal distances, a value that the class lacks counts with its whole share.
+
+        So it holds the values, each at least once, that have a share of 1 - t together.
         """
+        if self.ordered(kind):
+            return 1
         shares = np.cumsum(np.sort(counts)[::-1]) / counts.sum()
         return int(np.searchsorted(shares, 1 - self.t - 1e-9)) + 1
+
+    @property
+    def advice(self) -> str:
+        return (
+            "Group its values into fewer categories (a hierarchy, bands), let their order count if they have one "
+            f"(--kind {self.attribute}=ordinal or numeric), ask for a larger t, or leave the column out."
+        )
+
+    @property
+    def in_words(self) -> str:
+        return (
+            f"In every class, {self.attribute} is distributed nearly as in the whole table: knowing someone's "
+            "class tells little about it. The distance of the two distributions (0: the same, 1: as far as "
+            f"can be) is nowhere above {self.t:g}."
+        )
 
     def levels(
         self, coded: Coded | None, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]

@@ -24,7 +24,6 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -36,29 +35,26 @@ from shoal.data.parse_cells import label_rows, plain_truths, read_cells
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError, PromiseError
 from shoal.masking.enforce import enforce
-from shoal.masking.grouped import Grouped, beyond_size, class_size
+from shoal.masking.grouped import Grouping
 from shoal.masking.grouping.ordered import hilbert_order
-from shoal.masking.method import Masked, Method
+from shoal.masking.method import Masked, Method, beyond_size, class_size
 from shoal.masking.partition import Partition
 from shoal.masking.publishing.ancestor import publish_ancestor
 from shoal.masking.publishing.range import publish_range
-from shoal.privacy import PrivacyModel
+from shoal.privacy.model import PrivacyModel
 from shoal.releases.atoms import ABSENT, Counts, Labels, Pool, atoms, divide, may_stay
 from shoal.releases.published import Published
 
 NEW = -1  # in no earlier release
 
 
-@dataclass(frozen=True)
-class Incremental:
+class Incremental(Method):
     """A grouping that goes on from earlier releases; `subjects` says whom each record of the table is about."""
 
     method: Method
     earlier: tuple[Published, ...] = field(repr=False)
     subjects: pl.Series = field(repr=False)
     values: pl.DataFrame = field(repr=False)  # what stands for each record's own values, as in `Published.values`
-
-    name: ClassVar[str] = "incremental"
 
     def mask(
         self,
@@ -68,7 +64,7 @@ class Incremental:
         suppression: float = 0.0,
         seed: int | None = None,
     ) -> Masked:
-        if not isinstance(self.method, Grouped) or self.method.shown_by != "range":
+        if not isinstance(self.method, Grouping) or self.method.shown_by != "range":
             raise InputError("An incremental release shows classes by ranges: take --method hilbert, kd or the like.")
         k, others = class_size(microdata, models), beyond_size(models)
         past = _Past.of(self.earlier, self.subjects, self.values)
@@ -149,7 +145,7 @@ def _staying(past: _Past, k: int) -> npt.NDArray[np.bool_]:
 
 
 def _units(
-    rest: Microdata, atom: Labels, method: Grouped, k: int, others: Sequence[PrivacyModel], seed: int | None
+    rest: Microdata, atom: Labels, method: Grouping, k: int, others: Sequence[PrivacyModel], seed: int | None
 ) -> npt.NDArray[np.int64]:
     """record -> the people she is shown together with: her atom, or other new ones."""
     unit = atom.astype(np.int64)

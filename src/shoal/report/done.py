@@ -57,7 +57,7 @@ class Done:
         quasi, levels = schema.quasi_identifiers, masked.facts.get("levels", {})
         parameters = ", ".join(f"{name} = {value}" for name, value in words.parameters(method).items())
         return cls(
-            words.done(method),
+            method.done,
             method.name,
             f": {parameters}" if parameters else "",
             "; ".join(map(_named, release.promises)) or "none",
@@ -74,7 +74,7 @@ class Done:
 
 
 def _named(model: PrivacyModel) -> str:
-    return f"{model.name}, {words.asked(model)}" + (f", of {model.attribute}" if model.attribute else "")
+    return f"{model.name}, {model.asked_in_words}" + (f", of {model.attribute}" if model.attribute else "")
 
 
 def _names(names: Sequence[str]) -> str:

@@ -143,10 +143,10 @@ def _promises(release: Release) -> list[Promise]:
     return [
         Promise(
             model.name + (f" of {verdict.attribute}" if verdict.attribute else ""),
-            words.asked(model),
+            model.asked_in_words,
             number(verdict.achieved),
             verdict.holds,
-            words.promised(model),
+            model.in_words,
             verdict.note,
         )
         for model, verdict in zip(release.promises, release.verdicts, strict=True)

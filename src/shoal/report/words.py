@@ -12,8 +12,7 @@ import polars as pl
 from shoal.data.cells import MaskedColumn
 from shoal.data.schema import Kind, Role, Schema
 from shoal.masking.publishing.confidential import LEAVES_OPEN
-from shoal.measure import find_measure
-from shoal.privacy import KAnonymity, KMap, LDiversity, MeasuredRisk, PrivacyModel, TCloseness
+from shoal.privacy.model import PrivacyModel
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -22,122 +21,7 @@ if TYPE_CHECKING:
 PAPER = "Sánchez et al. 2016"
 
 
-# ---- models
-
-
-def promised(model: PrivacyModel) -> str:
-    """What it means that the model holds."""
-    if isinstance(model, KAnonymity):
-        return (
-            f"Every released record shows the same in all quasi-identifiers as at least {model.k - 1} others. "
-            f"Whoever knows these of a person is left with at least {model.k} records, any of which may be "
-            "that person's."
-        )
-    if isinstance(model, TCloseness):
-        return (
-            f"In every class, {model.attribute} is distributed nearly as in the whole table: knowing someone's "
-            "class tells little about it. The distance of the two distributions (0: the same, 1: as far as "
-            f"can be) is nowhere above {model.t:g}."
-        )
-    if isinstance(model, LDiversity):
-        return f"In every class, {_diverse(model)}. Knowing someone's class does not give the value away."
-    if isinstance(model, KMap):
-        basis = (
-            "counted in the population given"
-            if model.fraction is None
-            else f"inferred for each class by itself, from a share of {model.fraction:.3g} of the population"
-            if model.cells_fixed
-            else "as many as its records"
-        )
-        return (
-            f"At least {model.k} people of the population fit every class ({basis}). Whoever does not know who is in "
-            f"the file is left with at least {model.k} people; whoever does, with the class's records alone."
-        )
-    if isinstance(model, MeasuredRisk):
-        measure = find_measure(model.measure, "risk")
-        if measure.name == MeasuredRisk.measure:
-            return (
-                f"At most {model.level:.1%} of the people are found again by the best of the attacks that Shoal knows, "
-                "carried out beside the original: by ranks, by distance, one to one, by values and gaps that survived. "
-                "No record hides in a class: against an attack that nobody thought of, nothing is promised."
-            )
-        side = "at least" if measure.higher_is == "safer" else "at most"
-        return (
-            f"Measured between the original table and what is released, {measure.name.replace('_', ' ')} is {side} "
-            f"{model.level:g}. {measure.meaning} No record hides in a class: by this measure alone is it hard to link."
-        )
-    return f"{model.name} at the level {model.asked:g}."
-
-
-def _diverse(model: LDiversity) -> str:
-    if model.variant == "distinct":
-        return f"{model.attribute} takes at least {model.l:g} different values"
-    if model.variant == "entropy":
-        return f"{model.attribute} is as mixed as {model.l:g} values that are equally frequent"
-    return (
-        f"the most frequent value of {model.attribute} occurs less than {model.c:g} times as often as all but "
-        f"the {model.l - 1:g} most frequent together"
-    )
-
-
-def asked(model: PrivacyModel) -> str:
-    """The level as the field writes it: k ≥ 5, t ≤ 0.1."""
-    if isinstance(model, MeasuredRisk):
-        safer = find_measure(model.measure, "risk").higher_is == "safer"
-        return f"{model.measure} {'≥' if safer else '≤'} {model.level:g}"
-    letter = model.name.partition("-")[0]
-    sign = "≤" if isinstance(model, TCloseness) else "≥"
-    return f"{letter} {sign} {model.asked:g}" if len(letter) == 1 else f"{model.asked:g}"
-
-
 # ---- methods
-
-_METHODS = {
-    "hilbert": "Records were put in order along a Hilbert curve through all quasi-identifiers at once, so that "
-    "neighbours are alike, and the line was cut where least is lost.",
-    "sorted": f"Records were put in order by distance from zero and cut into runs of k ({PAPER}, Algorithm S2).",
-    "stratified": "Records were divided into strata by the confidential attribute, and every class took one "
-    f"record from each stratum ({PAPER}, Algorithm S4).",
-    "kd": "Records were divided in two at the middle of the attribute that varies most, again and again.",
-    "kd-median": "Records were divided in two at the median of the attribute that varies most, again and again.",
-    "mdav": "Records farthest from the middle were grouped with their nearest, again and again (MDAV).",
-    "mdav+": "Records farthest from the middle were grouped with their nearest (MDAV), and groups then exchanged "
-    "records as long as that brought them nearer together.",
-    "microaggregation": "Records were grouped with their nearest and show the centre of their group: means of numbers, "
-    "medians of ordered categories, the most frequent of others.",
-    "noise": "Random noise was added to every value, correlated as the values are unless said otherwise.",
-    "multiplicative-noise": "Every value was multiplied by a random factor near one, and moments were restored.",
-    "rank-swapping": "Every value was exchanged with one of near rank, attribute by attribute.",
-    "pram": "Categories were redrawn at random so that their expected frequencies stay (PRAM).",
-    "shuffling": "Values were shuffled among records by ranks that a model of their dependence drew.",
-    "resampling": "Values were replaced by averages of samples drawn with replacement, rank by rank.",
-    "recode": "Every quasi-identifier was raised to one level of its hierarchy, the same for all records: the "
-    "cheapest combination of levels that keeps the promise (El Emam & Dankar 2008).",
-    "cut-points": "Every quasi-identifier was cut into intervals, the same for all records: the cheapest set of cuts "
-    "found that keeps the promise (El Emam & Dankar 2008).",
-    "coarsen": f"Each quasi-identifier was recoded by itself into a fixed number of intervals ({PAPER}, Algorithm S3).",
-    "safe-harbor": f"Records that were still unique were masked step by step, in a fixed order ({PAPER}, Table S3).",
-}
-_SHOWN = (
-    " Each class shows the range of its numbers, dates and ordered categories, the set of its other "
-    "categories or, where a hierarchy is given, their lowest common ancestor. A class that mixes missing and "
-    "present shows *."
-)
-
-
-_CENTRED = (
-    " Each class shows the {0} of its numbers and dates, the median of ordered categories and the most frequent of the "
-    "others. A class that mixes missing and present shows *."
-)
-
-
-def done(method: Any) -> str:
-    """What the method did; nothing of one that is not among Shoal's own."""
-    grouping = getattr(method, "grouping", None)
-    said = _METHODS.get(grouping or method.name, "")
-    if not (grouping and said):
-        return said
-    return said + (_SHOWN if method.shown_by == "range" else _CENTRED.format(method.shown_by))
 
 
 def parameters(method: Any) -> dict[str, str]:
@@ -186,7 +70,7 @@ class Limit:
 
 def limits(release: Release, most_learnt: Mapping[str, float]) -> list[Limit]:
     """What the promises do not say; `most_learnt` is Eq. 5 of the worst value of each confidential attribute."""
-    found = [limit for kind, limit in _OF_MODELS.items() if any(isinstance(m, kind) for m in release.promises)]
+    found = [Limit(*open_) for open_ in dict.fromkeys(model.leaves_open for model in release.promises) if open_]
     if not release.promises:
         found.append(Limit("Nothing was promised", "The policy names no model: all there is are the numbers."))
     shown = [*_shown_by(release), *_grouped_by_secrets(release)]
@@ -251,30 +135,6 @@ def _knowledge(schema: Schema) -> Limit:
     return Limit("What else an intruder may know", text)
 
 
-_OF_MODELS: dict[type, Limit] = {
-    MeasuredRisk: Limit(
-        "A measure is not a crowd",
-        "Perturbed records stand apart: an intruder who knows more, or links otherwise than the measure does, may find "
-        "more people than it says; and who is found is not found at random: people unlike all others are found first.",
-    ),
-    KMap: Limit(
-        "Who knows that somebody is in the file",
-        "k-map counts the people of the population who fit a class. An intruder who knows that a person is among the "
-        "records is left with the class's records alone, which may be fewer than k. Where people are not counted but "
-        "inferred from the share of the population, a few classes that fewer people fit may have passed.",
-    ),
-    LDiversity: Limit(
-        "Different values may mean the same",
-        "l-diversity counts values, not meanings: a class of three different cancers is diverse. And a rare "
-        "value may be far more frequent in a class than in the whole table.",
-    ),
-    TCloseness: Limit(
-        "Close is not equal",
-        "t-closeness bounds how far a class lies from the whole table over all values together: one rare value "
-        "may still be several times as frequent in a class. Each confidential attribute is looked at by "
-        "itself, not two of them together.",
-    ),
-}
 _ALWAYS = (
     Limit(
         "Several releases together",

@@ -18,11 +18,9 @@ import polars as pl
 from shoal.data.microdata import MISSING, Coded
 from shoal.errors import InputError
 from shoal.masking.enforce import enforce
-from shoal.masking.grouped import Grouped, Strata, beyond_size, class_size, publish
-from shoal.masking.grouping.cheapest_first import cheapest_first
-from shoal.masking.method import Masked
+from shoal.masking.grouped import Grouping, Strata, publish
+from shoal.masking.method import Masked, beyond_size, class_size
 from shoal.masking.partition import Partition
-from shoal.masking.recoding.recode import GlobalRecoding
 from shoal.risk.attack import Scene
 
 SUPPRESSED = -1
@@ -87,7 +85,7 @@ def _again(scene: Scene) -> Iterator[tuple[Standing, Masked]]:
     """The method again, people not yet placed; a grouping by every way it may have taken."""
     method, original = scene.method, scene.original
     nobody = np.full(len(original), SUPPRESSED)
-    if isinstance(method, Grouped):
+    if isinstance(method, Grouping):
         k, others = class_size(original, scene.promises), beyond_size(scene.promises)
 
         def made(base: Partition) -> Masked:
@@ -101,8 +99,7 @@ def _again(scene: Scene) -> Iterator[tuple[Standing, Masked]]:
         for base in method.by_strata(original, k, others, scene.seed):
             yield strata, made(base)
         return
-    local = isinstance(method, GlobalRecoding) and method.local
-    alone = cheapest_first(original, class_size(original, scene.promises)) if local else None
+    alone = method.each_by_itself(original, class_size(original, scene.promises))
     masked = method.mask(original, scene.promises, suppression=scene.suppression, seed=scene.seed)
     yield Standing(nobody, alone), masked
 

@@ -25,7 +25,7 @@ from shoal.data.discharges import discharges
 from shoal.data.microdata import Microdata, encode
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import require
-from shoal.masking.grouped import Grouped
+from shoal.masking.grouping.hilbert import Hilbert
 from shoal.masking.grouping.ordered import hilbert
 from shoal.masking.method import Masked
 from shoal.masking.partition import Partition
@@ -132,12 +132,12 @@ def microdata(table: pl.DataFrame, quasi: Sequence[str]) -> Microdata:
 def dimensions(table: pl.DataFrame) -> pl.DataFrame:
     """The mean loss of an attribute, in its standard deviations, of A and of C1..Cs for s = 1 to 8."""
     alone = microdata(table, KNOWN)
-    classes = Grouped().mask(alone, [KAnonymity(K)])
+    classes = Hilbert().mask(alone, [KAnonymity(K)])
     split = {way: publish_confidential(alone, classes, dict.fromkeys(SECRET, by), {}) for way, by in SHOWN.items()}
     rows = []
     for s in range(1, len(SECRET) + 1):
         together = microdata(table.select(*KNOWN, *SECRET[:s]), (*KNOWN, *SECRET[:s]))
-        masked = Grouped().mask(together, [KAnonymity(K)])
+        masked = Hilbert().mask(together, [KAnonymity(K)])
         for way, data, shown in ((TOGETHER, together, masked), *((way, alone, split[way]) for way in SHOWN)):
             losses = {n: attribute_loss(data[n], shown.columns[n]) for n in (*KNOWN, *SECRET[:s])}
             known, secret = ([losses[n] for n in names] for names in (KNOWN, SECRET[:s]))
@@ -463,14 +463,14 @@ def _published(masked: Masked, rows: npt.NDArray[np.int64]) -> Published:
 
 def _apart(table: pl.DataFrame, seed: int) -> Iterator[tuple[Published, int]]:
     for rows, data in _samples(table, seed):
-        yield _published(Grouped().mask(data, [KAnonymity(K)]), rows), len(rows)
+        yield _published(Hilbert().mask(data, [KAnonymity(K)]), rows), len(rows)
 
 
 def _by_ledger(table: pl.DataFrame, seed: int) -> Iterator[tuple[Published, int]]:
     earlier: list[Published] = []
     for rows, data in _samples(table, seed):
         subjects = pl.Series(rows).cast(pl.String)
-        going_on = Incremental(Grouped(), tuple(earlier), subjects, pl.DataFrame())  # nobody's values change here
+        going_on = Incremental(Hilbert(), tuple(earlier), subjects, pl.DataFrame())  # nobody's values change here
         earlier.append(_published(going_on.mask(data, [KAnonymity(K)]), rows))
         yield earlier[-1], len(rows)
 
@@ -478,7 +478,7 @@ def _by_ledger(table: pl.DataFrame, seed: int) -> Iterator[tuple[Published, int]
 def _whole(table: pl.DataFrame, seed: int) -> Iterator[tuple[Published, int]]:
     """Classes made once, of everybody; each release shows some of them."""
     random = np.random.default_rng([seed, 4])
-    everyone = Grouped().mask(microdata(table.select(KNOWN), KNOWN), [KAnonymity(K)])
+    everyone = Hilbert().mask(microdata(table.select(KNOWN), KNOWN), [KAnonymity(K)])
     label = classes_shown(everyone)
     shown = pl.DataFrame([column.values() for column in everyone.columns.values()])
     for _ in range(RELEASES):

@@ -25,13 +25,16 @@ from shoal.data.microdata import Microdata
 from shoal.data.schema import Kind, Schema
 from shoal.draft import assemble, prepare
 from shoal.errors import InputError
-from shoal.masking.grouped import Grouped
+from shoal.masking.grouping.hilbert import Hilbert
+from shoal.masking.grouping.sorted import Sorted
+from shoal.masking.grouping.stratified import Stratified
 from shoal.masking.method import Method
-from shoal.masking.recoding.coarsening import Coarsened, classes_of
+from shoal.masking.recoding.coarsening import Coarsen, classes_of
 from shoal.masking.recoding.safe_harbor import TABLE_S3, SafeHarbor, Step
 from shoal.masking.regenerate import regenerate
 from shoal.policy import AttributeChoice, Policy
-from shoal.privacy import KAnonymity, PrivacyModel, TCloseness
+from shoal.privacy import KAnonymity, TCloseness
+from shoal.privacy.model import PrivacyModel
 from shoal.privacy.t_closeness import t_of_k
 from shoal.risk.measure import Risk, assess_risk
 from shoal.utility.correlations import Correlations, Placed, correlations, place_original
@@ -97,13 +100,13 @@ def trials(records: int) -> list[Trial]:
         return KAnonymity(k), TCloseness(t_of_k(records, k), CHARGE)
 
     return [
-        *(Trial(S2, f"k = {k}", Grouped("sorted"), (KAnonymity(k),)) for k in LEVELS),
-        *(Trial(SHOAL, f"k = {k}", Grouped(), (KAnonymity(k),)) for k in LEVELS),
-        *(Trial(S3, f"1/{r}", Coarsened(r)) for r in RESOLUTIONS),
+        *(Trial(S2, f"k = {k}", Sorted(), (KAnonymity(k),)) for k in LEVELS),
+        *(Trial(SHOAL, f"k = {k}", Hilbert(), (KAnonymity(k),)) for k in LEVELS),
+        *(Trial(S3, f"1/{r}", Coarsen(r)) for r in RESOLUTIONS),
         Trial(HARBOR, PRINTED, SafeHarbor()),
         Trial(HARBOR, NINE, SafeHarbor(ALL_NINE)),
-        *(Trial(S4, f"k = {k}", Grouped("stratified"), close(k)) for k in LEVELS),
-        *(Trial(SHOAL_T, f"k = {k}", Grouped(), close(k)) for k in LEVELS),
+        *(Trial(S4, f"k = {k}", Stratified(), close(k)) for k in LEVELS),
+        *(Trial(SHOAL_T, f"k = {k}", Hilbert(), close(k)) for k in LEVELS),
     ]
 
 
@@ -128,7 +131,7 @@ def run(
         )
     source = f"{table.height:,} " + ("generated discharges" if data is None else f"records of {data}")
     progress("unique records of the original")
-    original, _ = prepare(table, _policy(Grouped(), ()))
+    original, _ = prepare(table, _policy(Hilbert(), ()))
     spd = assess_risk(table, original.schema, groups=GROUPS)
     measured = []
     for trial in trials(table.height):
@@ -248,7 +251,7 @@ def coarsening_grid(original: Microdata) -> pl.DataFrame:
         for census in GRID:
             wanted = {name: census if name in GROUPS["census"] else spatiotemporal for name in QUASI}
             resolution = {name: r for name, r in wanted.items() if r is not None}
-            columns = Coarsened(resolution).mask(original, ()).columns
+            columns = Coarsen(resolution).mask(original, ()).columns
             sizes = classes_of([(column.index, len(column.text)) for column in columns.values()]).sizes
             uniques = int((sizes == 1).sum())
             rows.append(

@@ -12,8 +12,9 @@ from shoal.anonymize import anonymize
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Kind
 from shoal.draft import prepare
-from shoal.masking.grouped import Grouped
-from shoal.masking.recoding.coarsening import Coarsened
+from shoal.masking.grouped import Grouping
+from shoal.masking.grouping.sorted import Sorted
+from shoal.masking.recoding.coarsening import Coarsen
 from shoal.masking.recoding.safe_harbor import TABLE_S3
 from shoal.policy import AttributeChoice, Policy
 from shoal.privacy import KAnonymity
@@ -43,7 +44,7 @@ TABLE_S6 = {
 
 def table_s6() -> Part:
     """The six records as Algorithm S2 groups them; the first three and the last three, as in the paper."""
-    release = anonymize(TABLE_S2, _all_numbers(TABLE_S2, Grouped("sorted"), KAnonymity(3)))
+    release = anonymize(TABLE_S2, _all_numbers(TABLE_S2, Sorted(), KAnonymity(3)))
     shown = release.table.cast(pl.String)
     ours = {name: (shown[name][0], shown[name][-1]) for name in TABLE_S2.columns}
     data = pl.DataFrame(
@@ -80,7 +81,7 @@ def _ranges(found: Mapping[str, tuple[str, str]]) -> str:
     return "; ".join(f"{name} {first} and {last}" for name, (first, last) in found.items())
 
 
-def _all_numbers(table: pl.DataFrame, method: Grouped | Coarsened, *models: KAnonymity) -> Policy:
+def _all_numbers(table: pl.DataFrame, method: Grouping | Coarsen, *models: KAnonymity) -> Policy:
     numeric = AttributeChoice(kind=Kind.NUMERIC)
     return Policy(
         quasi_identifiers=tuple(table.columns),
@@ -101,14 +102,14 @@ INTERVALS = {  # resolution -> the table, and the last year of each of its inter
 
 def table_of_intervals(resolution: int) -> Part:
     name, ends = INTERVALS[resolution]
-    microdata, _ = prepare(AGES, _all_numbers(AGES, Coarsened(resolution)))
-    column = Coarsened(resolution).mask(microdata, ()).columns["age"]
+    microdata, _ = prepare(AGES, _all_numbers(AGES, Coarsen(resolution)))
+    column = Coarsen(resolution).mask(microdata, ()).columns["age"]
     ours = [column.text[int(cell)] for cell in dict.fromkeys(column.index.tolist())]
     paper = [f"[{first};{last}]" for first, last in zip((0, *(end + 1 for end in ends)), ends, strict=False)]
     data = pl.DataFrame({"interval": range(1, len(paper) + 1), "paper": paper, "ours": ours})
     same = sum(a == b for a, b in zip(paper, ours, strict=True))
     statement = Statement(
-        f"Coarsened to {resolution} intervals, ages 0 to 85 become {paper[0]}, {paper[1]}, ... {paper[-1]}.",
+        f"Coarsen to {resolution} intervals, ages 0 to 85 become {paper[0]}, {paper[1]}, ... {paper[-1]}.",
         f"{same} of {len(paper)} intervals are the paper's.",
         same == len(paper),
         "Intervals are cut elsewhere.",

@@ -32,10 +32,10 @@ from shoal.compare.trials import Estimate, Trials, seeds
 from shoal.data.schema import Kind
 from shoal.draft import prepare
 from shoal.errors import InputError, require
-from shoal.masking.microaggregation import Microaggregated
-from shoal.masking.perturbing.multiplicative import MultipliedNoise
-from shoal.masking.perturbing.noise import AddedNoise
-from shoal.masking.perturbing.swapping import RankSwapping
+from shoal.masking.grouping.mdav import Mdav
+from shoal.masking.perturbing.multiplicative import MultiplicativeNoise
+from shoal.masking.perturbing.noise import Noise
+from shoal.masking.perturbing.swapping import Swap
 from shoal.measure import find_measure
 from shoal.policy import AttributeChoice, Policy
 from shoal_studies import figures
@@ -50,10 +50,10 @@ if TYPE_CHECKING:
 TITLE = "Comparing anonymization methods by their risk-utility trade-off"
 MICRO, NOISE, SWAP, MULTIPLIED = "microaggregation", "correlated noise", "rank swapping", "multiplicative noise"
 METHODS = {  # as the paper has them: on attributes scaled to [0, 1]
-    MICRO: Contender.of(MICRO, Microaggregated, random=False, scale="range"),
-    NOISE: Contender.of(NOISE, AddedNoise, within="anywhere"),
-    SWAP: Contender.of(SWAP, RankSwapping, rounds=1),
-    MULTIPLIED: Contender.of(MULTIPLIED, MultipliedNoise, within="anywhere"),
+    MICRO: Contender.of(MICRO, Mdav, scale="range"),
+    NOISE: Contender.of(NOISE, Noise, within="anywhere"),
+    SWAP: Contender.of(SWAP, Swap, rounds=1),
+    MULTIPLIED: Contender.of(MULTIPLIED, MultiplicativeNoise, within="anywhere"),
 }
 SYMBOL = {MICRO: "k", NOISE: "γ", SWAP: "p", MULTIPLIED: "s"}
 GRIDS: dict[str, tuple[float, ...]] = {  # of Figure 1

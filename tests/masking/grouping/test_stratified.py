@@ -226,7 +226,7 @@ def test_a_release_of_strata_says_what_can_be_learnt_from_it() -> None:
             quasi_identifiers=["x"],
             confidential=["c"],
             models=[shoal.KAnonymity(5), shoal.TCloseness(0.3)],
-            method=shoal.Grouped(grouping),  # type: ignore[arg-type]
+            method=shoal.METHODS.find(grouping)(),  # type: ignore[arg-type]
         )
         notes = shoal.anonymize(frame, policy).notes
         assert any("takes its people from all strata" in note for note in notes) == said

@@ -10,9 +10,9 @@ import polars as pl
 import pytest
 
 from shoal.masking.method import Method
-from shoal.masking.perturbing.multiplicative import MultipliedNoise
-from shoal.masking.perturbing.noise import AddedNoise
-from shoal.masking.perturbing.swapping import RankSwapping
+from shoal.masking.perturbing.multiplicative import MultiplicativeNoise
+from shoal.masking.perturbing.noise import Noise
+from shoal.masking.perturbing.swapping import Swap
 from shoal.measure import Pair, find_measure
 from tests.masking.perturbing.tables import table
 
@@ -23,13 +23,13 @@ CENSUS = Path(os.environ.get("SHOAL_DATA", ""), "casc", "census.csv")
 @pytest.mark.parametrize(
     ("method", "risk", "loss"),
     [
-        (AddedNoise(1.0, within="anywhere"), 0.4505, 0.3801),
-        (RankSwapping(0.2, rounds=1), 0.4572, 0.2833),
-        (RankSwapping(0.2, "ascending", rounds=1), 0.4613, 0.2966),
-        (MultipliedNoise(0.5, within="anywhere"), 0.4566, 0.2982),
-        (MultipliedNoise(0.5, noise="uniform", within="anywhere"), 0.4600, 0.3128),
-        (MultipliedNoise(0.5, noise="normal", within="anywhere"), 0.4721, 0.4259),
-        (MultipliedNoise(0.5, noise="normal", restore="covariance", within="anywhere"), 0.4484, 0.2192),
+        (Noise(1.0, within="anywhere"), 0.4505, 0.3801),
+        (Swap(0.2, rounds=1), 0.4572, 0.2833),
+        (Swap(0.2, "ascending", rounds=1), 0.4613, 0.2966),
+        (MultiplicativeNoise(0.5, within="anywhere"), 0.4566, 0.2982),
+        (MultiplicativeNoise(0.5, noise="uniform", within="anywhere"), 0.4600, 0.3128),
+        (MultiplicativeNoise(0.5, noise="normal", within="anywhere"), 0.4721, 0.4259),
+        (MultiplicativeNoise(0.5, noise="normal", restore="covariance", within="anywhere"), 0.4484, 0.2192),
     ],
     ids=str,
 )

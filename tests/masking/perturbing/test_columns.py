@@ -17,27 +17,27 @@ from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Kind
 from shoal.errors import InputError
 from shoal.masking.method import Masked
-from shoal.masking.perturbing.multiplicative import MultipliedNoise
-from shoal.masking.perturbing.noise import AddedNoise
+from shoal.masking.perturbing.multiplicative import MultiplicativeNoise
+from shoal.masking.perturbing.noise import Noise
 from shoal.masking.perturbing.pram import Pram
-from shoal.masking.perturbing.resampling import Resampling
-from shoal.masking.perturbing.shuffling import Shuffling
-from shoal.masking.perturbing.swapping import RankSwapping
+from shoal.masking.perturbing.resampling import Resample
+from shoal.masking.perturbing.shuffling import Shuffle
+from shoal.masking.perturbing.swapping import Swap
 from shoal.testing import is_sentence, tables
 from tests.masking.perturbing.tables import normal, released, shown, table
 
 NOISY = [
-    AddedNoise(0.5),
-    AddedNoise(0.5, correlated=False, keep_moments=True),
-    AddedNoise(0.5, whole=True),
-    MultipliedNoise(0.5),
-    MultipliedNoise(0.1, 0.3, sign="record", noise="normal", whole=True),
-    MultipliedNoise(0.5, noise="uniform", restore="covariance"),
-    MultipliedNoise(0.5, restore="none", scale="none"),
-    Resampling(0.5),
-    Resampling(1, whole=True),
+    Noise(0.5),
+    Noise(0.5, correlated=False, keep_moments=True),
+    Noise(0.5, whole=True),
+    MultiplicativeNoise(0.5),
+    MultiplicativeNoise(0.1, 0.3, sign="record", noise="normal", whole=True),
+    MultiplicativeNoise(0.5, noise="uniform", restore="covariance"),
+    MultiplicativeNoise(0.5, restore="none", scale="none"),
+    Resample(0.5),
+    Resample(1, whole=True),
 ]
-MOVING = [RankSwapping(0.3), RankSwapping(1, "ascending"), Shuffling(0.3), Shuffling(1)]
+MOVING = [Swap(0.3), Swap(1, "ascending"), Shuffle(0.3), Shuffle(1)]
 METHODS = [*NOISY, *MOVING, Pram(0.5)]
 KINDS = {method: {Kind.NUMERIC, Kind.DATE} for method in NOISY}
 KINDS |= {method: {Kind.NUMERIC, Kind.DATE, Kind.ORDINAL} for method in MOVING}
@@ -120,7 +120,7 @@ def test_moving_values_keeps_every_distribution_exactly(method: Any, frame: pl.D
 @every_method
 def test_one_more_attribute_changes_no_other(method: Any) -> None:
     """Attributes that follow have no part in those before; what is restored jointly excepted."""
-    if getattr(method, "restore", None) == "covariance" or isinstance(method, Shuffling):
+    if getattr(method, "restore", None) == "covariance" or isinstance(method, Shuffle):
         return
     frame = normal(200).with_columns(c=pl.col("a").round(0))
     if isinstance(method, Pram):
@@ -139,13 +139,13 @@ def test_without_a_seed_no_two_runs_are_alike(method: Any) -> None:
 def test_integers_stay_integers_if_asked_and_within_their_bits() -> None:
     frame = pl.DataFrame({"small": [-128, 127, 0, 3] * 30, "large": [0, 2**64 - 1, 5, 2**63] * 30},
                          schema={"small": pl.Int8, "large": pl.UInt64})  # fmt: skip
-    for method in (AddedNoise(3.0), MultipliedNoise(0.9, restore="none")):
+    for method in (Noise(3.0), MultiplicativeNoise(0.9, restore="none")):
         assert shown(method, table(frame)).dtypes == [pl.Float64, pl.Float64]
-    for method in (AddedNoise(3.0, whole=True), MultipliedNoise(0.9, restore="none", whole=True), Resampling(1, True)):
+    for method in (Noise(3.0, whole=True), MultiplicativeNoise(0.9, restore="none", whole=True), Resample(1, True)):
         after = shown(method, table(frame))
         assert after.dtypes == frame.dtypes
         assert after["small"].to_list() != frame["small"].to_list()
-    noisy = shown(AddedNoise(3.0, whole=True, within="anywhere"), table(frame))
+    noisy = shown(Noise(3.0, whole=True, within="anywhere"), table(frame))
     assert (noisy["small"].min(), noisy["small"].max()) == (-128, 127)
 
 
@@ -153,7 +153,7 @@ def test_integers_stay_integers_if_asked_and_within_their_bits() -> None:
 def test_times_are_perturbed_to_their_step(unit: Any) -> None:
     days = [dt.date(2000, 1, 1) + dt.timedelta(d) for d in range(100)]
     frame = pl.DataFrame({"day": days, "time": pl.Series(days).cast(pl.Datetime(unit))})
-    for method in (AddedNoise(0.1), MultipliedNoise(), Resampling(), RankSwapping(), Shuffling()):
+    for method in (Noise(0.1), MultiplicativeNoise(), Resample(), Swap(), Shuffle()):
         after = shown(method, table(frame))
         assert after.dtypes == frame.dtypes
         assert not after["day"].equals(frame["day"])
@@ -161,7 +161,7 @@ def test_times_are_perturbed_to_their_step(unit: Any) -> None:
 
 def test_dates_stay_within_the_calendar() -> None:
     frame = pl.DataFrame({"day": [dt.date(1, 1, 1), dt.date(9999, 12, 31), dt.date(5000, 1, 1)] * 20})
-    after = shown(AddedNoise(2.0, within="anywhere"), table(frame))["day"]
+    after = shown(Noise(2.0, within="anywhere"), table(frame))["day"]
     assert (after.min(), after.max()) == (dt.date(1, 1, 1), dt.date(9999, 12, 31))
 
 
@@ -169,20 +169,20 @@ def test_values_stay_within_the_stated_domain_if_asked() -> None:
     frame = {"age": [0, 50, 120] * 50, "day": [dt.date(2020, 1, 1), dt.date(2020, 6, 1), dt.date(2020, 12, 31)] * 50}
     stated = {"age": {"domain": (0.5, 119.5)}, "day": {"domain": (dt.date(2020, 1, 1), dt.date(2020, 12, 31))}}
     for method in (
-        AddedNoise(1.0, clamp=True, within="anywhere"),
-        MultipliedNoise(0.5, 1.5, clamp=True, within="anywhere"),
+        Noise(1.0, clamp=True, within="anywhere"),
+        MultiplicativeNoise(0.5, 1.5, clamp=True, within="anywhere"),
     ):
         after = shown(method, table(frame, **stated))
         assert (after["age"].min(), after["age"].max()) == (0.5, 119.5)
         assert (after["day"].min(), after["day"].max()) == (dt.date(2020, 1, 1), dt.date(2020, 12, 31))
-    whole = shown(AddedNoise(1.0, whole=True, clamp=True, within="anywhere"), table(frame, **stated))["age"]
+    whole = shown(Noise(1.0, whole=True, clamp=True, within="anywhere"), table(frame, **stated))["age"]
     assert (whole.dtype, whole.min(), whole.max()) == (pl.Int64, 1, 119)
-    free = shown(AddedNoise(1.0, within="anywhere"), table(frame, **stated))["age"]
+    free = shown(Noise(1.0, within="anywhere"), table(frame, **stated))["age"]
     assert free.max() > 119.5  # type: ignore[operator]
 
 
 @pytest.mark.parametrize(
-    "method", [AddedNoise(1.0), MultipliedNoise(0.9, noise="normal"), AddedNoise(1.0, whole=True)], ids=str
+    "method", [Noise(1.0), MultiplicativeNoise(0.9, noise="normal"), Noise(1.0, whole=True)], ids=str
 )
 def test_no_value_lies_beyond_what_occurs_and_none_piles_up_at_an_end(method: Any) -> None:
     rng = np.random.default_rng(6)
@@ -234,7 +234,7 @@ def test_categories_are_refused_by_name(method: Any) -> None:
 
 def test_numbers_are_refused_by_pram_and_ordered_categories_by_noise() -> None:
     assert "'x', which is numeric" in refusal(Pram(), {"x": [1, 2, 3]})
-    assert "'x', which is ordinal" in refusal(AddedNoise(), {"x": [1, 2, 3]}, x={"kind": "ordinal"})
+    assert "'x', which is ordinal" in refusal(Noise(), {"x": [1, 2, 3]}, x={"kind": "ordinal"})
 
 
 @pytest.mark.parametrize("method", [*NOISY, *MOVING], ids=str)
@@ -264,41 +264,41 @@ def test_infinities_are_refused(method: Any) -> None:
 
 @pytest.mark.parametrize("values", [[1e300, -1e300, 0.0], [1e-200, 2e-200, 0.0], [2**62, 2**62 + 1, 2**62 + 2]])
 def test_numbers_without_a_variance_are_refused_by_noise_and_swapped_all_the_same(values: list[float]) -> None:
-    for method in (AddedNoise(), MultipliedNoise()):
+    for method in (Noise(), MultiplicativeNoise()):
         assert "'x' varies too much, or too little" in refusal(method, {"x": values})
-    assert sorted(shown(RankSwapping(1.0), table({"x": values}))["x"]) == sorted(values)
+    assert sorted(shown(Swap(1.0), table({"x": values}))["x"]) == sorted(values)
 
 
 def test_to_clamp_needs_a_domain() -> None:
-    for method in (AddedNoise(clamp=True), MultipliedNoise(clamp=True)):
+    for method in (Noise(clamp=True), MultiplicativeNoise(clamp=True)):
         assert "no quasi-identifier states one" in refusal(method, {"x": [1, 2, 3]})
 
 
 @pytest.mark.parametrize(
     ("method", "choices"),
     [
-        (AddedNoise, {"within": "bounds"}),
-        (MultipliedNoise, {"within": "bounds"}),
-        (AddedNoise, {"gamma": 0}),
-        (AddedNoise, {"gamma": float("nan")}),
-        (AddedNoise, {"gamma": float("inf")}),
-        (AddedNoise, {"gamma": 1e300}),
-        (AddedNoise, {"gamma": True}),
-        (AddedNoise, {"gamma": "much"}),
-        (AddedNoise, {"whole": 1}),
-        (MultipliedNoise, {"s": -1}),
-        (MultipliedNoise, {"f": -0.1}),
-        (MultipliedNoise, {"sign": "row"}),
-        (MultipliedNoise, {"noise": "cauchy"}),
-        (MultipliedNoise, {"restore": "all"}),
-        (MultipliedNoise, {"scale": "sigma"}),
-        (RankSwapping, {"p": 0}),
-        (RankSwapping, {"p": 1.01}),
-        (RankSwapping, {"order": "descending"}),
+        (Noise, {"within": "bounds"}),
+        (MultiplicativeNoise, {"within": "bounds"}),
+        (Noise, {"gamma": 0}),
+        (Noise, {"gamma": float("nan")}),
+        (Noise, {"gamma": float("inf")}),
+        (Noise, {"gamma": 1e300}),
+        (Noise, {"gamma": True}),
+        (Noise, {"gamma": "much"}),
+        (Noise, {"whole": 1}),
+        (MultiplicativeNoise, {"s": -1}),
+        (MultiplicativeNoise, {"f": -0.1}),
+        (MultiplicativeNoise, {"sign": "row"}),
+        (MultiplicativeNoise, {"noise": "cauchy"}),
+        (MultiplicativeNoise, {"restore": "all"}),
+        (MultiplicativeNoise, {"scale": "sigma"}),
+        (Swap, {"p": 0}),
+        (Swap, {"p": 1.01}),
+        (Swap, {"order": "descending"}),
         (Pram, {"p": 0}),
         (Pram, {"p": 20}),
-        (Shuffling, {"p": -0.5}),
-        (Resampling, {"weight": 2}),
+        (Shuffle, {"p": -0.5}),
+        (Resample, {"weight": 2}),
     ],
 )
 def test_parameters_out_of_range_are_refused(method: Any, choices: dict[str, Any]) -> None:
@@ -312,5 +312,5 @@ def test_parameters_out_of_range_are_refused(method: Any, choices: dict[str, Any
 )
 def test_a_method_works_at_both_ends_of_its_parameter(method: Any) -> None:
     frame = {"a": list("abcd") * 25} if method is Pram else normal(100)
-    for value in (method.parameter.least, method.parameter.most):
-        assert shown(method(**{method.parameter.name: value}), table(frame)).height == 100
+    for value in (method.strength.least, method.strength.most):
+        assert shown(method(**{method.strength.name: value}), table(frame)).height == 100

@@ -10,7 +10,7 @@ import pytest
 
 from shoal.errors import InputError
 from shoal.masking.perturbing.moments import standardised
-from shoal.masking.perturbing.multiplicative import MultipliedNoise, restored
+from shoal.masking.perturbing.multiplicative import MultiplicativeNoise, restored
 from tests.masking.perturbing.tables import normal, shown, table
 from tests.oracles import perturbing as oracle
 
@@ -20,7 +20,7 @@ N = 40_000
 def factors(**choices: Any) -> np.ndarray:
     """A column of factors for each of two attributes: what is multiplied is 1, but for a record that it may vary."""
     frame = pl.DataFrame({"a": [1.0] * N + [2.0], "b": [1.0] * N + [2.0]})
-    method = MultipliedNoise(**choices, restore="none", scale="none", within="anywhere")
+    method = MultiplicativeNoise(**choices, restore="none", scale="none", within="anywhere")
     return shown(method, table(frame)).to_numpy()[:N]
 
 
@@ -61,7 +61,7 @@ def test_factors_lie_about_1_plus_and_minus_f_together_where_the_record_has_one_
 @pytest.mark.parametrize("choices", [{}, {"f": 0.5, "sign": "record", "noise": "normal"}], ids=str)
 def test_means_and_variances_are_restored_exactly(choices: dict[str, Any], scale: Any) -> None:
     frame = normal(300)
-    after = shown(MultipliedNoise(0.4, scale=scale, within="anywhere", **choices), table(frame))
+    after = shown(MultiplicativeNoise(0.4, scale=scale, within="anywhere", **choices), table(frame))
     for name in frame.columns:
         assert after[name].mean() == pytest.approx(frame[name].mean())
         assert after[name].std() == pytest.approx(frame[name].std())
@@ -70,30 +70,30 @@ def test_means_and_variances_are_restored_exactly(choices: dict[str, Any], scale
 
 def test_covariances_are_restored_exactly() -> None:
     frame = normal(300).with_columns(total=pl.col("a") + pl.col("b"))  # singular, too
-    after = shown(MultipliedNoise(0.4, restore="covariance", within="anywhere"), table(frame))
+    after = shown(MultiplicativeNoise(0.4, restore="covariance", within="anywhere"), table(frame))
     scale = np.outer(frame.to_numpy().std(axis=0), frame.to_numpy().std(axis=0))
     assert np.cov(after.to_numpy().T) / scale == pytest.approx(np.cov(frame.to_numpy().T) / scale, abs=1e-8)
     assert after.mean().row(0) == pytest.approx(frame.mean().row(0))
-    marginal = shown(MultipliedNoise(0.4), table(frame))
+    marginal = shown(MultiplicativeNoise(0.4), table(frame))
     assert abs(np.corrcoef(marginal["a"], marginal["b"])[0, 1]) < abs(np.corrcoef(frame["a"], frame["b"])[0, 1]) - 0.01
 
 
 def test_too_few_records_for_a_covariance_are_refused() -> None:
     with pytest.raises(InputError, match="too few, or too alike, for the covariances of 3 attributes"):
-        shown(MultipliedNoise(restore="covariance"), table(normal(3)))
+        shown(MultiplicativeNoise(restore="covariance"), table(normal(3)))
 
 
 def test_on_the_range_a_shift_shifts_and_the_least_stays_where_it_is() -> None:
     frame = normal(100)
-    method = MultipliedNoise(0.4, restore="none")
+    method = MultiplicativeNoise(0.4, restore="none")
     after, shifted = shown(method, table(frame)), shown(method, table(frame + 500))
     assert (after + 500).to_numpy() == pytest.approx(shifted.to_numpy())
     assert after["a"][frame["a"].arg_min()] == frame["a"].min()
     zero = pl.DataFrame({"x": [0.0, 1.0, 2.0]})
-    assert shown(MultipliedNoise(restore="none", scale="none"), table(zero))["x"][0] == 0.0
+    assert shown(MultiplicativeNoise(restore="none", scale="none"), table(zero))["x"][0] == 0.0
 
 
 def test_dates_have_no_zero() -> None:
     days = pl.date_range(pl.date(2020, 1, 1), pl.date(2020, 3, 1), eager=True).alias("day")
     with pytest.raises(InputError, match="'day' holds dates, which have no zero"):
-        shown(MultipliedNoise(scale="none"), table(days.to_frame()))
+        shown(MultiplicativeNoise(scale="none"), table(days.to_frame()))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import shoal
 from shoal.kernels.swapping import shuffle_ties, swap_partners
-from shoal.masking.perturbing.swapping import RankSwapping
+from shoal.masking.perturbing.swapping import Swap
 from tests.masking.perturbing.tables import normal, shown, table
 from tests.oracles import perturbing as oracle
 
@@ -57,13 +57,13 @@ def test_partners_are_spread_evenly_over_a_wide_window() -> None:
 
 
 def test_the_window_is_a_share_of_the_records() -> None:
-    assert [RankSwapping(p).window(n) for p, n in ((0.2, 1080), (0.08, 4092), (0.2, 10))] == [216, 327, 2]
+    assert [Swap(p).window(n) for p, n in ((0.2, 1080), (0.08, 4092), (0.2, 10))] == [216, 327, 2]
 
 
 @pytest.mark.parametrize("order", ["random", "ascending"])
 def test_values_move_within_the_window_independently_in_each_attribute(order: str) -> None:
     frame = normal(1000)
-    after = shown(RankSwapping(0.05, order), table(frame))  # type: ignore[arg-type]
+    after = shown(Swap(0.05, order), table(frame))  # type: ignore[arg-type]
     moved = [(after[name].rank() - frame[name].rank()).to_numpy() for name in frame.columns]
     assert all(0 < np.abs(m).max() <= 50 for m in moved)
     assert all((m != 0).mean() > 0.93 for m in moved)  # a second swap may undo the first
@@ -75,17 +75,17 @@ def test_values_move_within_the_window_independently_in_each_attribute(order: st
 def test_64_bit_integers_are_ranked_exactly() -> None:
     """As floats these would all be one number."""
     frame = pl.DataFrame({"x": [2**62 + i for i in range(50)]})
-    after = shown(RankSwapping(0.04), table(frame))["x"]
+    after = shown(Swap(0.04), table(frame))["x"]
     assert (after - frame["x"]).abs().max() == 2
     negative = pl.DataFrame({"x": [-(2**63) + i for i in range(25)] + [2**63 - 1 - i for i in range(25)]})
-    after = shown(RankSwapping(0.04), table(negative))["x"]
+    after = shown(Swap(0.04), table(negative))["x"]
     assert (after.rank() - negative["x"].rank()).abs().max() == 2
 
 
 def test_equal_values_are_ranked_at_random() -> None:
     """Of 999 zeros and a one, any record may get the one: not only the zeros that stand last."""
     frame = pl.DataFrame({"x": [0] * 999 + [1]})
-    got = {shown(RankSwapping(0.001), table(frame), seed)["x"].arg_max() for seed in range(30)}
+    got = {shown(Swap(0.001), table(frame), seed)["x"].arg_max() for seed in range(30)}
     assert len(got) > 10
 
 
@@ -104,16 +104,16 @@ def test_ties_are_shuffled_evenly() -> None:
 
 def test_a_window_of_less_than_one_rank_swaps_nothing_and_says_so() -> None:
     microdata = table(normal(20))
-    masked = RankSwapping(0.01).mask(microdata, (), seed=1)
+    masked = Swap(0.01).mask(microdata, (), seed=1)
     assert masked.notes == ("p = 0.01 of 20 records is less than one rank: nothing was swapped.",)
-    assert shown(RankSwapping(0.01), microdata).equals(microdata.frame)
-    assert RankSwapping(0.1).mask(microdata, (), seed=1).notes == ()
+    assert shown(Swap(0.01), microdata).equals(microdata.frame)
+    assert Swap(0.1).mask(microdata, (), seed=1).notes == ()
 
 
 def test_ordered_categories_move_by_their_order() -> None:
     sizes = ["small", "medium", "large", "huge"]
     frame = pl.DataFrame({"size": pl.Series(sizes * 25, dtype=pl.Enum(sizes))})
-    after = shown(RankSwapping(0.1), table(frame))["size"]
+    after = shown(Swap(0.1), table(frame))["size"]
     assert after.dtype == frame["size"].dtype
     assert (after.to_physical().cast(pl.Int32) - frame["size"].to_physical().cast(pl.Int32)).abs().max() == 1
 
@@ -145,7 +145,7 @@ def test_one_round_is_undone_and_two_are_not(p: float) -> None:
     frame = normal(200)
     found = {}
     for rounds in (1, 2):
-        after = shown(RankSwapping(p, rounds=rounds), table(frame)).to_numpy()
+        after = shown(Swap(p, rounds=rounds), table(frame)).to_numpy()
         order = np.random.default_rng(1).permutation(200)
         may = undone(frame.to_numpy(), after[order], round(p * 200))
         hers = may[order, np.arange(200)]
@@ -155,6 +155,6 @@ def test_one_round_is_undone_and_two_are_not(p: float) -> None:
 
 
 def test_no_risk_of_one_round_is_promised() -> None:
-    policy = shoal.Policy(quasi_identifiers=["x"], method=RankSwapping(0.5, rounds=1), models=[shoal.MeasuredRisk(0.5)])
+    policy = shoal.Policy(quasi_identifiers=["x"], method=Swap(0.5, rounds=1), models=[shoal.MeasuredRisk(0.5)])
     with pytest.raises(shoal.InputError, match="one round of swaps can be undone"):
         shoal.anonymize(pl.DataFrame({"x": range(50)}), policy)

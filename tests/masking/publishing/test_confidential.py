@@ -80,15 +80,15 @@ def test_diversity_of_what_a_class_no_longer_shows_is_judged_beside_the_original
 
 def test_any_method_that_makes_classes_will_do() -> None:
     for grouping in ("hilbert", "sorted", "kd", "mdav"):
-        release = shoal.anonymize(TABLE, policy(method=shoal.Grouped(grouping), show={"charge": "mean"}))
+        release = shoal.anonymize(TABLE, policy(method=shoal.METHODS.find(grouping)(), show={"charge": "mean"}))
         assert release.table["charge"].to_list() == [30.0] * 5 + [320.0] * 5
-    coarse = shoal.anonymize(TABLE, policy(method=shoal.Coarsened(resolution=1), show={"charge": "mean"}))
+    coarse = shoal.anonymize(TABLE, policy(method=shoal.Coarsen(resolution=1), show={"charge": "mean"}))
     assert coarse.table["charge"].unique().to_list() == [175.0]
 
 
 def test_only_what_is_kept_counts() -> None:
     table = TABLE.extend(pl.DataFrame({"age": [95] * 3, "charge": [7] * 3, "ward": ["z"] * 3}))
-    asked = policy(models=[KAnonymity(4)], method=shoal.Coarsened(100), suppression=0.3, show={"charge": "range"})
+    asked = policy(models=[KAnonymity(4)], method=shoal.Coarsen(100), suppression=0.3, show={"charge": "range"})
     release = shoal.anonymize(table, asked)
     assert release.suppressed == 3
     assert not any("7" in text.strip("[]").split(";") for text in release.table["charge"])

@@ -15,7 +15,7 @@ from shoal.data.microdata import Microdata
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Role, Scalar, Schema
 from shoal.errors import InputError
-from shoal.masking.recoding.coarsening import Coarsened, Mode, classes_of, coarsen
+from shoal.masking.recoding.coarsening import Coarsen, Mode, classes_of, coarsen
 from shoal.privacy.k_anonymity import KAnonymity
 
 QUASI = frozenset({Role.QUASI_IDENTIFIER})
@@ -99,7 +99,7 @@ def test_kinds_are_shown_in_their_own_form_and_missing_stays_missing() -> None:
         }
     )
     microdata = table(frame, day=Kind.DATE, town=Kind.NOMINAL, grade=Kind.ORDINAL)
-    shown = {name: c.values().to_list() for name, c in Coarsened(2).mask(microdata, []).columns.items()}
+    shown = {name: c.values().to_list() for name, c in Coarsen(2).mask(microdata, []).columns.items()}
     assert shown["day"] == ["2020-01-01", "[2020-01-03;2020-02-01]", "[2020-01-03;2020-02-01]", None]
     assert shown["town"] == [r"{b;c\;d}", r"{b;c\;d}", None, "a"]
     assert shown["grade"] == ["low", None, "[mid;high]", "[mid;high]"]
@@ -110,13 +110,13 @@ def test_a_column_of_nothing_but_missing_shows_nothing() -> None:
         pl.DataFrame({"x": [None, None], "y": [None, None]}, schema={"x": pl.Int64, "y": pl.String}),
         y=Kind.NOMINAL,
     )
-    for column in Coarsened(1).mask(microdata, []).columns.values():
+    for column in Coarsen(1).mask(microdata, []).columns.values():
         assert column.values().to_list() == [None, None]
 
 
 def test_each_attribute_can_have_its_own_resolution() -> None:
     frame = pl.DataFrame({"a": [1, 2, 3, 4], "b": [1, 2, 3, 4], "c": [1, 2, 3, 4]})
-    masked = Coarsened({"a": 1, "b": 2}).mask(table(frame), [])
+    masked = Coarsen({"a": 1, "b": 2}).mask(table(frame), [])
     assert masked.columns["a"].values().to_list() == ["[1;4]"] * 4
     assert masked.columns["b"].values().to_list() == ["[1;2]", "[1;2]", "[3;4]", "[3;4]"]
     assert masked.columns["c"].values().to_list() == ["1", "2", "3", "4"]
@@ -126,14 +126,14 @@ def test_each_attribute_can_have_its_own_resolution() -> None:
 @pytest.mark.parametrize("resolution", [0, -1, 2.5, True, "8", {"x": 0}])
 def test_a_resolution_is_a_whole_number_from_one_on(resolution: object) -> None:
     with pytest.raises(InputError, match="'resolution' parameter of coarsen must be a whole number of at least 1"):
-        Coarsened(resolution)  # type: ignore[arg-type]
+        Coarsen(resolution)  # type: ignore[arg-type]
 
 
 def test_unknown_modes_and_columns_are_refused_with_a_hint() -> None:
-    with pytest.raises(InputError, match="'labels' or 'width'"):
-        Coarsened(4, "equal")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="one of labels, width"):
+        Coarsen(4, "equal")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="Did you mean 'age'"):
-        Coarsened({"aeg": 4}).mask(table(pl.DataFrame({"age": [1, 2]})), [])
+        Coarsen({"aeg": 4}).mask(table(pl.DataFrame({"age": [1, 2]})), [])
 
 
 # ---- suppression
@@ -142,7 +142,7 @@ UNEVEN = pl.DataFrame({"x": [0] * 6 + [50, 99] + [1] * 2, "y": [7] * 10})
 
 
 def test_failing_classes_are_suppressed_when_the_limit_covers_them() -> None:
-    masked = Coarsened(2, "width").mask(table(UNEVEN), [KAnonymity(3)], suppression=0.2)
+    masked = Coarsen(2, "width").mask(table(UNEVEN), [KAnonymity(3)], suppression=0.2)
     assert masked.kept is not None
     assert masked.kept.tolist() == [0, 1, 2, 3, 4, 5, 8, 9]
     assert masked.columns["x"].values().to_list() == ["[0;49]"] * 8
@@ -150,7 +150,7 @@ def test_failing_classes_are_suppressed_when_the_limit_covers_them() -> None:
 
 
 def test_nothing_is_suppressed_when_the_limit_does_not_cover_all_that_fail() -> None:
-    masked = Coarsened(2, "width").mask(table(UNEVEN), [KAnonymity(3)], suppression=0.1)
+    masked = Coarsen(2, "width").mask(table(UNEVEN), [KAnonymity(3)], suppression=0.1)
     assert masked.kept is None
     assert len(masked.columns["x"].index) == 10
     assert masked.notes[0].startswith("2 records are in classes that miss a model")
@@ -158,13 +158,13 @@ def test_nothing_is_suppressed_when_the_limit_does_not_cover_all_that_fail() -> 
 
 def test_nothing_is_suppressed_without_leave_or_need() -> None:
     for k, suppression in ((3, 0.0), (2, 1.0)):
-        masked = Coarsened(2, "width").mask(table(UNEVEN), [KAnonymity(k)], suppression=suppression)
+        masked = Coarsen(2, "width").mask(table(UNEVEN), [KAnonymity(k)], suppression=suppression)
         assert masked.kept is None
         assert masked.notes == ()
 
 
 def test_a_release_is_never_emptied() -> None:
-    masked = Coarsened(100).mask(table(pl.DataFrame({"x": [1, 2, 3]})), [KAnonymity(2)], suppression=1.0)
+    masked = Coarsen(100).mask(table(pl.DataFrame({"x": [1, 2, 3]})), [KAnonymity(2)], suppression=1.0)
     assert masked.kept is None
 
 

@@ -20,7 +20,7 @@ from shoal.errors import InputError
 from shoal.masking.grouped import publish
 from shoal.masking.grouping.cheapest_first import cheapest_first
 from shoal.masking.recoding.lattice import lattice_of, search
-from shoal.masking.recoding.recode import GlobalRecoding
+from shoal.masking.recoding.recode import Recode
 from shoal.privacy import KAnonymity, KMap, LDiversity, TCloseness
 
 COSTS = ["discernibility", "loss", "average-class-size", "precision", "entropy"]
@@ -62,7 +62,7 @@ GOLDEN = [
 @pytest.mark.parametrize(("name", "limit", "cost", "optimum", "suppressed", "levels"), GOLDEN)
 def test_the_optimum_is_the_golden_one(name, limit, cost, optimum, suppressed, levels):
     data = real(name)
-    found = GlobalRecoding(cost).optimum(data, 5, [], int(limit * len(data)))
+    found = Recode(cost).optimum(data, 5, [], int(limit * len(data)))
     assert found.cost == pytest.approx(optimum, abs=1e-8 if cost == "loss" else 0)
     assert (found.suppressed, found.levels) == (suppressed, levels)
     assert found.proven_optimal
@@ -173,7 +173,7 @@ def test_the_search_finds_what_brute_force_finds(data, k, share, cost):
         now, out = plain_cost(data, levels, bad, cost)
         if out <= limit:
             best = min(best, now)
-    found = GlobalRecoding(cost).optimum(data, k, [], limit)
+    found = Recode(cost).optimum(data, k, [], limit)
     assert found.cost == pytest.approx(best, abs=1e-9)
     assert found.proven_optimal
     whole = search(lattice_of(data), k, limit, cost, "geometric", whole=True)
@@ -197,7 +197,7 @@ def test_other_models_are_searched_to_the_optimum_too(data, model, cost):
         if out <= limit and bad != set(rows):
             best = min(best, now)
     try:
-        found = GlobalRecoding(cost).optimum(data, k, [model], limit)
+        found = Recode(cost).optimum(data, k, [model], limit)
     except InputError:
         assert best == np.inf
         return
@@ -235,14 +235,14 @@ def test_a_stopped_search_says_that_it_proved_nothing():
     trees = {f"q{j}": tree(8, [[2, 4, 6], [4]]) for j in range(6)}
     data = table(pl.DataFrame({name: [f"v{v}" for v in rng.integers(0, 8, 300)] for name in trees}), trees)
     with pytest.raises(InputError, match="more time"):
-        GlobalRecoding(seconds=0.0).optimum(data, 5, [], 0)
+        Recode(seconds=0.0).optimum(data, 5, [], 0)
 
 
 def test_k_anonymity_holds_on_the_recoded_table():
     rng = np.random.default_rng(1)
     trees = {f"q{j}": tree(8, [[2, 4, 6], [4]]) for j in range(3)}
     data = table(pl.DataFrame({name: [f"v{v}" for v in rng.integers(0, 8, 200)] for name in trees}), trees)
-    masked = GlobalRecoding().mask(data, [KAnonymity(5)], suppression=0.1)
+    masked = Recode().mask(data, [KAnonymity(5)], suppression=0.1)
     released = pl.DataFrame([column.values() for column in masked.columns.values()])
     assert released.group_by(list(trees)).len()["len"].min() >= 5
     assert masked.facts["proven_optimal"] is True
@@ -254,7 +254,7 @@ def test_k_map_of_fewer_records_than_labels():
     trees = {"q": tree(8, [[4]])}
     data = table(pl.DataFrame({"q": ["v0", "v5", "v1"]}), trees)
     people = pl.DataFrame({"q": [f"v{i % 8}" for i in range(80)]})
-    masked = GlobalRecoding().mask(data, [KMap(30, population=people)])
+    masked = Recode().mask(data, [KMap(30, population=people)])
     assert masked.kept is None
     assert masked.facts["levels"] == {"q": 1}
 
@@ -272,7 +272,7 @@ def test_k_map_counts_the_population_recoded_alike():
     }
     data = table(pl.DataFrame({"sex": sexes, "year": [str(y) for y in years]}), trees)
     people = pl.DataFrame({"sex": sexes + more_sexes, "year": [str(y) for y in years + more]})
-    masked = GlobalRecoding("discernibility").mask(data, [KMap(2, population=people)])
+    masked = Recode("discernibility").mask(data, [KMap(2, population=people)])
     assert masked.kept is None
     assert masked.facts["levels"] == {"sex": 0, "year": 1}
     assert masked.facts["cost"] == 24

@@ -5,11 +5,33 @@ By space (the middle of the widest attribute) classes stay compact where categor
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from shoal.data.microdata import Microdata
+from shoal.masking.grouped import Grouping
 from shoal.masking.partition import Partition
 
 
+class Kd(Grouping):
+    """Space divided in two at the middle of the widest attribute, again and again (Mondrian)."""
+
+    did = "Records were divided in two at the middle of the attribute that varies most, again and again."
+
+    def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
+        yield kd(microdata, k)
+
+
+class KdMedian(Grouping):
+    """Space divided in two at the median of the widest attribute, again and again (Mondrian as first published)."""
+
+    did = "Records were divided in two at the median of the attribute that varies most, again and again."
+
+    def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
+        yield kd(microdata, k, by="median")
+
+
 def kd(microdata: Microdata, k: int, *, by: str = "space") -> Partition:
+    """Classes of at least k by cuts at the middle of the widest attribute, or at its median."""
     from shoal.kernels.kd import kd_classes
 
     order, starts = kd_classes(microdata.rows(), k, by == "median")

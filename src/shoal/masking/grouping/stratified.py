@@ -16,26 +16,58 @@ tables, and their classes are not covered.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal.catalogue import INSIDE_RANDOM, parameter
 from shoal.data.microdata import Coded, Microdata
+from shoal.masking.grouped import Grouping, Strata, stratum
 from shoal.masking.grouping.ordered import zero_distance_order
-from shoal.masking.partition import Partition
+from shoal.masking.partition import Lots, Partition
+from shoal.privacy.model import PrivacyModel
 from shoal.privacy.t_closeness import k_of_t
 
 _NODES = 64  # parts that are divided side by side
 _BLOCK = 2048  # classes that exchange records among themselves
 _REACH = 3  # how far apart on the line two classes may be that exchange records
 
-Lots = npt.NDArray[np.int64]  # all records in the order in which those of the same value are dealt to strata
+Remainder = Literal["central", "last"]
+
+
+class Stratified(Grouping):
+    """Each class takes one record from every stratum of a confidential attribute.
+
+    `remainder` says from where left-over records are taken: `last` is Algorithm S4 as printed.
+    """
+
+    remainder: Remainder = parameter("from where left-over records are taken; last: as printed", default="central")
+
+    strength = None
+    needs = ("confidential",)
+    in_chunks = INSIDE_RANDOM
+    did = (
+        "Records were divided into strata by the confidential attribute, and every class took one "
+        "record from each stratum (Sánchez et al. 2016, Algorithm S4)."
+    )
+
+    @property
+    def looks_at_confidential(self) -> bool:
+        return True
+
+    def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
+        return iter(())
+
+    def strata(self, microdata: Microdata, k: int, models: Sequence[PrivacyModel]) -> Strata | None:
+        t, name = stratum(microdata, models)
+        return Strata(name, lambda table, lots: stratified(table, k, t, name, lots, remainder=self.remainder))
 
 
 def strata(
-    confidential: Coded, size: int, remainder: Literal["central", "last"] = "central", lots: Lots | None = None
+    confidential: Coded, size: int, remainder: Remainder = "central", lots: Lots | None = None
 ) -> list[npt.NDArray[np.int64]]:
     """Algorithm S4, lines 2 to 4: records by confidential value in strata of q = n div size, and what is left over.
 
@@ -64,7 +96,7 @@ def stratified(
     confidential: str,
     lots: Lots | None = None,
     *,
-    remainder: Literal["central", "last"] = "central",
+    remainder: Remainder = "central",
 ) -> Partition:
     """Algorithm S4: class c is the c-th record, by distance to zero, of every stratum that still has one."""
     n = len(microdata)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from math import inf
-from typing import Literal, Protocol, TypeVar, get_args
+from typing import Literal, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,7 +20,7 @@ import polars as pl
 from shoal.data.cells import MaskedColumn, plain_cells
 from shoal.data.microdata import MISSING, Microdata
 from shoal.data.schema import Attribute, Kind
-from shoal.errors import InputError, require
+from shoal.errors import InputError
 
 Numbers = npt.NDArray[np.float64]
 Records = npt.NDArray[np.int64]
@@ -34,18 +34,7 @@ CATEGORIES = (Kind.NOMINAL, Kind.ORDINAL)
 _CALENDAR = pl.Series(["0001-01-01", "9999-12-31"]).str.to_date()
 
 
-# ---- what is asked
-
-
-def require_number(owner: str, parameter: str, value: object, *, most: float = 1e6) -> None:
-    """Above 0; what masks beyond reason would only lead out of the numbers that there are."""
-    good = isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= most
-    require(owner, parameter, value, f"a number above 0 and at most {most:g}", holds=good)
-
-
-def require_flags(owner: str, **flags: object) -> None:
-    for parameter, value in flags.items():
-        require(owner, parameter, value, "true or false", holds=isinstance(value, bool))
+# ---- what is drawn
 
 
 def streams(seed: int | None) -> Stream:
@@ -209,11 +198,6 @@ def reflected(microdata: Microdata, name: str, numbers: Numbers) -> Numbers:
     along = np.mod(numbers - low, 2 * width)
     back = np.clip(low + np.minimum(along, 2 * width - along), low, high)
     return np.where((numbers < low) | (numbers > high), back, numbers)
-
-
-def require_within(owner: str, within: object) -> None:
-    known = get_args(Within)
-    require(owner, "within", within, f"one of {', '.join(known)}", holds=within in known)
 
 
 def shown_numbers(

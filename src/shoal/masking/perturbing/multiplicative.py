@@ -12,16 +12,16 @@ or from zero. Dates have no zero.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal, get_args
+from typing import Literal
 
 import numpy as np
 
+from shoal.catalogue import INSIDE_RANDOM, parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Kind
-from shoal.errors import InputError, require
-from shoal.masking.method import Masked, Parameter
+from shoal.errors import InputError
+from shoal.masking.method import Masked, Method, Strength
 from shoal.masking.perturbing.columns import (
     ON_A_LINE,
     Numbers,
@@ -29,9 +29,6 @@ from shoal.masking.perturbing.columns import (
     positions,
     reflected,
     require_domain,
-    require_flags,
-    require_number,
-    require_within,
     shown_numbers,
     side_by_side,
     streams,
@@ -47,8 +44,7 @@ Restore = Literal["marginal", "covariance", "none"]
 Scale = Literal["range", "none"]
 
 
-@dataclass(frozen=True)
-class MultipliedNoise:
+class MultiplicativeNoise(Method):
     """Every value times a random factor near one, after which means and variances are restored.
 
     `s` is the deviation of the factors and `f` how far from 1 they are centred; the `sign` is drawn for each `cell`,
@@ -58,31 +54,32 @@ class MultipliedNoise:
     at its end, which moves moments a little; with `within` at `anywhere` it stays where it fell, as published.
     """
 
-    s: float = 0.1  # standard deviation of the noise, and where it is truncated; half the width if uniform
-    f: float = 0.0  # how far from 1 the factors are centred
-    sign: Sign = "cell"
-    noise: Noise = "truncated"
-    restore: Restore = "marginal"
-    scale: Scale = "range"
-    whole: bool = False
-    clamp: bool = False
-    within: Within = "domain"
+    s: float = parameter(
+        "deviation of the factors, and where they are cut; half the width if uniform", default=0.1, above=0, most=1e6
+    )
+    f: float = parameter("how far from 1 the factors are centred", default=0.0, least=0, most=1e6)
+    sign: Sign = parameter("for what a sign is drawn", default="cell")
+    noise: Noise = parameter("how factors are distributed", default="truncated")
+    restore: Restore = parameter("which moments are restored", default="marginal")
+    scale: Scale = parameter("whether values count from their least or from zero", default="range")
+    whole: bool = parameter("integers stay whole", default=False)
+    clamp: bool = parameter("values stay within stated domains", default=False)
+    within: Within = parameter("what falls out of the domain is reflected, or stays", default="domain")
 
-    name: ClassVar[str] = "multiplicative-noise"
-    # What masking changes grows with the value and is bounded: whoever knows that finds several times as many people as
-    # the attacks that are built in, which take it for alike everywhere.
-    undone: ClassVar[str] = "whoever knows that it grows with the value finds far more people than is measured here"
-    parameter: ClassVar[Parameter] = Parameter("s", 0.001, 10.0)
+    needs = ("numbers or dates",)
+    strength = Strength("s", 0.001, 10.0)
+    perturbs = True
+    in_chunks = INSIDE_RANDOM
+    did = "Every value was multiplied by a random factor near one, and moments were restored."
 
-    def __post_init__(self) -> None:
-        require_number(self.name, "s", self.s)
-        if self.f != 0:
-            require_number(self.name, "f", self.f)
-        for field, choices in (("sign", Sign), ("noise", Noise), ("restore", Restore), ("scale", Scale)):
-            chosen, known = getattr(self, field), get_args(choices)
-            require(self.name, field, chosen, f"one of {', '.join(known)}", holds=chosen in known)
-        require_flags(self.name, whole=self.whole, clamp=self.clamp)
-        require_within(self.name, self.within)
+    @property
+    def undone(self) -> str:
+        """What masking changes grows with the value and is bounded.
+
+        Whoever knows that finds several times as many people as the attacks that are built in, which take it for alike
+        everywhere.
+        """
+        return "whoever knows that it grows with the value finds far more people than is measured here"
 
     def mask(
         self,

@@ -10,23 +10,19 @@ An incomplete record gets noise on what it has, and lacks something else: left s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
+from shoal.catalogue import INSIDE_RANDOM, parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
-from shoal.masking.method import Masked, Parameter
+from shoal.masking.method import Masked, Method, Strength
 from shoal.masking.perturbing.columns import (
     ON_A_LINE,
     Within,
     positions,
     reflected,
     require_domain,
-    require_flags,
-    require_number,
-    require_within,
     shown_numbers,
     side_by_side,
     streams,
@@ -37,8 +33,7 @@ from shoal.masking.perturbing.moments import correlations, factor, standardised
 from shoal.privacy.model import PrivacyModel
 
 
-@dataclass(frozen=True)
-class AddedNoise:
+class Noise(Method):
     """Normal noise of variance `gamma` times each attribute's own, added to every value.
 
     `correlated` gives it the covariance of the data, so that correlations stay; `keep_moments` shrinks the result to
@@ -47,22 +42,19 @@ class AddedNoise:
     at `anywhere` it stays where it fell, as the method was published.
     """
 
-    gamma: float = 0.1  # variance of the noise, as a share of the attribute's
-    correlated: bool = True
-    keep_moments: bool = False
-    whole: bool = False
-    clamp: bool = False
-    within: Within = "domain"
+    gamma: float = parameter("variance of the noise, as a share of the attribute's", default=0.1, above=0, most=1e6)
+    correlated: bool = parameter("noise has the covariance of the data", default=True)
+    keep_moments: bool = parameter("shrink to the original means and covariances", default=False)
+    whole: bool = parameter("integers stay whole", default=False)
+    clamp: bool = parameter("values stay within stated domains", default=False)
+    within: Within = parameter("what falls out of the domain is reflected, or stays", default="domain")
 
-    name: ClassVar[str] = "noise"
-    parameter: ClassVar[Parameter] = Parameter("gamma", 0.0001, 100.0)
-
-    def __post_init__(self) -> None:
-        require_number(self.name, "gamma", self.gamma)
-        require_flags(
-            self.name, correlated=self.correlated, keep_moments=self.keep_moments, whole=self.whole, clamp=self.clamp
-        )
-        require_within(self.name, self.within)
+    needs = ("numbers or dates",)
+    strength = Strength("gamma", 0.0001, 100.0)
+    perturbs = True
+    can_promise = ("measured-risk",)
+    in_chunks = INSIDE_RANDOM
+    did = "Random noise was added to every value, correlated as the values are unless said otherwise."
 
     def mask(
         self,

@@ -8,17 +8,15 @@ and an analyst who knows p can take the effect on any table out again by the inv
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
+from shoal.catalogue import INSIDE_RANDOM, parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
-from shoal.masking.method import Masked, Parameter
+from shoal.masking.method import Masked, Method, Strength
 from shoal.masking.perturbing.columns import (
     CATEGORIES,
-    require_number,
     shown_from,
     side_by_side,
     streams,
@@ -28,17 +26,17 @@ from shoal.masking.perturbing.columns import (
 from shoal.privacy.model import PrivacyModel
 
 
-@dataclass(frozen=True)
-class Pram:
+class Pram(Method):
     """Each category is drawn anew with probability `p` from the attribute's own distribution."""
 
-    p: float = 0.2  # with which probability a category is drawn anew
+    p: float = parameter("with which probability a category is drawn anew", default=0.2, above=0, most=1)
 
-    name: ClassVar[str] = "pram"
-    parameter: ClassVar[Parameter] = Parameter("p", 0.001, 1.0)
-
-    def __post_init__(self) -> None:
-        require_number(self.name, "p", self.p, most=1)
+    needs = ("categories",)
+    strength = Strength("p", 0.001, 1.0)
+    perturbs = True
+    can_promise = ("measured-risk",)
+    in_chunks = INSIDE_RANDOM
+    did = "Categories were redrawn at random so that their expected frequencies stay (PRAM)."
 
     def mask(
         self,

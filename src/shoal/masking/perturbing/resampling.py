@@ -1,4 +1,4 @@
-"""Resampling (Heer 1993): each attribute as the mean of samples drawn from it with replacement.
+"""Resample (Heer 1993): each attribute as the mean of samples drawn from it with replacement.
 
 t samples of n values each are drawn, each is sorted, and the record of rank r gets the mean of their r-th values. The
 fewer the samples, the farther these means scatter about the original values: with t samples their variance is 1/t of
@@ -9,20 +9,17 @@ are: against an intruder who compares ranks this protects nothing but which of e
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
+from shoal.catalogue import INSIDE_RANDOM, parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
-from shoal.masking.method import Masked, Parameter
+from shoal.masking.method import Masked, Method, Strength
 from shoal.masking.perturbing.columns import (
     ON_A_LINE,
     in_order,
     positions,
-    require_flags,
-    require_number,
     shown_numbers,
     side_by_side,
     streams,
@@ -32,22 +29,21 @@ from shoal.masking.perturbing.columns import (
 from shoal.privacy.model import PrivacyModel
 
 
-@dataclass(frozen=True)
-class Resampling:
+class Resample(Method):
     """Each value gives way to the mean of values of its rank in samples drawn with replacement.
 
     `weight` is what one sample counts in that mean: 0.2 are five samples. `whole` keeps integers whole.
     """
 
-    weight: float = 0.2  # of one sample in the mean: 1/t of t samples
-    whole: bool = False
+    weight: float = parameter("of one sample in the mean: 1/t of t samples", default=0.2, above=0, most=1)
+    whole: bool = parameter("integers stay whole", default=False)
 
-    name: ClassVar[str] = "resampling"
-    parameter: ClassVar[Parameter] = Parameter("weight", 0.01, 1.0)
-
-    def __post_init__(self) -> None:
-        require_number(self.name, "weight", self.weight, most=1)
-        require_flags(self.name, whole=self.whole)
+    needs = ("numbers or dates",)
+    strength = Strength("weight", 0.01, 1.0)
+    perturbs = True
+    can_promise = ("measured-risk",)
+    in_chunks = INSIDE_RANDOM
+    did = "Values were replaced by averages of samples drawn with replacement, rank by rank."
 
     def mask(
         self,

@@ -14,23 +14,21 @@ tell of a record nothing that S does not.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
+from shoal.catalogue import INSIDE_RANDOM, parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Role
-from shoal.masking.method import Masked, Parameter
+from shoal.masking.method import Masked, Method, Strength
 from shoal.masking.perturbing.columns import (
     IN_ORDER,
     Numbers,
     in_order,
     own_column,
     positions,
-    require_number,
     shown_from,
     side_by_side,
     streams,
@@ -41,20 +39,24 @@ from shoal.masking.perturbing.moments import factor
 from shoal.privacy.model import PrivacyModel
 
 
-@dataclass(frozen=True)
-class Shuffling:
+class Shuffle(Method):
     """Values are dealt out anew by the ranks of records drawn from a model of how attributes go together.
 
     `p` is the share of what the other columns do not explain that is drawn anew; 1 is the method as published.
     """
 
-    p: float = 0.5  # share of the residual's variance that is drawn anew
+    p: float = parameter("share of the residual's variance that is drawn anew", default=0.5, above=0, most=1)
 
-    name: ClassVar[str] = "shuffling"
-    parameter: ClassVar[Parameter] = Parameter("p", 0.001, 1.0)
+    needs = ("an order",)
+    strength = Strength("p", 0.001, 1.0)
+    perturbs = True
+    can_promise = ("measured-risk",)
+    in_chunks = INSIDE_RANDOM
+    did = "Values were shuffled among records by ranks that a model of their dependence drew."
 
-    def __post_init__(self) -> None:
-        require_number(self.name, "p", self.p, most=1)
+    @property
+    def looks_at_confidential(self) -> bool:
+        return True
 
     def mask(
         self,

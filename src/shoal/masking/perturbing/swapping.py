@@ -13,19 +13,17 @@ rounds, each within half of the window: the second leaves no such pairs.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
+from shoal.catalogue import INSIDE_RANDOM, parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
-from shoal.errors import require
-from shoal.masking.method import Masked, Parameter
+from shoal.masking.method import Masked, Method, Strength
 from shoal.masking.perturbing.columns import (
     IN_ORDER,
     in_order,
-    require_number,
     shown_from,
     side_by_side,
     streams,
@@ -35,26 +33,23 @@ from shoal.masking.perturbing.columns import (
 from shoal.privacy.model import PrivacyModel
 
 
-@dataclass(frozen=True)
-class RankSwapping:
+class Swap(Method):
     """Values change places with others of near rank, attribute by attribute: every distribution stays.
 
     No value moves by more than `p` times the number of records. Ranks are visited in `random` or, as first published,
     in `ascending` order. One of the `rounds` is as published; it can be undone, so that no risk of it can be promised.
     """
 
-    p: float = 0.1  # how far in rank a value may move, as a share of the records
-    order: Literal["random", "ascending"] = "random"
-    rounds: int = 2
+    p: float = parameter("how far in rank a value may move, as a share of the records", default=0.1, above=0, most=1)
+    order: Literal["random", "ascending"] = parameter("in which ranks are visited", default="random")
+    rounds: int = parameter("one is as published, and can be undone", default=2, least=1, most=2)
 
-    name: ClassVar[str] = "rank-swapping"
-    parameter: ClassVar[Parameter] = Parameter("p", 0.001, 1.0)
-
-    def __post_init__(self) -> None:
-        require_number(self.name, "p", self.p, most=1)
-        good = self.order in ("random", "ascending")
-        require(self.name, "order", self.order, "'random' or 'ascending'", holds=good)
-        require(self.name, "rounds", self.rounds, "1 or 2", holds=self.rounds in (1, 2))
+    needs = ("an order",)
+    strength = Strength("p", 0.001, 1.0)
+    perturbs = True
+    can_promise = ("measured-risk",)
+    in_chunks = INSIDE_RANDOM
+    did = "Every value was exchanged with one of near rank, attribute by attribute."
 
     @property
     def undone(self) -> str:

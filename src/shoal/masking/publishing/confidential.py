@@ -19,10 +19,8 @@ from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Role, Schema
 from shoal.errors import InputError, did_you_mean
-from shoal.masking.grouped import Grouped
-from shoal.masking.method import Masked
+from shoal.masking.method import Masked, Method
 from shoal.masking.partition import Partition
-from shoal.masking.perturbing.shuffling import Shuffling
 from shoal.masking.publishing.ancestor import publish_ancestor
 from shoal.masking.publishing.centroid import publish_centroid
 from shoal.masking.publishing.private_mean import PrivateMean, opendp, publish_private_mean, require_number
@@ -68,20 +66,18 @@ def _with_roles(schema: Schema, names: Mapping[str, Showing], roles: frozenset[R
 
 
 def check_promises(
-    schema: Schema, method: object, means: Mapping[str, PrivateMean], promises: Sequence[PrivacyModel]
+    schema: Schema, method: Method, means: Mapping[str, PrivateMean], promises: Sequence[PrivacyModel]
 ) -> None:
     """Refuses aggregates of no class, and private means of classes that were made by looking at confidential values."""
-    if max((getattr(model, "smallest_class", 1) for model in promises), default=1) < 2:
+    if max((model.smallest_class for model in promises), default=1) < 2:
         raise InputError("Confidential values are shown class by class, but no class size is promised: ask for --k.")
     for name in means:
         require_number(schema[name])
     if means:
         opendp()
     looked_at = [f"{model.name} of {model.attribute!r}" for model in promises if model.attribute is not None]
-    if isinstance(method, Grouped) and method.grouping == "stratified":
-        looked_at.append("the method 'stratified'")
-    if isinstance(method, Shuffling):
-        looked_at.append("the method 'shuffling'")
+    if method.looks_at_confidential:
+        looked_at.append(f"the method {method.name!r}")
     if means and looked_at:
         raise InputError(
             "A private mean is private only where classes are made without looking at confidential values, as "

@@ -9,45 +9,44 @@ nothing is promised: what is unique may stay so, which is the paper's point agai
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from dataclasses import replace
+from math import inf
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.catalogue import SAME, parameter
 from shoal.data.cells import MaskedColumn, interval_text, set_text
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Kind
-from shoal.errors import InputError, did_you_mean, require
+from shoal.errors import InputError, did_you_mean
 from shoal.masking.enforce import failing
-from shoal.masking.method import Masked
+from shoal.masking.method import Masked, Method, Strength
 from shoal.masking.partition import Partition
 from shoal.privacy.model import PrivacyModel
 
 Mode = Literal["labels", "width"]
 
 
-@dataclass(frozen=True)
-class Coarsened:
+class Coarsen(Method):
     """Each attribute by itself into a fixed number of intervals; it promises nothing.
 
     `resolution` is the number of intervals, one for all attributes or one for each that is named. `mode` cuts the
     distinct values into runs (`labels`) or the domain into equal lengths (`width`).
     """
 
-    resolution: int | dict[str, int] = 8
-    mode: Mode = "labels"
+    resolution: int | dict[str, int] = parameter("intervals, of all columns or by column", default=8, least=1)
+    mode: Mode = parameter("cut the distinct values into runs, or the domain into equal widths", default="labels")
 
-    name: ClassVar[str] = "coarsen"
-    seedless: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        asked = self.resolution.values() if isinstance(self.resolution, Mapping) else [self.resolution]
-        for r in asked:
-            good = isinstance(r, int) and not isinstance(r, bool) and r >= 1
-            require(self.name, "resolution", r, "a whole number of at least 1", holds=good)
-        require(self.name, "mode", self.mode, "'labels' or 'width'", holds=self.mode in ("labels", "width"))
+    strength = Strength("resolution", 1, inf, whole=True)
+    seedless = True
+    in_chunks = SAME
+    did = (
+        "Each quasi-identifier was recoded by itself into a fixed number of intervals "
+        "(Sánchez et al. 2016, Algorithm S3)."
+    )
 
     def mask(
         self,

@@ -28,19 +28,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
+from shoal.catalogue import Chunks, parameter
 from shoal.data.cells import WILDCARD, MaskedColumn
 from shoal.data.microdata import Coded, Microdata
 from shoal.errors import InputError, require
-from shoal.masking.method import Masked
+from shoal.masking.method import Masked, Method
 from shoal.masking.partition import Partition
 from shoal.masking.publishing.range import publish_range
 from shoal.masking.recoding.coarsening import classes_of, suppress_failing
-from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.model import PrivacyModel
 
 if TYPE_CHECKING:
@@ -73,22 +73,22 @@ class CutPointSearch:
         return 1.0 - self.bound / self.cost
 
 
-@dataclass(frozen=True)
-class CutPoints:
+class CutPoints(Method):
     """Each ordered attribute cut into intervals, the same for all records: the cheapest cuts by discernibility.
 
     `seconds`: how long to search for the optimum and its proof; None: as long as it takes.
     """
 
-    seconds: float | None = 30.0
+    seconds: float | None = parameter("how long to search for the optimum and its proof", default=30.0, least=0)
 
-    name: ClassVar[str] = "cut-points"
-    seedless: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        number = isinstance(self.seconds, int | float) and not isinstance(self.seconds, bool)
-        good = self.seconds is None or (number and self.seconds >= 0)
-        require(self.name, "seconds", self.seconds, "a number of at least 0, or None", holds=good)
+    needs = ("an order",)
+    seedless = True
+    can_promise = ("k-anonymity",)
+    in_chunks = Chunks("", "use the memory engine, or 'recode' with hierarchies")
+    did = (
+        "Every quasi-identifier was cut into intervals, the same for all records: the cheapest set of cuts "
+        "found that keeps the promise (El Emam & Dankar 2008)."
+    )
 
     def mask(
         self,
@@ -271,8 +271,7 @@ def _recode(coded: Coded, cuts: tuple[int, ...]) -> MaskedColumn:
 
 def _smallest_class(models: Sequence[PrivacyModel]) -> int:
     """The class size that some model asks for in any case; the others are judged on what comes out."""
-    sizes = [model.k if isinstance(model, KAnonymity) else getattr(model, "smallest_class", 1) for model in models]
-    return max(sizes, default=1)
+    return max((model.smallest_class for model in models), default=1)
 
 
 def _in_words(found: CutPointSearch) -> str:

@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 
 from shoal.data.microdata import Microdata
-from shoal.masking.grouped import class_size
+from shoal.masking.method import class_size
 from shoal.masking.recoding.lattice import lattice_of, search
-from shoal.masking.recoding.recode import GlobalRecoding
-from shoal.privacy import PrivacyModel
+from shoal.masking.recoding.recode import Recode
+from shoal.privacy.model import PrivacyModel
 
 
-def frontier(microdata: Microdata, method: GlobalRecoding, models: Sequence[PrivacyModel]) -> pl.DataFrame:
+def frontier(microdata: Microdata, method: Recode, models: Sequence[PrivacyModel]) -> pl.DataFrame:
     """One line a node, fewest suppressed first: records suppressed, their share, cost, each attribute's level.
 
     Judged by class size; other models are judged on the node that is chosen.

@@ -13,12 +13,13 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from typing import Any, ClassVar, get_args
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.catalogue import Chunks, parameter
 from shoal.data.cells import WILDCARD, MaskedColumn
 from shoal.data.frames import OWN
 from shoal.data.microdata import Coded, Microdata
@@ -26,9 +27,9 @@ from shoal.data.node_labels import node_text
 from shoal.data.schema import Attribute, Schema
 from shoal.errors import InputError, did_you_mean, require
 from shoal.masking.enforce import enforce, failing
-from shoal.masking.grouped import beyond_size, class_size, publish
+from shoal.masking.grouped import publish
 from shoal.masking.grouping.cheapest_first import cheapest_first
-from shoal.masking.method import Masked
+from shoal.masking.method import Masked, Method, beyond_size, class_size
 from shoal.masking.partition import Partition
 from shoal.masking.recoding.lattice import (
     Cost,
@@ -42,8 +43,8 @@ from shoal.masking.recoding.lattice import (
     lattice_of,
     search,
 )
-from shoal.privacy import KMap, PrivacyModel
 from shoal.privacy.matching import Population, population_of
+from shoal.privacy.model import PrivacyModel
 
 # Levels by attribute, distinct row -> class, and the classes suppressed by their size -> those suppressed in all.
 Failing = Callable[[Levels, npt.NDArray[np.int64], npt.NDArray[np.bool_]], npt.NDArray[np.bool_]]
@@ -68,8 +69,7 @@ class Optimum:
         return {name: getattr(self, name) for name in names}
 
 
-@dataclass(frozen=True)
-class GlobalRecoding:
+class Recode(Method):
     """One level of each hierarchy, the same for all records: the cheapest that keeps the promise, proven.
 
     `cost` is `loss`, `discernibility`, `average-class-size`, `precision` or `entropy`; `mean` of `loss` is `geometric`
@@ -77,25 +77,28 @@ class GlobalRecoding:
     as finely as it has company; `levels` takes one node and searches nothing.
     """
 
-    cost: Cost = "loss"
-    mean: Mean = "geometric"  # of the attributes' losses
-    seconds: float | None = None  # give the best found so far after that time
-    local: bool = False  # recode each record by itself, as finely as it has company
-    levels: Mapping[str, int] | None = None  # no search: these levels, others at 0
+    cost: Cost = parameter("what is made least", default="loss")
+    mean: Mean = parameter("of the attributes' losses", default="geometric")
+    seconds: float | None = parameter("give the best found so far after that time", default=None, least=0)
+    local: bool = parameter("recode each record by itself, as finely as it has company", default=False)
+    levels: Mapping[str, int] | None = parameter("no search: these levels by column, others at 0", default=None)
 
-    name: ClassVar[str] = "recode"
-    seedless: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        require("recode", "cost", self.cost, f"one of {', '.join(get_args(Cost))}", holds=self.cost in get_args(Cost))
-        require("recode", "mean", self.mean, "'geometric' or 'arithmetic'", holds=self.mean in get_args(Mean))
-        good = self.seconds is None or self.seconds >= 0
-        require("recode", "seconds", self.seconds, "a number of at least 0", holds=good)
+    needs = ("hierarchies",)
+    seedless = True
+    can_promise = ("k-anonymity", "k-map", "l-diversity", "t-closeness")
+    in_chunks = Chunks("same result; of too many distinct rows by a sample, verified on all")
+    did = (
+        "Every quasi-identifier was raised to one level of its hierarchy, the same for all records: the "
+        "cheapest combination of levels that keeps the promise (El Emam & Dankar 2008)."
+    )
 
     def cells_fixed(self, schema: Schema) -> bool:
         """One level of trees that were written down beforehand; local recoding looks for a class's own ancestors."""
         trees = [schema[name].hierarchy for name in schema.quasi_identifiers]
         return not self.local and all(tree is not None and not tree.learnt for tree in trees)
+
+    def each_by_itself(self, microdata: Microdata, k: int) -> Partition | None:
+        return cheapest_first(microdata, k) if self.local else None
 
     def mask(
         self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
@@ -131,14 +134,14 @@ class GlobalRecoding:
         nodes = (
             search(lattice, k, limit, self.cost, self.mean, seconds=self.seconds, whole=failing is not None)
             if self.levels is None
-            else _only(lattice, self.chosen(lattice, names))
+            else _only(lattice, self.levels_chosen(lattice, names))
         )
         if len(nodes.number) == 0:
             raise none_found(k, limit)
         left = None if self.seconds is None else self.seconds - (time.monotonic() - start)
         return self._judged(lattice, nodes, k, limit, failing, left)
 
-    def chosen(self, packing: Packing, names: Sequence[str]) -> Levels:
+    def levels_chosen(self, packing: Packing, names: Sequence[str]) -> Levels:
         """The levels asked for, in the lattice's order of attributes."""
         for name, level in (self.levels or {}).items():
             if name not in names:
@@ -239,7 +242,7 @@ def _with_failing(
     """
     label = class_of_row[lattice.row]
     sizes = np.bincount(label)
-    counted = [model for model in models if isinstance(model, KMap)]
+    counted = [model for model in models if model.counted_in is not None]
     if counted:
         bad = bad | _too_few_people(microdata, levels, label, counted)
     models = [model for model in models if model not in counted]
@@ -252,7 +255,7 @@ def _with_failing(
 
 
 def _too_few_people(
-    microdata: Microdata, levels: Levels, label: npt.NDArray[np.int64], models: Sequence[KMap]
+    microdata: Microdata, levels: Levels, label: npt.NDArray[np.int64], models: Sequence[PrivacyModel]
 ) -> npt.NDArray[np.bool_]:
     """The classes that too few of the population look like, when it is recoded to the same levels."""
     bad = np.zeros(int(label.max()) + 1, np.bool_)
@@ -260,10 +263,10 @@ def _too_few_people(
     in_class, people_alike = f"{OWN}class", f"{OWN}people"
     shown = records.with_columns(pl.Series(in_class, label)).unique(in_class)
     for model in models:
-        people = _shown(_encoded(population_of(model.population), microdata.schema), levels)
+        people = _shown(_encoded(population_of(model.counted_in), microdata.schema), levels)
         counts = people.group_by(people.columns).agg(pl.len().alias(people_alike))
         found = shown.join(counts, on=records.columns, how="left", nulls_equal=True).sort(in_class)
-        bad |= found[people_alike].fill_null(0).to_numpy() < model.k
+        bad |= found[people_alike].fill_null(0).to_numpy() < model.asked
     return bad
 
 

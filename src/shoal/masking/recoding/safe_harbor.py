@@ -11,20 +11,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.catalogue import SAME, parameter
 from shoal.data.cells import WILDCARD, MaskedColumn, inner_text, interval_text, plain_text
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Kind
 from shoal.errors import InputError, did_you_mean, require
-from shoal.masking.method import Masked
+from shoal.masking.method import Masked, Method
 from shoal.masking.recoding.coarsening import classes_of, suppress_failing, unmasked
-from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.model import PrivacyModel
 
 
@@ -80,17 +80,17 @@ TABLE_S3 = (
 )
 
 
-@dataclass(frozen=True)
-class SafeHarbor:
+class SafeHarbor(Method):
     """Unique records masked step by step, in a fixed order; it promises nothing.
 
     By `ladder`, or by Table S3's; steps on attributes that the table lacks are skipped.
     """
 
-    ladder: Sequence[Step] | None = None
+    ladder: Sequence[Step] | None = parameter("the steps, one after the other; if not given, Table S3's", default=None)
 
-    name: ClassVar[str] = "safe-harbor"
-    seedless: ClassVar[bool] = True
+    seedless = True
+    in_chunks = SAME
+    did = "Records that were still unique were masked step by step, in a fixed order (Sánchez et al. 2016, Table S3)."
 
     def __post_init__(self) -> None:
         if self.ladder is not None:  # a policy file gives tables
@@ -120,7 +120,7 @@ class SafeHarbor:
 
 def ladder_k(models: Sequence[PrivacyModel]) -> int:
     """How many must look alike: as promised, or two."""
-    return max((model.k for model in models if isinstance(model, KAnonymity)), default=2)
+    return max((2, *(model.smallest_class for model in models)))
 
 
 def ladder_levels(microdata: Microdata, ladder: Sequence[Step], k: int = 2) -> npt.NDArray[np.int16]:
