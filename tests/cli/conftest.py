@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -39,7 +40,17 @@ class Run:
 
     code: int
     out: str
-    err: str
+    all_err: str
+
+    @property
+    def err(self) -> str:
+        """Standard error, but for how far the command was."""
+        return "".join(line for line in self.all_err.splitlines(keepends=True) if line not in self.progress)
+
+    @property
+    def progress(self) -> list[str]:
+        """How far the command was, line by line."""
+        return [line for line in self.all_err.splitlines(keepends=True) if re.match(r"\[[a-z]+ \d+ s\] ", line)]
 
     @property
     def json(self) -> Any:
@@ -58,7 +69,7 @@ class Run:
         assert "inside Shoal" not in self.err
         (line,) = self.err.splitlines()
         assert line.startswith("shoal: ")
-        assert self.out == ""
+        assert self.out == "" or self.json == {"error": self.json["error"]}
         return line.removeprefix("shoal: ")
 
 

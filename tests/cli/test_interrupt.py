@@ -64,8 +64,8 @@ def _read(terminal: int) -> bytes:
 @pytest.mark.parametrize(
     ("still", "stage", "words"),
     [
-        (UNFINISHED, "judging the file", "anonymize d.csv -o r.csv --quasi age,zip --certificate c"),
-        (UNFINISHED, "judging the file", "transactions anonymize t.csv -o r.csv --customer customer --item good "
+        (UNFINISHED, "giving names", "anonymize d.csv -o r.csv --quasi age,zip --certificate c"),
+        (UNFINISHED, "giving names", "transactions anonymize t.csv -o r.csv --customer customer --item good "
                                          "--min-size 2 --map m.csv --log l.csv"),
         ("shoal.compare.comparison._side_by_side", "reading",
          "compare d.csv --methods noise --risk found_again --at-risk 0.1 --best -o r.csv --no-cache"),

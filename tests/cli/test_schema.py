@@ -11,7 +11,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from shoal.cli.schema import POLICY, names, schema_of
+from shoal.cli.schema import ERROR, POLICY, names, schema_of
 from shoal.policy import Policy
 from tests.cli.conftest import COMMANDS, Shoal, run_command
 
@@ -168,7 +168,7 @@ def test_json_is_as_declared(
 def test_every_command_with_json_has_a_schema_and_a_run() -> None:
     speaking = {name for name, command in COMMANDS.items() if any(p.name == "as_json" for p in command.params)}
     assert set(COMMANDS) - speaking == SILENT
-    assert sorted({declared(name) for name in speaking} | {POLICY}) == sorted(names())
+    assert sorted({declared(name) for name in speaking} | {POLICY, ERROR}) == sorted(names())
     assert {declared(name) for name in speaking} == {declared(name) for name in RUNS}
 
 

@@ -1,8 +1,14 @@
-"""How the command line speaks: tables for people, JSON for machines, one sentence for errors."""
+"""How the command line speaks: tables for people, JSON for machines, one sentence for errors.
+
+A result, or an error for machines, goes to standard output; all else to standard error: notes, and how far a long
+command is. On a terminal that is a bar. Elsewhere (a log, a pipe) it is a line for each stage, and a line a minute
+within a long one; with `--json` there is none. `--quiet` leaves the result or the error alone.
+"""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -18,6 +24,18 @@ from shoal.show.terminal import for_terminal, printable
 out = Console()
 err = Console(stderr=True)
 _LONGEST = 86_400.0  # seconds: the slowest stages count, too
+_A_LINE = 60.0  # seconds between two lines within a stage
+_state = {"quiet": False}
+
+
+def be_quiet(quiet: bool) -> None:
+    """Whether to leave out everything but the result, from now on."""
+    _state["quiet"] = quiet
+
+
+def for_machines() -> bool:
+    """Whether the command line asks for JSON, be it understood otherwise or not."""
+    return "--json" in sys.argv[1:]
 
 
 def show(
@@ -44,20 +62,62 @@ def put(*sheets: Sheet) -> None:
     out.print(for_terminal(sheets))
 
 
+def show_error(kind: str, sentence: str) -> None:
+    """An error for machines on standard output, where they asked for JSON; for people on standard error."""
+    plain = printable(" ".join(sentence.split()))
+    if for_machines():
+        print(as_line({"error": {"kind": kind, "message": plain}}))
+    print(f"shoal: {plain}", file=sys.stderr)
+
+
 def say(sentence: str) -> None:
     """Something the user should know beside the result."""
-    err.print(printable(sentence), style="dim", highlight=False, markup=False, soft_wrap=True)
+    if not _state["quiet"]:
+        err.print(printable(sentence), style="dim", highlight=False, markup=False, soft_wrap=True)
 
 
 @contextmanager
 def stages(title: str, total: int) -> Iterator[Callable[[str], None]]:
-    """A bar that moves as each named stage of long work begins, with the time left; silent when not on a terminal.
+    """Shows how far long work is, of about so many stages; gives what is called with the name of each as it begins.
 
-    The last stage named is the end. What is left is foretold from all stages so far, however long they took.
+    The last stage named is the end.
     """
-    if not sys.stderr.isatty():
+    if _state["quiet"]:
         yield events.stage
-        return
+    elif sys.stderr.isatty():
+        with _bar(title, total) as listen, events.heard(listen):
+            yield events.stage
+    elif for_machines():
+        yield events.stage
+    else:
+        with events.heard(_lines(title)):
+            yield events.stage
+
+
+def _lines(title: str) -> events.Listener:
+    """A line a stage; within a long one a line a minute, with what is done of it."""
+    began = time.monotonic()
+    last = "", began
+
+    def listen(event: events.Event) -> None:
+        nonlocal last
+        now = time.monotonic()
+        stage, at = last
+        if event.stage == "done" or (event.stage == stage and now - at < _A_LINE):
+            return
+        last = event.stage, now
+        done = f", {event.done:,} of {event.total:,}" if event.total else ""
+        print(f"[{title} {now - began:.0f} s] {printable(event.stage)}{done}", file=sys.stderr, flush=True)
+
+    return listen
+
+
+@contextmanager
+def _bar(title: str, total: int) -> Iterator[events.Listener]:
+    """A bar that moves as each named stage begins, and within it where its size is known, with the time left.
+
+    What is left is foretold from all stages so far, however long they took.
+    """
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     columns = (
@@ -70,17 +130,20 @@ def stages(title: str, total: int) -> Iterator[Callable[[str], None]]:
     )
     with Progress(*columns, console=err, transient=True, speed_estimate_period=_LONGEST) as progress:
         task = progress.add_task("starting", total=total, title=title)
+        begun: list[str] = []
 
-        def step(event: events.Event) -> None:
-            if event.done == 0:
-                progress.update(task, advance=1, description=event.stage)
+        def listen(event: events.Event) -> None:
+            if event.done == 0 and begun[-1:] != [event.stage]:
+                begun.append(event.stage)
+            share = event.done / event.total if event.total else 0.0
+            completed = len(begun) - (event.stage != "done") + share
+            progress.update(task, completed=completed, total=max(total, len(begun)), description=event.stage)
 
         def compiling() -> None:
             progress.update(task, description="compiling for this machine, once", refresh=True)
 
         heard.append(compiling)
         try:
-            with events.heard(step):
-                yield events.stage
+            yield listen
         finally:
             heard.remove(compiling)

@@ -25,6 +25,7 @@ from shoal.cli import (
     study,
     transactions,
 )
+from shoal.cli.quiet import every_command, with_quiet
 
 app = typer.Typer(
     name="shoal",
@@ -62,6 +63,9 @@ for group in (
     schema,
 ):  # fmt: skip
     group.register(app)
+for command in every_command(app):
+    if command.callback is not None:
+        command.callback = with_quiet(command.callback)
 
 
 def run() -> None:
@@ -73,23 +77,24 @@ def run() -> None:
     try:
         code = app(prog_name="shoal", standalone_mode=False)
         if code == INTERRUPTED:
-            _stop("Interrupted before it was done: no unfinished file was left.", code)
+            _stop("Interrupted before it was done: no unfinished file was left.", code, "stopped")
         sys.exit(code)
     except ShoalError as error:
-        _stop(str(error), error.exit_code)
+        _stop(str(error), error.exit_code, error.kind)
     except MemoryError:
-        _stop("There is not enough memory for this table: use a machine with more, or fewer columns.", 2)
+        _stop("There is not enough memory for this table: use a machine with more, or fewer columns.", 2, "input")
     except (SystemExit, KeyboardInterrupt):
         raise
     except BaseException as error:  # Polars' panics are no Exception
         if hasattr(error, "format_message"):  # a wrong option, as Click words it
-            _stop(error.format_message(), 2)
+            _stop(error.format_message(), 2, "input")
         if os.environ.get("SHOAL_DEBUG"):
             raise
         _stop(
             f"Something went wrong inside Shoal ({type(error).__name__}: {error}). Nothing was released. "
             "Set SHOAL_DEBUG=1 to see where, and please report it.",
             2,
+            "internal",
         )
     finally:
         atexit.register(_let_end)  # the last to be registered is the first to be called
@@ -106,9 +111,9 @@ def _end_quickly() -> None:
         gc.freeze()
 
 
-def _stop(sentence: str, code: int) -> None:
-    from shoal.show.terminal import printable
+def _stop(sentence: str, code: int, kind: str) -> None:
+    from shoal.cli.console import show_error
 
     if sentence:  # none where Click has shown the help instead
-        print(f"shoal: {printable(' '.join(sentence.split()))}", file=sys.stderr)
+        show_error(kind, sentence)
     sys.exit(code)

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from shoal.cli.quiet import NAME as QUIET
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -172,7 +174,8 @@ def spelling_of(path: str, delimiter: str | None, encoding: str | None, decimal:
 
 def given(context: typer.Context) -> dict[str, str]:
     """Parameter -> how the command line writes it, for those that the user gave."""
-    written = {parameter.name or "": max(parameter.opts, key=len) for parameter in context.command.params}
+    params = [parameter for parameter in context.command.params if parameter.name != QUIET]  # every command's
+    written = {parameter.name or "": max(parameter.opts, key=len) for parameter in params}
     sources = {name: context.get_parameter_source(name) for name in written}
     return {name: written[name] for name, source in sources.items() if source is not None and source.name != "DEFAULT"}
 

@@ -13,6 +13,7 @@ import typer
 
 SCHEMAS = files("shoal") / "schemas"
 POLICY = "policy"
+ERROR = "error"  # what a command prints instead of its result, if it fails
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +33,8 @@ shoal schema policy"""
 
 def schema(
     command: Annotated[
-        list[str] | None, typer.Argument(metavar="[COMMAND]...", help="A command, or policy; none: a list of them.")
+        list[str] | None,
+        typer.Argument(metavar="[COMMAND]...", help="A command, error or policy; none: a list of them."),
     ] = None,
 ) -> None:
     """Print the JSON Schema of what a command prints with --json, or of a policy."""

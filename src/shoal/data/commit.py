@@ -91,7 +91,7 @@ def commit(tables: Sequence[Output[W, J]], *, overwrite: bool) -> list[J]:
             table = tables[i]
 
             def judge(written: W) -> J:
-                events.stage("judging what was written")
+                events.stage("judging the file")
                 judged.append((written, table.judge(written)))
                 write_from(i + 1)
                 return judged[i][1]
