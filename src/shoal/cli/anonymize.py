@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -183,7 +184,8 @@ def anonymize(
     if used != "memory":
         opt_engines.anonymize_parts(
             source, chosen, output, used, master=master, seed=seed, certificate=certificate, overwrite=overwrite,
-            keep_order=keep_order, reads=reads, as_json=as_json,
+            keep_order=keep_order, ledger=partial(opt_ledger.open_ledger, ledger, subject, ledger_key, epsilon_limit),
+            reads=reads, as_json=as_json,
         )  # fmt: skip
         return
     if split is None:

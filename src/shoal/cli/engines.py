@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -12,6 +12,7 @@ from shoal.cli import options as opt
 
 if TYPE_CHECKING:
     from shoal.policy import Policy
+    from shoal.releases.ledger import Ledger
     from shoal.report.certificate import Checked
 
 PANEL = "Engine"
@@ -76,6 +77,7 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
         (
             *("source", "output", *_ROLES, "identifiers", "insensitive", "rest", "hierarchies"),
             *(*_PROMISES, *_K_MAP, *_METHOD, "seed", "certificate", "overwrite", "keep_order", *_ALWAYS),
+            *("ledger", "subject", "ledger_key", "epsilon_limit"),
         )
     ),
     "check": frozenset(("source", "certificate", *_ROLES, "identifiers", *_PROMISES, *_K_MAP, *_ALWAYS)),
@@ -128,10 +130,12 @@ def anonymize_parts(
     as_json: bool,
     overwrite: bool,
     keep_order: bool,
+    ledger: Callable[[], Ledger | None],
     reads: Sequence[str | Path | None],
 ) -> None:
     from shoal.cli.console import show, stages
     from shoal.cli.kernels import load_kernels
+    from shoal.cli.ledger import without_subject
     from shoal.data.outputs import refuse_within
     from shoal.engines.disk import refuse_used
     from shoal.engines.opening import KINDS, files_of, kind_of_folder, open_table
@@ -148,15 +152,21 @@ def anonymize_parts(
     if certificate is not None:
         refuse_within(certificate, read)
     refuse_uncertified(output, [certificate], overwrite=overwrite)
+    book = ledger()
+    if book is not None:
+        chosen = without_subject(chosen, book.subject)
     kinds = (KINDS.get(Path(name).suffix.lower()) for name in (output, source))
     kind = next((kind for kind in (*kinds, kind_of_folder(Path(source))) if kind in ("csv", "parquet")), "parquet")
-    with stages("anonymize", 5) as step:
+    with stages("anonymize", 5 if book is None else 6) as step:
         step("opening")
         load_kernels()
-        table = open_table(source, engine, master=master, spelled=kind == "csv")
+        # Beside a ledger values are told apart, not spellings; and its subject is known by what stands there.
+        text = [] if book is None else [book.subject]
+        table = open_table(source, engine, master=master, text=text, spelled=kind == "csv" and book is None)
         release = anonymize_to(
-            table, chosen, output, kind, seed=seed, certificate=certificate, overwrite=overwrite, keep_order=keep_order
-        )
+            table, chosen, output, kind, seed=seed, certificate=certificate, overwrite=overwrite, keep_order=keep_order,
+            ledger=book,
+        )  # fmt: skip
         step("done")
     show(release, as_json, sheets=release.sheets(f"Released: {output}"))
 

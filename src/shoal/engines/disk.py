@@ -24,7 +24,7 @@ import polars as pl
 from shoal.data.clean_copy import made_anew
 from shoal.data.csv_files import scan_written, write_delimited
 from shoal.data.csv_records import WholeFile, scan_text
-from shoal.data.frames import check_names
+from shoal.data.frames import OWN, check_names
 from shoal.data.hidden_content import inspect_parquet
 from shoal.data.ordered_categories import Orders, as_enums, orders_in_duckdb
 from shoal.data.outputs import refuse_folder, refuse_within
@@ -214,6 +214,9 @@ class DiskTable:
                 (partial_folder / name).write_bytes(content)
         return _of_files(self.disk, tuple(Path(folder, path.name) for path in written.files), written.schema, kind)
 
+    def frames(self) -> Iterator[pl.DataFrame]:
+        return iter(self.read())
+
     def digests(self) -> dict[str, str]:
         def digest(path: Path) -> str:
             with path.open("rb") as file:
@@ -230,6 +233,9 @@ def _write(frame: pl.DataFrame, path: Path, kind: str) -> None:
     """As what all parts can show, whatever occurs in one; nothing stands in the file that no row shows."""
     if kind == "csv":
         write_delimited(frame, path)
+        return
+    if any(name.startswith(OWN) for name in frame.columns):  # work between, that nobody else gets to see
+        frame.write_parquet(path)
         return
     made_anew(frame.cast(_in_files(frame.schema))).write_parquet(path)
     inspect_parquet(path)

@@ -6,7 +6,7 @@ itself. A release in memory is written by its job (one file of any format); `wri
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -83,6 +83,9 @@ class MemoryTable:
             disk.inputs = self.inputs()
             table = DiskTable(disk, self.schema, lambda: [self.frame])
             return table.write(folder, kind, check, overwrite=overwrite)
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        yield self.frame
 
     def digests(self) -> dict[str, str]:
         return {}

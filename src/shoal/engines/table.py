@@ -112,6 +112,10 @@ class Table(Protocol):
         """
         ...
 
+    def frames(self) -> Iterator[pl.DataFrame]:
+        """The records here, some at a time, parts in their order."""
+        ...
+
     def digests(self) -> dict[str, str]:
         """The SHA-256 of each file of what was written, by its name."""
         ...

@@ -48,7 +48,8 @@ _OTHERS = (
     Capability("measure", "earth mover's distance, pmse, sse", "", "measure them in memory"),
     Capability("measure", "audit by linking, differencing", "", "audit in memory"),
     Capability("other", "private means, values shown alike", "", "show them in memory"),
-    Capability("other", "ledger, incremental, split", "", "use --engine memory"),
+    Capability("other", "ledger", _SAME),
+    Capability("other", "incremental, split", "", "use --engine memory"),
     Capability("other", "report", "", "make it of a sample, in memory"),
     Capability("other", "the order of the input", "on disk; a table of Spark has no order"),
 )

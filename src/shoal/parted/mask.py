@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,31 @@ import polars as pl
 from shoal.data.microdata import Microdata
 from shoal.draft import assemble
 from shoal.engines.table import FACTS
+from shoal.engines.whole import POSITION
 from shoal.masking.method import Masked, Method
 from shoal.parted.measured import told_of_part
+from shoal.parted.recorded import Digests
 from shoal.parted.source import Attributes, Spelled
 from shoal.privacy.model import PrivacyModel
 from shoal.utility.information_loss import information_loss
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What goes along with masked records and is never released: their position, and digests for a ledger."""
+
+    position: bool = False
+    digests: Digests | None = None
+
+    @property
+    def schema(self) -> pl.Schema:
+        position = {POSITION: pl.Int64()} if self.position else {}
+        return pl.Schema({**position, **(self.digests.schema if self.digests else {})})
+
+    def of(self, kept: pl.DataFrame) -> list[pl.Series]:
+        """The columns that go along with these records."""
+        position = [kept[POSITION]] if self.position else []
+        return [*position, *(self.digests(kept) if self.digests else ())]
 
 
 @dataclass(frozen=True)
@@ -27,7 +47,7 @@ class MaskPart:
     promises: Sequence[PrivacyModel]
     seed: int
     spelled: Spelled
-    carried: tuple[str, ...] = ()  # columns of the source that go along and are never released
+    carried: Carried = field(default_factory=Carried)
     shown: pl.Schema | None = None  # as all parts show it; None: as this one does
 
     def __call__(self, frame: pl.DataFrame, part: int) -> pl.DataFrame:
@@ -38,7 +58,7 @@ class MaskPart:
         coded = [name for name, dtype in shown.schema.items() if isinstance(dtype, pl.Enum) and name in masked.columns]
         shown = shown.with_columns(pl.col(coded).cast(pl.String))
         kept = frame if masked.kept is None else frame[masked.kept]
-        shown = self.spelled.written(shown, kept).hstack(kept.select(self.carried))
+        shown = self.spelled.written(shown, kept).with_columns(self.carried.of(kept))
         if self.shown is not None:
             shown = shown.cast({name: dtype for name, dtype in self.shown.items() if name != FACTS})
         # Position alone can re-identify. Parts themselves tell nothing: all records of a class are in the same, or

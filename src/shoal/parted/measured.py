@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from shoal.data.microdata import Microdata
-from shoal.engines.table import Batch, Table
+from shoal.engines.table import Batch, Table, selected
 from shoal.errors import InputError, PromiseError
 from shoal.masking.method import Masked
 from shoal.parted.check import Judged, judge
@@ -83,7 +83,7 @@ def _verdicts(
     if not models:
         return []
     expected = sum(fact["sum"] for fact in told) % _ROUND
-    if table.fold(_Sum(tuple(quasi)), _add) != expected:
+    if _sum_of(table, quasi) != expected:
         raise PromiseError("What was written is not what its risk was measured on. Nothing was released.")
     weights = [fact["records"] for fact in told]
     found = np.average([fact["risks"] for fact in told], axis=0, weights=weights)
@@ -106,6 +106,16 @@ def where_measured(promises: Sequence[PrivacyModel], parts: int) -> tuple[str, .
 def _sum(frame: pl.DataFrame, quasi: Sequence[str]) -> int:
     """A sum over the records that shows whether a file holds those that were measured, in whatever order."""
     return int(in_classes(frame, quasi)[CLASS].hash().sum())
+
+
+def same_records(masked: Table, written: Table, quasi: Sequence[str]) -> None:
+    """Refuses what was written if it does not show the records that were masked."""
+    if _sum_of(masked, quasi) != _sum_of(written, quasi):
+        raise PromiseError("What was written is not what was masked. Nothing was released.")
+
+
+def _sum_of(table: Table, quasi: Sequence[str]) -> int | None:
+    return selected(table, quasi).fold(_Sum(tuple(quasi)), _add)
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,21 +20,25 @@ from shoal.data.commit import Output, commit, papers
 from shoal.data.digests import digest_of_list
 from shoal.data.outputs import CERTIFICATE, refuse_within
 from shoal.data.people import Repeating
+from shoal.data.schema import Role
 from shoal.engines.table import Table, selected
-from shoal.engines.whole import POSITION
 from shoal.masking.collapse import few_classes, refuse_single_class
 from shoal.masking.grouped import Grouping
 from shoal.parted.capabilities import refuse_what_cannot
 from shoal.parted.check import Judged, shown_by
-from shoal.parted.mask import MaskPart
+from shoal.parted.mask import Carried, MaskPart
 from shoal.parted.measured import judged_by_classes, judged_with_parts, where_measured
 from shoal.parted.methods import once, parts_of, prepared, refuse_method, trial_of
 from shoal.parted.ordered import put_in_order, refuse_order, with_positions
+from shoal.parted.recorded import Digests, need_subject, recorded
 from shoal.parted.source import Source, prepare
 from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken
 from shoal.privacy.classes import Sizes, class_sizes
 from shoal.privacy.model import Verdict
+from shoal.releases.ledger import Ledger
+from shoal.releases.pieces import InPieces
+from shoal.releases.store import Promised
 from shoal.report.certificate import certify, refuse_uncertified
 from shoal.risk.classes import by_class_size
 from shoal.show import Bars, Chart, Result, Series, Sheet
@@ -141,6 +146,7 @@ class _Files(NamedTuple):
 class _Judgement(NamedTuple):
     release: PartedRelease
     certificate: bytes
+    people: InPieces | None  # for the ledger
 
 
 def anonymize_to(
@@ -153,43 +159,65 @@ def anonymize_to(
     certificate: str | Path | None = None,
     overwrite: bool = False,
     keep_order: bool = False,
+    ledger: Ledger | None = None,
 ) -> PartedRelease:
     """The same, written to a folder that gets its name only if every promise holds of what stands in it.
 
     The certificate lies in the folder, and where it is named as a file, there too. Records leave in random order,
-    or with `keep_order` in that of the input, over the files in the order of their names.
+    or with `keep_order` in that of the input, over the files in the order of their names. With a ledger the release is
+    recorded there, and refused where it would expose somebody beside earlier ones.
     """
     if certificate is not None:
         refuse_within(certificate, [*table.inputs(), *policy.files])
     refuse_uncertified(folder, [certificate], overwrite=overwrite)
-    source, masked = _draft(table, policy, seed, keep_order)
+    if ledger is not None:
+        need_subject(table, ledger)
+        seed = randbits(63) if seed is None else seed  # the ledger keeps it
+    source, masked = _draft(table, policy, seed, keep_order, ledger)
+    shown, told = (masked, []) if ledger is None else masked.kept()  # worked out once, for the files and the ledger
     named: list[Table] = []
 
     def write(before_name: Callable[[_Files], _Judgement]) -> None:
         def judge_files(written: Table, facts: list[str]) -> dict[str, bytes]:
-            return {CERTIFICATE: before_name(_Files(written, facts)).certificate}
+            return {CERTIFICATE: before_name(_Files(written, facts or told)).certificate}
 
-        named.append(masked.write(folder, kind, judge_files, overwrite=overwrite))
+        public = shown.select([name for name in shown.schema if name not in _carried(source).schema])
+        named.append(public.write(folder, kind, judge_files, overwrite=overwrite))
 
     def judge(files: _Files) -> _Judgement:
         release = _released(source, *files)
-        return _Judgement(release, release.certificate_of_files())
+        people = None
+        if ledger is not None:
+            quasi = source.schema.quasi_identifiers
+            people = recorded(shown, files.table, quasi, ledger.subject, source.records)
+            release = replace(release, notes=(*release.notes, *ledger.strangers_of(people)))
+        return _Judgement(release, release.certificate_of_files(), people)
+
+    def record(files: _Files, judgement: _Judgement) -> AbstractContextManager[None]:
+        assert ledger is not None
+        assert judgement.people is not None
+        promises = tuple(verdict.to_dict() for verdict in judgement.release.verdicts)
+        what = Promised(source.k, promises, seed)
+        return ledger.entering(judgement.people, what, folder, digest_of_list(files.table.digests()))
 
     def certify(partial: Path, _: _Files, judgement: _Judgement) -> None:
         partial.write_bytes(judgement.certificate)
 
-    [judgement] = commit([Output(None, write, judge, papers((certificate, certify, False)))], overwrite=overwrite)
+    output = Output(None, write, judge, papers((certificate, certify, False)), None if ledger is None else record)
+    [judgement] = commit([output], overwrite=overwrite)
     return replace(judgement.release, table=named[0])
 
 
-def _draft(table: Table, policy: Policy, seed: int | None, keep_order: bool) -> tuple[Source, Table]:
+def _draft(
+    table: Table, policy: Policy, seed: int | None, keep_order: bool, ledger: Ledger | None = None
+) -> tuple[Source, Table]:
     """What is known, and the masked table, not yet worked out."""
     refuse_what_cannot(policy, table.engine)
     refuse_method(policy, table.engine)
     if keep_order:
         refuse_order(table)
     events.stage("reading")
-    source = prepare(table, policy)
+    source = prepare(table, policy, ledger)
     source = replace(source, notes=(*source.notes, *_repeating(table, policy.identifiers, source.records)))
     whole = source.attributes.whole
     refuse_single_class(
@@ -212,12 +240,19 @@ def _repeating(table: Table, identifiers: Sequence[str], records: int) -> Iterat
 
 def _masked(source: Source, seed: int) -> Table:
     """The table as it will be shown, worked out when it is read."""
-    carried = (POSITION,) if source.in_order else ()
-    work = MaskPart(source.attributes, prepared(source), source.promises, seed, source.spelled, carried)
+    carried = _carried(source)
+    work = MaskPart(source.attributes, prepared(source), source.promises, seed, source.spelled)
     trial = replace(work, promises=judged_by_classes(source.promises))(trial_of(source), 0).schema
-    shown = pl.Schema(trial | dict.fromkeys(_with_wildcards(source), pl.String()))
-    masked = parts_of(source, seed).map(replace(work, shown=shown), shown)
+    shown = pl.Schema({**trial, **dict.fromkeys(_with_wildcards(source), pl.String()), **carried.schema})
+    masked = parts_of(source, seed).map(replace(work, shown=shown, carried=carried), shown)
     return put_in_order(masked, source.records) if source.in_order else masked
+
+
+def _carried(source: Source) -> Carried:
+    """What goes along with the records of a release."""
+    columns = [attribute.name for attribute in source.schema if Role.IDENTIFIER not in attribute.roles]
+    digests = None if source.ledger is None else Digests(source.ledger, tuple(columns))
+    return Carried(source.in_order, digests)
 
 
 def _with_wildcards(source: Source) -> list[str]:

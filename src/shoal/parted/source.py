@@ -20,6 +20,7 @@ from shoal.errors import InputError
 from shoal.masking.method import class_size
 from shoal.policy import Policy
 from shoal.privacy.model import PrivacyModel
+from shoal.releases.ledger import Ledger
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Source:
     notes: tuple[str, ...]
     spelled: Spelled = field(default_factory=Spelled)
     in_order: bool = False  # whether the release keeps the order of the input
+    ledger: Ledger | None = None  # that will record the release
 
     @property
     def schema(self) -> Schema:
@@ -85,7 +87,7 @@ class Source:
         return self.attributes.microdata(self.summary.sample)
 
 
-def prepare(table: Table, policy: Policy) -> Source:
+def prepare(table: Table, policy: Policy, ledger: Ledger | None = None) -> Source:
     """One pass over the table; refused where it cannot be worked on."""
     names = [name for name in table.schema if not name.startswith(SPELLED)]
     check_names(names, "The table")
@@ -109,8 +111,9 @@ def prepare(table: Table, policy: Policy) -> Source:
     notes = left_out(names, roles) + in_order_of_type(policy, table.schema)
     whole = {name: summary.marginals[name].whole(schema[name]) for name in asked}
     spelled = _spelled(whole_table, schema)
-    table = selected(whole_table, [*ordered, *(f"{SPELLED}{name}" for name in spelled.copied)])
-    return Source(table, policy, Attributes(schema, whole), summary, notes, spelled)
+    subject = [ledger.subject] if ledger is not None else []
+    table = selected(whole_table, [*ordered, *(f"{SPELLED}{name}" for name in spelled.copied), *subject])
+    return Source(table, policy, Attributes(schema, whole), summary, notes, spelled, ledger=ledger)
 
 
 def _spelled(table: Table, schema: Schema) -> Spelled:

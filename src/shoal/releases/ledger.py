@@ -87,10 +87,13 @@ class Ledger:
 
     def digests(self, table: pl.DataFrame) -> pl.Series:
         """Whom each record is about, so that nobody without the key can tell, or try."""
+        return self.digested(subjects_of(table, self.subject))
+
+    def digested(self, names: pl.Series) -> pl.Series:
+        """The digests of subjects, by their plain text."""
         key = hashlib.blake2b(self.key).digest()
-        names = subjects_of(table, self.subject)
-        found = [hashlib.blake2b(name.encode(), key=key, digest_size=16).digest() for name in names]
-        return pl.Series("subject", found, dtype=pl.Binary)
+        digests = [hashlib.blake2b(name.encode(), key=key, digest_size=16).digest() for name in names]
+        return pl.Series("subject", digests, dtype=pl.Binary)
 
     def own(self, subjects: pl.Series, values: pl.DataFrame) -> pl.DataFrame:
         """Digests of the subjects' own values, each keyed with its subject and attribute.

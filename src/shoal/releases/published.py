@@ -117,17 +117,20 @@ def own_name(column: str) -> str:
     return f"{OWN}{column}"
 
 
-def subjects_of(table: pl.DataFrame, key: str, name: str = "The table") -> pl.Series:
-    """Who each record is about, as plain text; a subject has one record, or her class would not be one."""
+def subjects_of(table: pl.DataFrame, key: str, name: str = "The table", *, in_chunks: bool = False) -> pl.Series:
+    """Who each record is about, as plain text; a subject has one record, or her class would not be one.
+
+    Of a table `in_chunks` no record has a number, and who is named twice is not seen here.
+    """
     if key not in table.columns:
         raise InputError(f"{name} has no column {key!r} to tell subjects by.{did_you_mean(key, table.columns)}")
     column = table[key]
     _refuse_rounded(column, name)
     subjects = plain_text(column)
     if subjects.null_count():
-        record = int(subjects.is_null().arg_max() or 0) + 1
-        raise InputError(f"{name} does not say in {key!r} whom record {record} is about: fill it in.")
-    if subjects.n_unique() < len(subjects):
+        whom = "some record" if in_chunks else f"record {int(subjects.is_null().arg_max() or 0) + 1}"
+        raise InputError(f"{name} does not say in {key!r} whom {whom} is about: fill it in.")
+    if not in_chunks and subjects.n_unique() < len(subjects):
         record = int(subjects.is_first_distinct().not_().arg_max() or 0)
         raise InputError(
             f"{name} names {subjects[record]!r} in {key!r} again in record {record + 1}: "
