@@ -54,28 +54,30 @@ def mask(values: pl.Series, attribute: str, *, side: str = "right") -> Hierarchy
     are, set flush with the side that is not masked: A01 beside A01.1 is A01 until its own last character is masked.
     """
     require("hierarchies by mask", "side", side, "'right' or 'left'", holds=side in ("right", "left"))
-    found = distinct(values, attribute)
-    found = found.with_columns(code=_codes(found, attribute))
-    length = int(found["code"].str.len_chars().max())  # type: ignore[arg-type]
+    distinct_values = distinct(values, attribute)
+    distinct_values = distinct_values.with_columns(code=_codes(distinct_values, attribute))
+    length = int(distinct_values["code"].str.len_chars().max())  # type: ignore[arg-type]
     if length > LONGEST_CODE:
         raise InputError(
             f"Column {attribute!r} holds a value of {length} characters: only codes of up to {LONGEST_CODE} are masked."
         )
-    found = found.sort("code") if side == "right" else found.sort(pl.col("code").str.reverse())
+    distinct_values = (
+        distinct_values.sort("code") if side == "right" else distinct_values.sort(pl.col("code").str.reverse())
+    )
     kept = "first" if side == "right" else "last"
     levels = [
-        (f"{kept} {keep} of {length} characters", _masked(found["code"], keep, side))
+        (f"{kept} {keep} of {length} characters", _masked(distinct_values["code"], keep, side))
         for keep in range(length - 1, 0, -1)
     ]
-    return merging(found["label"], levels, attribute)
+    return merging(distinct_values["label"], levels, attribute)
 
 
-def _codes(found: pl.DataFrame, attribute: str) -> pl.Series:
-    value = found["value"]
+def _codes(distinct_values: pl.DataFrame, attribute: str) -> pl.Series:
+    value = distinct_values["value"]
     if not value.dtype.is_numeric():
-        return found["label"]
+        return distinct_values["label"]
     usable = (value >= 0) & (value == value.floor()) & (value.cast(pl.Float64) < 2**63)
-    refuse(~usable, found, attribute, "which is no code: only digits without a sign are masked")
+    refuse(~usable, distinct_values, attribute, "which is no code: only digits without a sign are masked")
     text = value.cast(pl.Int64).cast(pl.String)
     return text.str.zfill(int(text.str.len_chars().max()))  # type: ignore[arg-type]
 
@@ -114,23 +116,23 @@ def dates(
         if str(unit) not in UNITS:
             hint = did_you_mean(str(unit), UNITS) or f" Known are {', '.join(UNITS)}."
             raise InputError(f"The hierarchy of {attribute!r} has no level {unit!r}.{hint}")
-    found = distinct(values, attribute)
-    found = found.with_columns(day=_days(found, attribute)).sort("day", "value")
+    distinct_values = distinct(values, attribute)
+    distinct_values = distinct_values.with_columns(day=_days(distinct_values, attribute)).sort("day", "value")
     units = [unit for unit in UNITS if unit in given]
     built: Levels = []
     for unit, above in zip(units, [*units[1:], None], strict=True):
         label = _weeks_within(UNITS[above]) if unit == "week" and above else UNITS[unit](pl.col("day"))
-        built.append((f"{unit}s", found.select(label.alias(unit)).to_series()))
-    return merging(found["label"], built, attribute)
+        built.append((f"{unit}s", distinct_values.select(label.alias(unit)).to_series()))
+    return merging(distinct_values["label"], built, attribute)
 
 
-def _days(found: pl.DataFrame, attribute: str) -> pl.Series:
-    value, label = found["value"], found["label"]
+def _days(distinct_values: pl.DataFrame, attribute: str) -> pl.Series:
+    value, label = distinct_values["value"], distinct_values["label"]
     if value.dtype == pl.Date or isinstance(value.dtype, pl.Datetime):
         return value.dt.date()
     day = label.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     like_one = label.str.contains(r"^\d{4}-\d\d-\d\d($|[ T]\d\d:\d\d)")
-    refuse(day.is_null() | ~like_one, found, attribute, "which is no date such as 2024-03-31")
+    refuse(day.is_null() | ~like_one, distinct_values, attribute, "which is no date such as 2024-03-31")
     return day
 
 

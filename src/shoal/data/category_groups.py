@@ -126,14 +126,17 @@ def _depths(up: Ints, names: Sequence[str], attribute: str) -> Ints:
 
 def learnt_bundles(values: pl.Series, attribute: str) -> Hierarchy:
     """Values from the most to the least frequent, the rarer ones bundled: a bundle is a stretch of equal share."""
-    found = distinct(values, attribute).sort("count", "label", descending=[True, False])
-    count = found["count"].cast(pl.Int64).to_numpy()
+    distinct_values = distinct(values, attribute).sort("count", "label", descending=[True, False])
+    count = distinct_values["count"].cast(pl.Int64).to_numpy()
     before = np.cumsum(count) - count
     levels = [
-        (f"rare values in bundles of 1/{parts} of the records", _bundled(found["label"], before * parts // count.sum()))
+        (
+            f"rare values in bundles of 1/{parts} of the records",
+            _bundled(distinct_values["label"], before * parts // count.sum()),
+        )
         for parts in BUNDLES
     ]
-    return replace(merging(found["label"], levels, attribute), learnt=True)
+    return replace(merging(distinct_values["label"], levels, attribute), learnt=True)
 
 
 def _bundled(labels: pl.Series, bundle: Ints) -> pl.Series:

@@ -112,7 +112,10 @@ def _is_categorical(values: pl.Series) -> bool:
 
 
 def with_one_zero(numbers: pl.Series) -> pl.Series:
-    """-0.0 equals 0.0, but its text would tell them apart. (Adding 0.0 changes nothing: Polars leaves that out.)"""
+    """The numbers with 0.0 for -0.0, which is equal but has another text.
+
+    Adding 0.0 would change nothing: Polars leaves that out.
+    """
     return numbers.set((numbers == 0).fill_null(value=False), 0.0)
 
 

@@ -65,6 +65,7 @@ def dni(value: str) -> bool:
 
 
 def ip(value: str) -> bool:
+    """Whether the text is an IP address, of version 4 or 6."""
     try:
         ip_address(value)
     except ValueError:

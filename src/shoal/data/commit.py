@@ -1,4 +1,4 @@
-"""How a release gets its name. This order is written here and nowhere else:
+"""How a release gets its name: this order is written here and nowhere else.
 
     1. names that are taken are refused, unless what has them is to be replaced
     2. each table of the release is written under another name

@@ -174,6 +174,7 @@ def parse_as_text(file: TextFile, rows: int | None = None, only: Collection[str]
 def parsed(
     file: TextFile, types: list[type[pl.DataType]], rows: int | None = None, only: Collection[str] | None = None
 ) -> pl.DataFrame:
+    """One parse by Polars with these types of columns, of the first `rows` or all, of all columns or `only` some."""
     chosen = [number for number, name in enumerate(file.names) if only is None or name in only]
     frame = pl.read_csv(
         file.source,
@@ -248,7 +249,7 @@ def without_blank_lines(frame: pl.DataFrame, file: TextFile) -> pl.DataFrame:
 def has_whole_records(frame: pl.DataFrame, file: TextFile) -> bool:
     """Whole records hold one delimiter less than they have fields, apart from delimiters within quotes."""
     content = file.content()
-    found = sum(
+    delimiters = sum(
         int(np.count_nonzero(content[start : start + BLOCK] == ord(file.delimiter)))
         for start in range(0, len(content), BLOCK)
     )
@@ -256,7 +257,7 @@ def has_whole_records(frame: pl.DataFrame, file: TextFile) -> bool:
     quoted = sum(int(column.str.count_matches(file.delimiter, literal=True).sum()) for column in texts)
     if file.header:
         quoted += sum(name.count(file.delimiter) for name in file.names)
-    return found == (frame.height + file.header) * (frame.width - 1) + quoted
+    return delimiters == (frame.height + file.header) * (frame.width - 1) + quoted
 
 
 def trailing_blank_lines(file: TextFile) -> int:

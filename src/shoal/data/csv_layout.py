@@ -37,10 +37,12 @@ class TextFile:
     names: tuple[str, ...] = ()
 
     def open(self) -> io.TextIOWrapper:
+        """The text, from its beginning, line ends as they are."""
         stream = io.BytesIO(self.source) if isinstance(self.source, bytes) else self.source.open("rb")
         return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
 
     def content(self) -> npt.NDArray[np.uint8]:
+        """All bytes; those of a file are mapped, not read."""
         if isinstance(self.source, bytes):
             return np.frombuffer(self.source, dtype=np.uint8)
         return np.asarray(np.memmap(self.source, dtype=np.uint8, mode="r"))
@@ -67,6 +69,7 @@ def utf8_source(path: Path, encoding: str | None) -> Path | bytes:
 
 
 def unpacked(path: Path) -> bytes:
+    """The content of a gzip file."""
     try:
         return gzip.decompress(path.read_bytes())
     except (OSError, EOFError, zlib.error) as error:
@@ -182,6 +185,7 @@ def line_of(file: TextFile, row: int) -> int:
 
 
 def check_widths(file: TextFile) -> None:
+    """Refuses the first record that has more or fewer fields than there are columns, by its line."""
     for line, fields in data_records(file):
         if fields and len(fields) != len(file.names):
             raise InputError(
@@ -191,10 +195,12 @@ def check_widths(file: TextFile) -> None:
 
 
 def broken_quoting(error: csv.Error) -> InputError:
+    """The error of a file whose quotes do not pair up."""
     return InputError(f"{error}. Put the field in quotes and double the quotes within it.")
 
 
 def not_utf8(file: TextFile) -> InputError:
+    """The error of a file that claims to be UTF-8, with the place of the first byte that is not."""
     content = bytes(file.content())
     try:
         content.decode()
@@ -205,11 +211,13 @@ def not_utf8(file: TextFile) -> InputError:
 
 
 def first_bad_byte(content: bytes, error: UnicodeDecodeError) -> str:
+    """The line and the byte at which a text could not be decoded, in words."""
     line = content.count(b"\n", 0, error.start) + 1
     return f"line {line} holds the byte 0x{content[error.start]:02x} (byte {error.start + 1} of the file)"
 
 
 def nul_byte(file: TextFile) -> InputError:
+    """The error of a file with a NUL byte, with its line."""
     content = file.content()
     line = np.count_nonzero(content[: np.argmin(content)] == ord("\n")) + 1
     return InputError(

@@ -171,9 +171,9 @@ class _Scan:
     def _around(self, places: Places) -> Bytes:
         """The bytes there; before the file and after it, a line end."""
         within = (places >= self._first) & (places < len(self._content))
-        found = np.full(len(places), NEWLINE, dtype=np.uint8)
-        found[within] = self._content[places[within]]
-        return found
+        around = np.full(len(places), NEWLINE, dtype=np.uint8)
+        around[within] = self._content[places[within]]
+        return around
 
     def _not_whole(self, begin: int, end: int, fields: int) -> InputError:
         if bytes(self._content[begin : min(end, begin + 2)]) in (b"", b"\r"):

@@ -118,6 +118,7 @@ class Conditional:
 
     @classmethod
     def of(cls, weights: npt.ArrayLike) -> Conditional:
+        """From a table of weights, one distribution a row; they need not sum up to 1."""
         table = np.atleast_2d(np.asarray(weights, dtype=np.float64))
         steps = np.cumsum(table, axis=1)
         steps /= steps[:, -1:]
@@ -132,6 +133,8 @@ class Conditional:
 
 @dataclass(frozen=True)
 class Zips:
+    """The ZIP codes of the world: the county of each, and its residents in thousands."""
+
     code: Ints
     county: Ints
     residents: Floats
@@ -139,6 +142,8 @@ class Zips:
 
 @dataclass(frozen=True)
 class Hospitals:
+    """The hospitals of the world, where they stand, how large and how dear they are."""
+
     code: Ints
     county: Ints
     near: Ints  # the ZIP code it stands in
@@ -148,6 +153,8 @@ class Hospitals:
 
 @dataclass(frozen=True)
 class Conditions:
+    """What patients are treated for: the service, how common it is, how long they stay and what it costs."""
+
     code: pl.Series
     service: Ints
     weight: Floats

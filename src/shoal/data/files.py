@@ -120,6 +120,7 @@ def is_delimited(source: str | Path) -> bool:
 
 
 def format_of(path: Path) -> Format:
+    """The format of a file, by how its name ends; refused where no format has such names."""
     for known in FORMATS:
         if path.name.lower().endswith(known.suffixes):
             return known
@@ -139,10 +140,12 @@ def checked(frame: pl.DataFrame, label: str, text: Collection[str], as_it_stands
 
 
 def read_parquet(path: Path) -> pl.DataFrame:
+    """A Parquet file, with the orders of categories that it states."""
     return with_orders(pl.read_parquet(path, glob=False), [path], "parquet")
 
 
 def read_arrow(path: Path) -> pl.DataFrame:
+    """An Arrow file, with the orders of categories that it states."""
     return with_orders(pl.read_ipc(path), [path], "arrow")
 
 
@@ -194,6 +197,7 @@ def refuse_long_texts(frame: pl.DataFrame) -> None:
 
 
 def write_statistical(frame: pl.DataFrame, path: Path) -> None:
+    """A Stata, SPSS or SAS file; refused where it does not hold all records afterwards."""
     pyreadstat = extra_package("pyreadstat", "Writing Stata, SPSS and SAS files", "files")
     write = getattr(pyreadstat, f"write_{STATISTICAL[path.suffix.lower()]}")
     write(long_integers_as_text(frame).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)), path)
@@ -202,6 +206,7 @@ def write_statistical(frame: pl.DataFrame, path: Path) -> None:
 
 
 def inspect_statistical(path: Path) -> None:
+    """Refuses a Stata, SPSS or SAS file that holds labels or notes."""
     pyreadstat = extra_package("pyreadstat", "Reading Stata, SPSS and SAS files", "files")
     read = getattr(pyreadstat, f"read_{STATISTICAL[path.suffix.lower()]}")
     hidden_content.inspect_statistical(read(path, metadataonly=True)[1], path)
@@ -215,6 +220,8 @@ def long_integers_as_text(frame: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Format:
+    """A file format: how its names end, how it is read, written (None: it is not) and inspected."""
+
     suffixes: tuple[str, ...]
     read: Callable[[Path], pl.DataFrame]
     write: Callable[[pl.DataFrame, Path], Any] | None

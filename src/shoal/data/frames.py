@@ -189,5 +189,5 @@ def finite(
                 f"Column {name!r} holds an infinite number ({place(infinite)}): correct it, or leave the value empty."
             )
     holds_nan = floats.select(pl.all().is_nan().any()).row(0, named=True)
-    nan = [name for name, found in holds_nan.items() if found and name not in as_it_stands]
+    nan = [name for name, holds in holds_nan.items() if holds and name not in as_it_stands]
     return frame.with_columns(pl.col(nan).fill_nan(None)) if nan else frame

@@ -41,6 +41,7 @@ SHOWN = 60  # characters
 
 
 def refuse(what: str, path: object) -> PromiseError:
+    """The error of a file that holds `what`, which no row shows."""
     return PromiseError(
         f"The file {Path(str(path)).name} holds {what}, which no row shows: do not publish it. "
         "Write the table anew, without notes (shoal does so)."
@@ -168,6 +169,7 @@ def inspect_parquet(path: Path) -> None:
 
 
 def inspect_parquet_bytes(content: pa.Buffer, name: str) -> None:
+    """The same of the content of a Parquet file; `name` is what messages call it."""
     file = pq.ParquetFile(pa.BufferReader(content))
     if not MADE_BY.fullmatch(file.metadata.created_by or "Polars"):
         raise refuse(f"a note of who made it, {cut_short(file.metadata.created_by)}", name)
@@ -223,9 +225,9 @@ def _described_by_spark(note: bytes, columns: list[str]) -> bool:
         return False
     if not isinstance(table["fields"], list) or not all(isinstance(field, dict) for field in table["fields"]):
         return False
-    said = {"name", "type", "nullable", "metadata"}
+    keys = {"name", "type", "nullable", "metadata"}
     plain = all(
-        set(field) == said
+        set(field) == keys
         and field["metadata"] == {}
         and isinstance(field["nullable"], bool)
         and re.fullmatch(r"[a-z_]+(\(\d+(,\d+)?\))?", str(field["type"]))
@@ -267,14 +269,14 @@ def _as_stored(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def _categories(field: pa.Field) -> list[str]:
     """Read from Polars' note: each category after its length. A note that is none lists nothing, and is refused."""
-    note, found = (field.metadata or {}).get(ENUM, b""), []
+    note, categories = (field.metadata or {}).get(ENUM, b""), []
     while note:
         length, _, rest = note.partition(b";")
         if not length.isdigit() or len(length) > 9 or len(rest) < int(length):
             return []
-        found.append(rest[: int(length)].decode(errors="replace"))
+        categories.append(rest[: int(length)].decode(errors="replace"))
         note = rest[int(length) :]
-    return found
+    return categories
 
 
 def _entries(content: pa.Buffer, offset: int) -> int:
@@ -378,6 +380,7 @@ def inspect_gzip(path: Path) -> None:
 
 
 def inspect_unknown(path: Path) -> None:
+    """Refuses a format of which nobody can say what it holds besides the rows."""
     raise InputError(
         f"Of files such as {path.name} it cannot be said what stands there besides the rows: "
         "check the table as .csv, .parquet or .xlsx."

@@ -48,14 +48,17 @@ class Hierarchy(Result):
 
     @property
     def levels(self) -> int:
+        """How many levels there are, the values themselves and the top included."""
         return len(self.nodes_at)
 
     @property
     def top(self) -> str:
+        """The label of the root."""
         return str(self.nodes_at[-1][0])
 
     @property
     def leaf_values(self) -> pl.Series:
+        """All values, in the order of the tree."""
         return self.nodes_at[0]
 
     def labels(self, level: int) -> pl.Series:
@@ -92,12 +95,12 @@ class Hierarchy(Result):
 
         A label of several levels admits the leaves of each: what is shown may be any of them.
         """
-        found = [
+        below = [
             np.arange(*self.starts(level)[number : number + 2], dtype=np.int32)
             for level, numbers in enumerate(self._numbers)
             if (number := numbers.get(label)) is not None
         ]
-        return np.unique(np.concatenate(found)) if found else None
+        return np.unique(np.concatenate(below)) if below else None
 
     @cached_property
     def _numbers(self) -> list[dict[str, int]]:
@@ -122,6 +125,7 @@ class Hierarchy(Result):
         return {"level": level, "name": self.level_name(level), **sizes}
 
     def sheets(self) -> list[Sheet]:
+        """The levels, from fine to coarse, as a table."""
         rows = []
         for facts in map(self._level, range(self.levels)):
             least, most = facts["smallest"], facts["largest"]
@@ -180,8 +184,8 @@ class Hierarchy(Result):
         import pyarrow.compute as pc
 
         listed = self.leaf_values.head(len(self.lines) - self.open)
-        found = pc.index_in(text.rechunk().to_arrow(), value_set=listed.rechunk().to_arrow(), skip_nulls=True)
-        return _series(found).fill_null(MISSING).to_numpy(writable=True)
+        place = pc.index_in(text.rechunk().to_arrow(), value_set=listed.rechunk().to_arrow(), skip_nulls=True)
+        return _series(place).fill_null(MISSING).to_numpy(writable=True)
 
     def _not_listed(self, column: pl.Series, unlisted: npt.NDArray[np.bool_]) -> InputError:
         first = str(column.cast(pl.String).filter(pl.Series(unlisted))[0])
@@ -292,10 +296,10 @@ def _with_top(columns: Sequence[pl.Series], attribute: str) -> Sequence[pl.Serie
     if len(columns) > 1 and len(tops) == 1:
         return columns
     if len(columns) > 1 and TOP in tops:
-        other = next(top for top in tops if top != TOP)
+        second = next(top for top in tops if top != TOP)
         raise InputError(
-            f"The hierarchy of {attribute!r} ends in {TOP!r} but for {columns[0].filter(last == other)[0]!r} in "
-            f"{other!r}: give all values one top, and the file no header."
+            f"The hierarchy of {attribute!r} ends in {TOP!r} but for {columns[0].filter(last == second)[0]!r} in "
+            f"{second!r}: give all values one top, and the file no header."
         )
     return [*columns, pl.Series(last.name, [TOP]).new_from_index(0, len(last))]
 
@@ -317,10 +321,10 @@ def _check_one_parent(below: _Level, above: _Level, level: int, attribute: str) 
     astray = np.flatnonzero(above.codes != parent[below.codes])
     if len(astray):
         child = below.codes[astray[0]]
-        one, other = above.labels[int(parent[child])], above.labels[int(above.codes[astray[0]])]
+        first, second = above.labels[int(parent[child])], above.labels[int(above.codes[astray[0]])]
         raise InputError(
-            f"The hierarchy of {attribute!r} gives {below.labels[int(child)]!r} two parents at level {level}, {one!r} "
-            f"and {other!r}: keep one."
+            f"The hierarchy of {attribute!r} gives {below.labels[int(child)]!r} two parents at level {level}, "
+            f"{first!r} and {second!r}: keep one."
         )
 
 

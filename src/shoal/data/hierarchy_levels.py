@@ -39,12 +39,14 @@ def distinct(values: pl.Series, attribute: str) -> pl.DataFrame:
     return counted.select(value="any", count=pl.col("count").cast(pl.Int64)).with_columns(label=label).sort("label")
 
 
-def refuse(bad: pl.Series, found: pl.DataFrame, attribute: str, why: str) -> None:
+def refuse(bad: pl.Series, distinct_values: pl.DataFrame, attribute: str, why: str) -> None:
+    """Refuses a column by the first of its distinct values that is `bad`."""
     if bad.any():
-        raise InputError(f"Column {attribute!r} holds {found['label'].filter(bad)[0]!r}, {why}.")
+        raise InputError(f"Column {attribute!r} holds {distinct_values['label'].filter(bad)[0]!r}, {why}.")
 
 
 def check_nested(levels: Sequence[Sequence[str]], attribute: str) -> None:
+    """Refuses cuts of a coarser level that the finer level below does not have."""
     for finer, coarser in pairwise(levels):
         for cut in coarser:
             if cut not in finer:

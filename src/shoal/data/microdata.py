@@ -53,10 +53,12 @@ class Coded:
 
     @property
     def name(self) -> str:
+        """The attribute's name."""
         return self.attribute.name
 
     @property
     def is_nominal(self) -> bool:
+        """Whether the values have no order."""
         return self.attribute.kind is Kind.NOMINAL
 
     @cached_property
@@ -135,6 +137,7 @@ class Microdata:
 
     @cached_property
     def coded(self) -> dict[str, Coded]:
+        """The attributes encoded so far, by name."""
         return {}
 
     def __len__(self) -> int:
@@ -152,6 +155,7 @@ class Microdata:
 
     @cached_property
     def quasi(self) -> list[Coded]:
+        """The quasi-identifiers, encoded."""
         names = self.schema.quasi_identifiers
         if len(self) < _FEW:
             return [self[name] for name in names]
@@ -244,16 +248,16 @@ def _code_numbers(column: pl.Series) -> Codes:
 def _code_listed(column: pl.Series, values: pl.Series) -> Codes:
     """All values are known beforehand."""
     physical = _physical(column)
-    found = np.searchsorted(_physical(values).to_numpy(), physical.drop_nulls().to_numpy()).astype(np.int32)
-    return _with_missing(found, physical), values, np.bincount(found, minlength=len(values))
+    codes = np.searchsorted(_physical(values).to_numpy(), physical.drop_nulls().to_numpy()).astype(np.int32)
+    return _with_missing(codes, physical), values, np.bincount(codes, minlength=len(values))
 
 
-def _with_missing(found: npt.NDArray[np.int32], column: pl.Series) -> npt.NDArray[np.int32]:
+def _with_missing(present: npt.NDArray[np.int32], column: pl.Series) -> npt.NDArray[np.int32]:
     """The codes of the values that are there, as codes of all records."""
-    if len(found) == len(column):
-        return found
+    if len(present) == len(column):
+        return present
     codes = np.full(len(column), MISSING, np.int32)
-    codes[column.is_not_null().to_numpy()] = found
+    codes[column.is_not_null().to_numpy()] = present
     return codes
 
 
@@ -267,9 +271,9 @@ def code_numbers(
         offsets = (numbers - low).view(unsigned)
         offsets = offsets.view(np.int64) if offsets.itemsize == 8 else offsets.astype(np.int64)
         table = np.bincount(offsets, minlength=span + 1)
-        found = np.flatnonzero(table)
+        offset = np.flatnonzero(table)
         code_of = np.cumsum(table > 0, dtype=np.int32) - np.int32(1)
-        return code_of[offsets], found.astype(numbers.dtype) + low, table[found]
+        return code_of[offsets], offset.astype(numbers.dtype) + low, table[offset]
     distinct = pl.Series(numbers).unique().sort().to_numpy()
     codes = np.searchsorted(distinct, numbers).astype(np.int32)
     return codes, distinct, np.bincount(codes, minlength=len(distinct))
@@ -286,8 +290,8 @@ def _code_categories(
         order = listed
     text = column.cast(pl.String) if column.dtype != pl.String else column
     if order is None:
-        found = column.unique().drop_nulls().sort()
-        values = found if not isinstance(column.dtype, pl.Categorical | pl.Enum) else found.cast(pl.String).sort()
+        distinct = column.unique().drop_nulls().sort()
+        values = distinct if not isinstance(column.dtype, pl.Categorical | pl.Enum) else distinct.cast(pl.String).sort()
     else:
         values = order
     labels = values.cast(pl.String)

@@ -57,12 +57,13 @@ def _read_alike(attribute: Attribute, labels: pl.Series, first: Ints, last: Ints
         parts = (slice(None, half), slice(half, None))
         return np.concatenate([_read_alike(attribute, labels[part], first[part], last[part]) for part in parts])
     assert masks.runs is not None
-    low, high, single = (found[masks.index] for found in (masks.low, masks.high, np.diff(masks.runs.starts) == 1))
+    low, high, single = (of_cell[masks.index] for of_cell in (masks.low, masks.high, np.diff(masks.runs.starts) == 1))
     line = np.sort(place)
     admitted = np.searchsorted(line, high, side="right") - np.searchsorted(line, low)
     own = [place[begin : end + 1] for begin, end in zip(first, last, strict=True)]
     within = [
-        bool((one >= least).all() and (one <= most).all()) for one, least, most in zip(own, low, high, strict=True)
+        bool((leaf_places >= least).all() and (leaf_places <= most).all())
+        for leaf_places, least, most in zip(own, low, high, strict=True)
     ]
     alike: npt.NDArray[np.bool_] = single & np.array(within, np.bool_) & (admitted == last - first + 1)
     return alike

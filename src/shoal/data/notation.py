@@ -59,8 +59,8 @@ class Spelling:
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
-    found = os.stat(path)
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    status = os.stat(path)
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 # ---- columns that no method masks
@@ -92,10 +92,13 @@ class Notation(Protocol):
 
 @dataclass(frozen=True)
 class Truths:
+    """Yes and no by two words, such as True and False."""
+
     true: str
     false: str
 
     def written(self, plain: str) -> str | None:
+        """The word for `true` or `false`."""
         return {"true": self.true, "false": self.false}.get(plain)
 
 
@@ -106,6 +109,7 @@ class Decimals:
     digits: int | None
 
     def written(self, plain: str) -> str | None:
+        """The number with so many decimals; None where it would not be exact."""
         if self.digits is None:
             return plain.removesuffix(".0")
         try:
@@ -125,6 +129,7 @@ class Moments:
     zone: str
 
     def written(self, plain: str) -> str | None:
+        """The moment in this form; None where it is finer than the form tells."""
         try:
             moment = dt.datetime.fromisoformat(plain)
             if self.zone:
@@ -149,11 +154,11 @@ def notations_of(texts: pl.Series, dtype: pl.DataType) -> Notations:
     return _moments(words) if dtype == pl.Datetime else _decimals(words)
 
 
-def common(one: Notations, other: Notations) -> Notations:
+def common(left: Notations, right: Notations) -> Notations:
     """Those in which both are written."""
-    if one is None or other is None:
-        return other if one is None else one
-    return tuple(notation for notation in one if notation in other)
+    if left is None or right is None:
+        return right if left is None else left
+    return tuple(notation for notation in left if notation in right)
 
 
 def _decimals(words: pl.Series) -> tuple[Notation, ...]:
@@ -216,5 +221,5 @@ def respelled(
     written = texts({name: source[name].dtype for name in (*copied, *noted)})
     notations = {name: notations_of(written[name], source[name].dtype) for name in noted}
     texts_shown = [written[name].gather(rows) for name in copied]
-    texts_shown += [rewritten(table[name], found[0]) for name, found in notations.items() if found]
+    texts_shown += [rewritten(table[name], fitting[0]) for name, fitting in notations.items() if fitting]
     return table.with_columns(texts_shown), copied

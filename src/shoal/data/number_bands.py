@@ -41,22 +41,26 @@ class _Numbers:
 
 
 def _numbers(values: pl.Series, attribute: str) -> _Numbers:
-    found = distinct(values, attribute)
+    distinct_values = distinct(values, attribute)
     dtype = values.dtype
     if not (dtype.is_numeric() or dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum)):
         raise InputError(f"Column {attribute!r} holds {dtype}, not numbers: build its hierarchy by another type.")
-    source = found["value"] if dtype.is_numeric() else found["label"]
+    source = distinct_values["value"] if dtype.is_numeric() else distinct_values["label"]
     decimal = source.cast(pl.Float64, strict=False)
-    refuse(~decimal.is_finite().fill_null(False), found, attribute, "which is no number")
-    refuse(decimal.abs() >= 1e300, found, attribute, "too large a number for bands")  # their ends must be numbers too
+    refuse(~decimal.is_finite().fill_null(False), distinct_values, attribute, "which is no number")
+    refuse(
+        decimal.abs() >= 1e300, distinct_values, attribute, "too large a number for bands"
+    )  # their ends must be numbers too
     large = decimal.abs() >= LARGEST
     whole = bool((decimal == decimal.floor()).all()) and not (dtype.is_float() and large.any())
     if whole:
-        refuse(large, found, attribute, "a number of more than 58 bits: mask its digits")
+        refuse(large, distinct_values, attribute, "a number of more than 58 bits: mask its digits")
         exact = source.cast(pl.Int64, strict=False)
         number = exact if exact.null_count() == 0 else decimal.cast(pl.Int64)  # texts such as 1.0
-    found = found.with_columns(number=number if whole else decimal).sort("number", "label")
-    return _Numbers(found["label"], found["number"].to_numpy(), found["count"].to_numpy(), whole)
+    distinct_values = distinct_values.with_columns(number=number if whole else decimal).sort("number", "label")
+    return _Numbers(
+        distinct_values["label"], distinct_values["number"].to_numpy(), distinct_values["count"].to_numpy(), whole
+    )
 
 
 def steps(values: pl.Series, attribute: str, *, steps: Sequence[float], origin: float = 0) -> Hierarchy:
@@ -71,38 +75,38 @@ def steps(values: pl.Series, attribute: str, *, steps: Sequence[float], origin: 
                 f"Bands of {coarser} do not nest those of {finer} (hierarchy of {attribute!r}): "
                 "make each step a multiple of the one before."
             )
-    found = _numbers(values, attribute)
+    numbers = _numbers(values, attribute)
     start = _exact_numbers([origin], "origin")[0]
-    return merging(found.labels, _stepped(found, chosen, start, attribute), attribute)
+    return merging(numbers.labels, _stepped(numbers, chosen, start, attribute), attribute)
 
 
 def width(values: pl.Series, attribute: str, *, width: float, origin: float = 0) -> Hierarchy:
     """Bands of equal width, then twice as wide at each level, until one band holds all."""
     chosen = _exact_numbers([width], "width")[0]
     require("hierarchies by width", "width", width, "a positive number", holds=chosen > 0)
-    found = _numbers(values, attribute)
+    numbers = _numbers(values, attribute)
     start = _exact_numbers([origin], "origin")[0]
-    span = max(abs(Decimal(str(end)) - start) for end in (found.numbers[0], found.numbers[-1]))
+    span = max(abs(Decimal(str(end)) - start) for end in (numbers.numbers[0], numbers.numbers[-1]))
     widths = [chosen]
     while widths[-1] < 2 * span:
         widths.append(2 * widths[-1])
-    return merging(found.labels, _stepped(found, widths, start, attribute), attribute)
+    return merging(numbers.labels, _stepped(numbers, widths, start, attribute), attribute)
 
 
-def _stepped(found: _Numbers, widths: Sequence[Decimal], origin: Decimal, attribute: str) -> Levels:
+def _stepped(numbers: _Numbers, widths: Sequence[Decimal], origin: Decimal, attribute: str) -> Levels:
     """Ends of bands are whole multiples of the finest decimal in widths and origin, so that they print exactly."""
     decimals = max(0, *(-int(n.normalize().as_tuple().exponent) for n in (*widths, origin)))
     scale = 10**decimals
     step, start = int(widths[0] * scale), int(origin * scale)
-    closed = found.whole and scale == 1
+    closed = numbers.whole and scale == 1
     if closed:
-        finest = (found.numbers.astype(np.int64) - start) // step
+        finest = (numbers.numbers.astype(np.int64) - start) // step
     else:
-        if (float(np.abs(found.numbers).max()) + abs(float(origin))) * scale >= EXACT:
+        if (float(np.abs(numbers.numbers).max()) + abs(float(origin))) * scale >= EXACT:
             raise InputError(f"Bands of {widths[0]} are too narrow for column {attribute!r}: widen them.")
-        finest = np.floor((found.numbers * scale - start) / step).astype(np.int64)
-        finest -= found.numbers < (finest * step + start) / scale  # floor of a rounded quotient: one off at most
-        finest += found.numbers >= ((finest + 1) * step + start) / scale
+        finest = np.floor((numbers.numbers * scale - start) / step).astype(np.int64)
+        finest -= numbers.numbers < (finest * step + start) / scale  # floor of a rounded quotient: one off at most
+        finest += numbers.numbers >= ((finest + 1) * step + start) / scale
     levels = []
     for width in widths:
         low = finest // int(width / widths[0]) * int(width * scale) + start
@@ -115,14 +119,14 @@ def _stepped(found: _Numbers, widths: Sequence[Decimal], origin: Decimal, attrib
 
 def cuts(values: pl.Series, attribute: str, *, cuts: Sequence[float] | Sequence[Sequence[float]]) -> Hierarchy:
     """Bands that begin at the cuts of each level, finest first: [[18, 40, 65], [65]]; one list is one level."""
-    found = _numbers(values, attribute)
+    numbers = _numbers(values, attribute)
     levels = [_exact_numbers(level, "cuts") for level in as_levels(cuts)]
     for level in levels:
         rising = bool(level) and all(a < b for a, b in pairwise(level))
         require("hierarchies by cuts", "cuts", cuts, "rising numbers", holds=rising)
     check_nested([[*map(str, level)] for level in levels], attribute)
-    tree = merging(found.labels, [("", _cut(found, level)) for level in levels], attribute)
-    below = any(_exact(found.numbers[0]) < level[0] for level in levels)  # such a band begins near the least value
+    tree = merging(numbers.labels, [("", _cut(numbers, level)) for level in levels], attribute)
+    below = any(_exact(numbers.numbers[0]) < level[0] for level in levels)  # such a band begins near the least value
     return replace(tree, learnt=below)
 
 
@@ -130,27 +134,27 @@ def frequency(values: pl.Series, attribute: str, *, bands: int) -> Hierarchy:
     """Bands of about equally many records, as near as ties let them; neighbours merge in pairs at each level."""
     whole = isinstance(bands, int) and not isinstance(bands, bool)
     require("hierarchies by frequency", "bands", bands, "a whole number of 2 or more", holds=whole and bands >= 2)
-    found = _numbers(values, attribute)
-    upto = np.cumsum(found.counts)
+    numbers = _numbers(values, attribute)
+    upto = np.cumsum(numbers.counts)
     starts = np.arange(bands) * upto[-1] // bands  # the record with which each band begins
-    at = [_exact(found.numbers[i]) for i in np.searchsorted(upto, starts, side="right")]
+    at = [_exact(numbers.numbers[i]) for i in np.searchsorted(upto, starts, side="right")]
     levels: Levels = []
     apart = 1
     while apart < bands:
         merged = sorted({*at[apart::apart]} - {at[0]})
         if merged:
-            levels.append((f"{len(merged) + 1} bands of like frequency", _cut(found, merged)))
+            levels.append((f"{len(merged) + 1} bands of like frequency", _cut(numbers, merged)))
         apart *= 2
-    return replace(merging(found.labels, levels, attribute), learnt=True)
+    return replace(merging(numbers.labels, levels, attribute), learnt=True)
 
 
-def _cut(found: _Numbers, starts: Sequence[Decimal]) -> pl.Series:
+def _cut(numbers: _Numbers, starts: Sequence[Decimal]) -> pl.Series:
     """Each number's band `[start;next start]`; below the first cut from a round number on, above the last open."""
-    whole = found.whole
+    whole = numbers.whole
     edges = [Decimal(ceil(start)) for start in starts] if whole else list(starts)
     at = np.array([int(edge) if whole else float(edge) for edge in edges])
-    band = np.searchsorted(at, found.numbers, side="right")
-    least, greatest = _exact(found.numbers[0]), _exact(found.numbers[-1])
+    band = np.searchsorted(at, numbers.numbers, side="right")
+    least, greatest = _exact(numbers.numbers[0]), _exact(numbers.numbers[-1])
     next_width = abs((edges[1] if len(edges) > 1 else greatest) - edges[0])
     if least < edges[0]:
         edges.insert(0, _roundest(least - next_width, least, least, whole))
@@ -190,32 +194,32 @@ def _roundest(low: Decimal, high: Decimal, near: Decimal, whole: bool) -> Decima
 
 def learnt_bands(values: pl.Series, attribute: str) -> Hierarchy:
     """Bands halved by their records again and again, at the roundest number near the middle."""
-    found = _numbers(values, attribute)
-    halvings = min(FINEST, max(0, (len(found.numbers) // 2).bit_length() - 1))
-    upto = np.concatenate([[0], np.cumsum(found.counts)])
-    bands, cuts = [(0, len(found.numbers))], []
+    numbers = _numbers(values, attribute)
+    halvings = min(FINEST, max(0, (len(numbers.numbers) // 2).bit_length() - 1))
+    upto = np.concatenate([[0], np.cumsum(numbers.counts)])
+    bands, cuts = [(0, len(numbers.numbers))], []
     levels: list[list[Decimal]] = []
     for _ in range(halvings):
         halves: list[tuple[int, int]] = []
         for begin, end in bands:
             if end - begin > 1:
-                cut = _middle(found, upto, begin, end)
-                at = int(np.searchsorted(found.numbers, int(cut) if found.whole else float(cut)))
+                cut = _middle(numbers, upto, begin, end)
+                at = int(np.searchsorted(numbers.numbers, int(cut) if numbers.whole else float(cut)))
                 cuts.append(cut)
                 halves += [(begin, at), (at, end)]
         levels.append(sorted(cuts))
         bands = halves
-    named = [(f"{len(level) + 1} learnt bands", _cut(found, level)) for level in reversed(levels)]
-    return replace(merging(found.labels, named, attribute), learnt=True)
+    named = [(f"{len(level) + 1} learnt bands", _cut(numbers, level)) for level in reversed(levels)]
+    return replace(merging(numbers.labels, named, attribute), learnt=True)
 
 
-def _middle(found: _Numbers, upto: Ints, begin: int, end: int) -> Decimal:
+def _middle(numbers: _Numbers, upto: Ints, begin: int, end: int) -> Decimal:
     """A round number with about as many of the band's records below it as above."""
     share = (upto[begin : end + 1] - upto[begin]) / (upto[end] - upto[begin])  # of the records below each value
     low, high = int(np.searchsorted(share, MIDDLE[0])), int(np.searchsorted(share, MIDDLE[1], side="right")) - 1
     half = int(np.clip(np.abs(share - 0.5).argmin(), 1, end - begin - 1))
     low, high = (low, high) if 0 < low <= half <= high < end - begin else (half, half)
-    before, first = (_exact(found.numbers[begin + i]) for i in (low - 1, low))
-    just_above = before + 1 if found.whole else (before + first) / 2
-    last, near = (_exact(found.numbers[begin + i]) for i in (high, half))
-    return _roundest(just_above, last, near, found.whole)
+    before, first = (_exact(numbers.numbers[begin + i]) for i in (low - 1, low))
+    just_above = before + 1 if numbers.whole else (before + first) / 2
+    last, near = (_exact(numbers.numbers[begin + i]) for i in (high, half))
+    return _roundest(just_above, last, near, numbers.whole)

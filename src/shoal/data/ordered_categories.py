@@ -48,6 +48,7 @@ def with_orders(frame: Frame, files: Sequence[Path], kind: str) -> Frame:
 
 
 def order_in_pandas(column: pd.Series) -> list[str] | None:
+    """The categories of an ordered pandas column, lowest first; None where it has no order, or not of texts."""
     dtype: Any = column.dtype
     if not getattr(dtype, "ordered", False):
         return None
@@ -56,19 +57,21 @@ def order_in_pandas(column: pd.Series) -> list[str] | None:
 
 
 def orders_in_arrow(table: pa.Table) -> dict[str, list[str]]:
-    found = ((name, _common(table.column(name).chunks)) for name in _ordered(table.schema))
-    return {name: order for name, order in found if order is not None}
+    """Column -> its categories in order, of the ordered dictionaries of an Arrow table."""
+    orders = ((name, _common(table.column(name).chunks)) for name in _ordered(table.schema))
+    return {name: order for name, order in orders if order is not None}
 
 
 def orders_in_duckdb(relation: Any) -> dict[str, list[str]]:
+    """Column -> its values in order, of the ENUM columns of a DuckDB relation."""
     types = zip(relation.columns, relation.types, strict=True)
     return {name: list(dict(kind.children)["values"]) for name, kind in types if kind.id == "enum"}
 
 
 def orders_in_files(files: Iterable[Path], kind: str) -> dict[str, list[str]]:
     """Of a table in several files: what all of them agree on. A piece at a time is read, and only these columns."""
-    found: list[dict[str, list[str]]] = [_in_parquet(path) if kind == "parquet" else _in_ipc(path) for path in files]
-    first, *others = found
+    orders: list[dict[str, list[str]]] = [_in_parquet(path) if kind == "parquet" else _in_ipc(path) for path in files]
+    first, *others = orders
     return {name: order for name, order in first.items() if all(each.get(name) == order for each in others)}
 
 

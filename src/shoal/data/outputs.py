@@ -23,6 +23,7 @@ def refuse_existing(target: str | Path, *, overwrite: bool) -> None:
 
 
 def there_already(what: str) -> InputError:
+    """The error of a target that would be replaced, and must not be."""
     return InputError(
         f"{what} is there already: name another, or have it replaced (--overwrite, in Python overwrite=True)."
     )

@@ -192,8 +192,8 @@ def _domain_ends(ends: pl.Series, attribute: Attribute, values: pl.Series | None
 
 
 def _check_parsed(rows: pl.DataFrame, ends: pl.Series, text: pl.Series, attribute: Attribute) -> None:
-    asked = pl.concat([rows["first"], rows["last"]])
-    failed = (asked.is_not_null() & ends.is_null()).arg_true()
+    texts = pl.concat([rows["first"], rows["last"]])
+    failed = (texts.is_not_null() & ends.is_null()).arg_true()
     if len(failed):
         cell = rows["cell"][int(failed[0]) % rows.height]
         raise _unreadable(text[cell], attribute, "correct it, or declare the column nominal")
@@ -256,7 +256,7 @@ def _split_set(inside: pl.Series) -> pl.Series:
     if not inside.str.contains("\\", literal=True).any():
         return inside.str.split(";")
     label = re.compile(rf"(?s)(?:^|;){_LABEL}")
-    return pl.Series([label.findall(one) for one in inside], dtype=pl.List(pl.String))
+    return pl.Series([label.findall(text) for text in inside], dtype=pl.List(pl.String))
 
 
 def _declared_labels(attribute: Attribute, values: pl.Series | None) -> pl.Series | None:
@@ -285,21 +285,21 @@ def _shown_labels(rows: pl.DataFrame, attribute: Attribute) -> pl.Series:
 
 def _expand_prefixes(rows: pl.DataFrame, labels: pl.Series) -> pl.DataFrame:
     """One row a label that begins so and is as long; a beginning of none stays as a label of its own."""
-    asked = rows.filter(pl.col("stars") > 0).with_columns(length=pl.col("first").str.len_chars())
+    prefixes = rows.filter(pl.col("stars") > 0).with_columns(length=pl.col("first").str.len_chars())
     known = pl.DataFrame({"label": labels, "size": labels.str.len_chars()})
-    found = [asked.select("cell", "first", "last").clear()]
-    for (length, stars), same in asked.group_by("length", "stars"):
+    expanded = [prefixes.select("cell", "first", "last").clear()]
+    for (length, stars), same in prefixes.group_by("length", "stars"):
         long = known.filter(pl.col("size") == length + stars).with_columns(first=pl.col("label").str.head(length))
         match = same.join(long, on="first", how="left")
         label = pl.coalesce("label", unescape(match["text"]).alias("own"))
-        found.append(match.select("cell", first=label, last=label))
-    return pl.concat(found)
+        expanded.append(match.select("cell", first=label, last=label))
+    return pl.concat(expanded)
 
 
 def _with_unknown(labels: pl.Series, rows: pl.DataFrame, attribute: Attribute) -> pl.Series:
     """A label that the domain does not list comes after it; among ordered categories it has no place."""
-    asked = pl.concat([rows["first"], rows["last"]])
-    unknown = asked.filter(~asked.is_in(labels.implode())).unique().sort()
+    texts = pl.concat([rows["first"], rows["last"]])
+    unknown = texts.filter(~texts.is_in(labels.implode())).unique().sort()
     if len(unknown) and attribute.kind is Kind.ORDINAL:
         raise InputError(
             f"Column {attribute.name!r} holds {unknown[0]!r}, which is not among its ordered categories: "

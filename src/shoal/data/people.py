@@ -30,6 +30,7 @@ class Repeating(NamedTuple):
     people: int
 
     def sentence(self) -> str:
+        """The same as a sentence for the custodian."""
         return (
             f"The identifier {self.name!r} repeats: {self.records:,} records of {self.people:,} people. k counts "
             "records, so that a class may hold fewer people than k."
@@ -39,7 +40,7 @@ class Repeating(NamedTuple):
 def repeating(frame: pl.DataFrame, identifiers: Sequence[str]) -> list[Repeating]:
     """Of these columns those that repeat; missing values are nobody's."""
     counted = (Repeating(name, frame[name].count(), frame[name].drop_nulls().n_unique()) for name in identifiers)
-    return [one for one in counted if one.people < one.records]
+    return [identifier for identifier in counted if identifier.people < identifier.records]
 
 
 def likely_identifiers(frame: pl.DataFrame, names: Iterable[str]) -> list[str]:
@@ -52,8 +53,8 @@ def _likely(column: pl.Series) -> bool:
     distinct = seen.n_unique()
     if distinct < 2:
         return False
-    found = suggest_role(seen.unique(), present=len(seen), distinct=distinct, uniques=0)
-    return found.role is Role.IDENTIFIER and found.hipaa in _NUMBERS
+    suggestion = suggest_role(seen.unique(), present=len(seen), distinct=distinct, uniques=0)
+    return suggestion.role is Role.IDENTIFIER and suggestion.hipaa in _NUMBERS
 
 
 def classes_below(

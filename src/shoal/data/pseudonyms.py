@@ -20,6 +20,7 @@ KEY_BYTES = 16  # fewer could be tried one after the other
 
 
 def fresh_key() -> bytes:
+    """A key that nobody has had before."""
     return secrets.token_bytes(32)
 
 

@@ -108,7 +108,7 @@ def _codes(path: Path, names: list[str]) -> pl.DataFrame:
     """Each cell spelled out; kinds of missing that the file declares are codes or letters."""
     pyreadstat = extra_package("pyreadstat", "Reading Stata, SPSS and SAS files", "files")
     kind = STATISTICAL[path.suffix.lower()]
-    told = {} if kind == "xport" else {"user_missing": True}
-    columns = getattr(pyreadstat, f"read_{kind}")(path, usecols=names, output_format="dict", **told)[0]
+    options = {} if kind == "xport" else {"user_missing": True}
+    columns = getattr(pyreadstat, f"read_{kind}")(path, usecols=names, output_format="dict", **options)[0]
     spelled = {name: [None if cell is None else repr(cell) for cell in columns[name]] for name in names}
     return pl.DataFrame(spelled, schema=dict.fromkeys(names, pl.String))

@@ -24,8 +24,10 @@ ALMOST_ALL = 0.95  # of the records have a value of their own: the rest are slip
 
 
 def infer_kind(column: pl.Series) -> Kind:
-    """Numbers are numeric; dates, times and durations are dates; an Enum, whose categories have an order, is
-    ordinal; other categories, texts and yes/no are nominal, as is a column of nothing but missing values.
+    """The kind of a column, by its type.
+
+    Numbers are numeric; dates, times and durations are dates; an Enum, whose categories have an order, is ordinal;
+    other categories, texts and yes/no are nominal, as is a column of nothing but missing values.
     """
     dtype = column.dtype
     if dtype.is_numeric():
@@ -77,9 +79,10 @@ class _Column:
 
 
 def suggest_role(values: pl.Series, *, present: int, distinct: int, uniques: int) -> Suggestion:
-    """The role that a column's name and (a sample of) its distinct values suggest; where no sign speaks, what
-    its counts suggest: records with a value `present`, `distinct` values with missing as one of them, and
-    `uniques`, the records alone with their value.
+    """The role that a column's name and (a sample of) its distinct values suggest.
+
+    Where no sign speaks, what its counts suggest: records with a value `present`, `distinct` values with missing as one
+    of them, and `uniques`, the records alone with their value.
     """
     suggestion = _by_signs(_column(values)) or _by_counts(values, present, uniques)
     if distinct <= 1 and suggestion.role is Role.QUASI_IDENTIFIER:
@@ -108,8 +111,11 @@ def _whole(pattern: str) -> str:
 
 
 def _by_signs(column: _Column) -> Suggestion | None:
-    """The sign with the most evidence; among equals the one that explains the end of the name, where English
-    keeps its head (a hospital charge is a charge), then most of the name, then the first in the table."""
+    """The sign with the most evidence.
+
+    Among equals the one that explains the end of the name, where English keeps its head (a hospital charge is a
+    charge), then most of the name, then the first in the table.
+    """
     evidence = [_evidence(sign, column) for sign in SIGNS]
     strongest = max(evidence)
     if strongest[0] == _SILENT:

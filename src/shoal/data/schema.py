@@ -23,6 +23,8 @@ Scalar = int | float | str | dt.date | dt.datetime
 
 
 class Role(StrEnum):
+    """What an attribute is in a release."""
+
     IDENTIFIER = "identifier"
     QUASI_IDENTIFIER = "quasi_identifier"
     CONFIDENTIAL = "confidential"
@@ -30,6 +32,8 @@ class Role(StrEnum):
 
 
 class Kind(StrEnum):
+    """What the values of an attribute are, and so how they are compared and published."""
+
     NUMERIC = "numeric"  # distances and ranges on the numbers themselves
     ORDINAL = "ordinal"  # ordered categories: distances on ranks, published as ranges
     NOMINAL = "nominal"  # unordered categories: equal or not, published as sets
@@ -76,15 +80,19 @@ class Schema:
 
     @property
     def names(self) -> list[str]:
+        """The names of all attributes."""
         return list(self._by_name)
 
     def with_role(self, role: Role) -> list[str]:
+        """The names of the attributes that have this role."""
         return [a.name for a in self.attributes if role in a.roles]
 
     @property
     def quasi_identifiers(self) -> list[str]:
+        """The names of the quasi-identifiers."""
         return self.with_role(Role.QUASI_IDENTIFIER)
 
     @property
     def confidential(self) -> list[str]:
+        """The names of the confidential attributes."""
         return self.with_role(Role.CONFIDENTIAL)

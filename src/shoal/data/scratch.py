@@ -46,6 +46,7 @@ class Scratch(AbstractContextManager["Scratch"]):
         return Path(tempfile.mkdtemp(dir=self.path))
 
     def close(self) -> None:
+        """Removes the folder and all in it."""
         self._folder.clear()
 
 

@@ -10,11 +10,12 @@ the old table or the new one, and a killed process leaves nothing.
 from __future__ import annotations
 
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import quote, urlsplit
 
 import polars as pl
@@ -45,6 +46,7 @@ class Address:
 
 
 def read_sql(source: str) -> pl.DataFrame:
+    """The table that a connection string names."""
     address = address_of(source)
     with opened(address, writable=False) as database:
         return database.read(address)
@@ -102,6 +104,7 @@ def file_of(source: str) -> Path | None:
 
 
 def exists(address: Address) -> bool:
+    """Whether the table can be read."""
     try:
         with opened(address, writable=False) as database:
             database.execute(f"SELECT 1 FROM {address.quoted()} LIMIT 0")
@@ -112,10 +115,10 @@ def exists(address: Address) -> bool:
 
 def same_table(a: str, b: str) -> bool:
     """Do both connection strings name the same table?"""
-    one, other = address_of(a), address_of(b)
-    if one.scheme != other.scheme or _name(one) != _name(other):
+    left, right = address_of(a), address_of(b)
+    if left.scheme != right.scheme or _name(left) != _name(right):
         return False
-    return _server(one) == _server(other) if one.scheme == "postgresql" else same_path(one.place, other.place)
+    return _server(left) == _server(right) if left.scheme == "postgresql" else same_path(left.place, right.place)
 
 
 def _name(address: Address) -> tuple[str, str]:
@@ -131,6 +134,7 @@ def _server(address: Address) -> tuple[object, ...]:
 
 
 def address_of(source: str) -> Address:
+    """A connection string taken apart; refused where it names no known database or no table."""
     scheme, _, rest = source.partition("://")
     scheme = {"postgres": "postgresql"}.get(scheme, scheme)
     if scheme not in DATABASES:
@@ -146,25 +150,46 @@ def address_of(source: str) -> Address:
 
 
 def as_identifier(name: str) -> str:
+    """A name quoted as SQL quotes identifiers."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def as_literal(text: str) -> str:
+    """A text quoted as SQL quotes values."""
     return "'" + text.replace("'", "''") + "'"
 
 
 # Databases
 
 
-class Database(Protocol):
-    """What is needed of a database; nothing is kept before `commit`."""
+class Database(ABC):
+    """An open database; nothing is kept before `commit`."""
 
-    def __init__(self, driver: Any, place: str, writable: bool) -> None: ...
-    def execute(self, statement: str) -> object: ...
-    def read(self, address: Address) -> pl.DataFrame: ...
-    def create(self, address: Address, frame: pl.DataFrame) -> None: ...
-    def commit(self) -> None: ...
-    def close(self) -> None: ...
+    connection: Any
+
+    @abstractmethod
+    def __init__(self, driver: Any, place: str, writable: bool) -> None:
+        """Connects by the `driver` to the database file or server at `place`."""
+
+    @abstractmethod
+    def read(self, address: Address) -> pl.DataFrame:
+        """The table."""
+
+    @abstractmethod
+    def create(self, address: Address, frame: pl.DataFrame) -> None:
+        """Makes the table of this frame."""
+
+    def execute(self, statement: str) -> None:
+        """Carries out a statement that gives nothing back."""
+        self.connection.execute(statement)
+
+    def commit(self) -> None:
+        """Keeps what was done."""
+        self.connection.commit()
+
+    def close(self) -> None:
+        """Lets go of the database."""
+        self.connection.close()
 
 
 @contextmanager
@@ -192,52 +217,41 @@ def opened(address: Address, *, writable: bool) -> Iterator[Database]:
         raise InputError(f"{address} cannot be {'written' if writable else 'read'}: {reason(error)}.") from error
 
 
-class DuckDb:
+class DuckDb(Database):
+    """DuckDB, by its own driver."""
+
     def __init__(self, driver: Any, place: str, writable: bool) -> None:
         self.connection = driver.connect(place, read_only=not writable)
         self.connection.begin()
 
-    def execute(self, statement: str) -> object:
-        return self.connection.execute(statement)
-
     def read(self, address: Address) -> pl.DataFrame:
+        """The table, in DuckDB's own types."""
         frame: pl.DataFrame = self.connection.sql(f"SELECT * FROM {address.quoted()}").pl()
         return frame
 
     def create(self, address: Address, frame: pl.DataFrame) -> None:
+        """Makes the table straight from Arrow."""
         self.connection.register("shoal_frame", frame.to_arrow())
         self.connection.execute(f"CREATE TABLE {address.quoted()} AS SELECT * FROM shoal_frame")
         self.connection.unregister("shoal_frame")
 
-    def commit(self) -> None:
-        self.connection.commit()
 
-    def close(self) -> None:
-        self.connection.close()
-
-
-class Adbc:
+class Adbc(Database):
     """What SQLite and PostgreSQL have in common: Arrow in and out by their ADBC drivers."""
 
-    connection: Any
-
     def execute(self, statement: str) -> None:
+        """Carries out a statement by a cursor, as these drivers ask for."""
         with self.connection.cursor() as cursor:
             cursor.execute(statement)
 
     def query(self, statement: str, **options: int) -> pl.DataFrame:
+        """What a SELECT gives; `options` go to the driver."""
         with self.connection.cursor() as cursor:
             cursor.adbc_statement.set_options(**options)
             cursor.execute(statement)
             frame = pl.from_arrow(cursor.fetch_arrow_table())
         assert isinstance(frame, pl.DataFrame)
         return frame
-
-    def commit(self) -> None:
-        self.connection.commit()
-
-    def close(self) -> None:
-        self.connection.close()
 
 
 class Sqlite(Adbc):
@@ -247,6 +261,7 @@ class Sqlite(Adbc):
         self.connection = driver.connect(f"file:{quote(place)}?mode={'rwc' if writable else 'ro'}")
 
     def read(self, address: Address) -> pl.DataFrame:
+        """The table; columns have the types that they were declared with."""
         rows = self.query(f"SELECT count(*) AS rows FROM {address.quoted()}").item()
         whole = {"adbc.sqlite.query.batch_rows": max(rows, 1)}  # types are inferred from the first batch
         frame = self.query(f"SELECT * FROM {address.quoted()}", **whole)
@@ -263,6 +278,7 @@ class Sqlite(Adbc):
         return kinds.to_series().to_list()
 
     def create(self, address: Address, frame: pl.DataFrame) -> None:
+        """Makes the table with declared types, then fills it."""
         columns = ", ".join(f"{as_identifier(c.name)} {sqlite_type(c.dtype)}" for c in frame)
         self.execute(f"CREATE TABLE {address.quoted()} ({columns})")
         with self.connection.cursor() as cursor:
@@ -270,6 +286,7 @@ class Sqlite(Adbc):
 
 
 def sqlite_type(kind: pl.DataType) -> str:
+    """The type that SQLite is told of a column."""
     named = {pl.Boolean: "BOOLEAN", pl.Date: "DATE", pl.Datetime: "DATETIME"}
     if kind.is_integer():
         return "INTEGER"
@@ -277,6 +294,7 @@ def sqlite_type(kind: pl.DataType) -> str:
 
 
 def declared_type(column: pl.Series, declared: str) -> pl.Series:
+    """A column of SQLite as the type that it was declared with."""
     if declared.startswith("BOOL") and column.dtype == pl.Int64 and column.is_between(0, 1).all():
         return column.cast(pl.Boolean)
     if declared.startswith(("DATE", "TIMESTAMP")) and column.dtype == pl.String:
@@ -285,6 +303,7 @@ def declared_type(column: pl.Series, declared: str) -> pl.Series:
 
 
 def typed_or_text(column: pl.Series) -> pl.Series:
+    """The column typed by what it holds, or as text where that is of several kinds."""
     try:
         return typed(column)
     except MixedColumnError:
@@ -302,6 +321,7 @@ class Postgres(Adbc):
         self.connection = driver.connect(place)
 
     def read(self, address: Address) -> pl.DataFrame:
+        """The table; what the driver has no type for comes as text."""
         table = as_literal(address.quoted())
         attributes = self.query(
             "SELECT attname::text, coalesce(base.typname, own.typname)::text FROM pg_attribute"
@@ -314,12 +334,14 @@ class Postgres(Adbc):
         return frame.with_columns(typed_or_text(frame[n]) for n, kind in types.items() if kind in self.DECIMAL)
 
     def selected(self, name: str, kind: str) -> str:
+        """A column as it stands in a SELECT: as it is, or as text where the driver has no type for it."""
         column = as_identifier(name)
         if kind in self.NATIVE:
             return column
         return f"{column}{'::numeric' if kind in self.DECIMAL else ''}::text AS {column}"
 
     def create(self, address: Address, frame: pl.DataFrame) -> None:
+        """Makes and fills the table."""
         with self.connection.cursor() as cursor:
             cursor.adbc_ingest(address.table, frame.to_arrow(), mode="create", db_schema_name=address.schema)
 

@@ -80,6 +80,7 @@ def likely_type(column: pl.Series, decimal: str) -> type[pl.DataType]:
 
 
 def number_type(words: pl.Series, all_numbers: bool) -> type[pl.DataType]:
+    """Integers of 64 bits, floats, or text where a number fits neither exactly."""
     known = known_words(words)
     if not all_numbers or not known.str.contains(_WHOLE).all():
         return pl.Float64
@@ -88,6 +89,7 @@ def number_type(words: pl.Series, all_numbers: bool) -> type[pl.DataType]:
 
 
 def trimmed(column: pl.Series) -> pl.Series:
+    """The texts without spaces at their ends."""
     spaced = column.str.starts_with(" ").any() or column.str.ends_with(" ").any()
     return column.str.strip_chars(" ") if spaced else column
 
@@ -99,15 +101,18 @@ def known_words(column: pl.Series) -> pl.Series:
 
 
 def with_empty_missing(column: pl.Series) -> pl.Series:
+    """The texts with empty ones as missing."""
     empty = column == ""
     return column.set(empty, None) if empty.any() else column
 
 
 def has_masked(words: pl.Series) -> bool:
+    """Whether some text is a mask such as [24;28], {a;b}, 937** or 85+."""
     return bool(words.str.contains(_MASKED).any())
 
 
 def has_codes(words: pl.Series) -> bool:
+    """Whether some text is a code: one to three letters with digits after them."""
     return bool(words.str.contains(_CODE).any())
 
 

@@ -96,13 +96,13 @@ def _check_elements(part: Element, allowed: list[str], path: Path) -> None:
 def _check_properties(core: Element | None, app: Element | None, sheet: str, path: Path) -> None:
     """Times of writing are told of no record; names of people and titles are of somebody."""
     for element in core.iter() if core is not None else ():
-        said = (element.text or "").strip()
-        if said and not (_local(element) in ("created", "modified") and _TIME.fullmatch(said)):
-            raise refuse(f"the name of somebody, or a title ({_local(element)}: {cut_short(said)})", path)
+        text = (element.text or "").strip()
+        if text and not (_local(element) in ("created", "modified") and _TIME.fullmatch(text)):
+            raise refuse(f"the name of somebody, or a title ({_local(element)}: {cut_short(text)})", path)
     for element in app.iter() if app is not None else ():
-        said = (element.text or "").strip()
-        if said and said != sheet and not _APPLICATION.fullmatch(said):
-            raise refuse(f"the name of somebody, or a title ({_local(element)}: {cut_short(said)})", path)
+        text = (element.text or "").strip()
+        if text and text != sheet and not _APPLICATION.fullmatch(text):
+            raise refuse(f"the name of somebody, or a title ({_local(element)}: {cut_short(text)})", path)
 
 
 def _refuse_errors(sheet: Element, path: Path) -> None:

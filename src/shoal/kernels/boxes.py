@@ -90,14 +90,14 @@ def _hull_meets(boxes: Boxes, r: int, tree: Tree, node: int) -> bool:
 
 
 @kernel
-def _look(boxes: Boxes, r: int, rows: Ints, begin: int, end: int, tally: Tally, found: Ints, into: Ints) -> None:
-    """Compares box r with rows[begin:end]: counts those it meets, or lists them if `found` has room."""
+def _look(boxes: Boxes, r: int, rows: Ints, begin: int, end: int, tally: Tally, meeting: Ints, into: Ints) -> None:
+    """Compares box r with rows[begin:end]: counts those it meets, or lists them if `meeting` has room."""
     for i in range(begin, end):
         share = _share(boxes, r, rows[i]) if rows[i] != r else 0.0
         if share == 0.0:
             continue
-        if found.size:
-            found[into[r]] = rows[i]
+        if meeting.size:
+            meeting[into[r]] = rows[i]
             into[r] += 1
             continue
         tally.hits[r] += 1
@@ -110,21 +110,21 @@ def _look(boxes: Boxes, r: int, rows: Ints, begin: int, end: int, tally: Tally, 
 @kernel
 def visit(
     boxes: Boxes,
-    asked: Ints,
+    rows_asked: Ints,
     rows: Ints,
     begin: Ints,
     end: Ints,
     tree: Tree,
     tally: Tally,
-    found: Ints,
+    meeting: Ints,
     into: Ints,
 ) -> None:
     """Compares each box asked[q] with its group rows[begin[q]:end[q]], stopping at one that contains it."""
     stack = np.empty((FAN * tree.level.size, 2), np.int64)
-    for q in range(asked.size):
-        r = asked[q]
+    for q in range(rows_asked.size):
+        r = rows_asked[q]
         if end[q] - begin[q] <= SCAN:
-            _look(boxes, r, rows, begin[q], end[q], tally, found, into)
+            _look(boxes, r, rows, begin[q], end[q], tally, meeting, into)
             continue
         top = 1
         stack[0, 0], stack[0, 1] = tree.level.size - 2, 0
@@ -136,7 +136,7 @@ def visit(
             if first >= last or not _hull_meets(boxes, r, tree, tree.level[depth] + node):
                 continue
             if depth == 0:
-                _look(boxes, r, rows, first, last, tally, found, into)
+                _look(boxes, r, rows, first, last, tally, meeting, into)
                 continue
             width = tree.level[depth] - tree.level[depth - 1]
             for child in range(node * FAN, min((node + 1) * FAN, width)):
@@ -205,14 +205,14 @@ def _localise(boxes: Boxes, group: Ints) -> tuple[Keys, Ints]:
 
 
 @kernel
-def _overlap(box: Keys, other: Keys, first: Ints) -> float:
+def _overlap(box: Keys, against: Keys, first: Ints) -> float:
     """The volume that the box shares with another, negative where it is contained in that."""
     volume, inside = 1.0, True
     for f in range(first.size - 1):
         own, common = 0, 0
         for i in range(first[f], first[f + 1]):
             own += _ones(box[i])
-            common += _ones(box[i] & other[i])
+            common += _ones(box[i] & against[i])
         if first[f] < first[f + 1]:
             if common == 0:
                 return 0.0
@@ -234,7 +234,7 @@ def _with_room(rows, wanted):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _cut(pieces: Keys, at: int, other: Keys, first: Ints) -> int:
+def _cut(pieces: Keys, at: int, against: Keys, first: Ints) -> int:
     """Replaces a piece by what another box leaves of it, in places from there on; returns the next."""
     top, left = at, at + first.size - 1  # `left`: what still stands to be cut, beyond all the new pieces
     for i in range(first[-1]):
@@ -244,8 +244,8 @@ def _cut(pieces: Keys, at: int, other: Keys, first: Ints) -> int:
         for i in range(first[-1]):
             pieces[top, i] = pieces[left, i]
         for i in range(first[f], first[f + 1]):
-            pieces[top, i] &= ~other[i]
-            pieces[left, i] &= other[i]
+            pieces[top, i] &= ~against[i]
+            pieces[left, i] &= against[i]
             some |= pieces[top, i]
         if some:
             top += 1

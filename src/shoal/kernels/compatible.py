@@ -30,10 +30,10 @@ class Tree(NamedTuple):
 
 
 @kernel
-def _meet(starts, low, high, one, other):  # type: ignore[no-untyped-def]
+def _meet(starts, low, high, a, b):  # type: ignore[no-untyped-def]
     """Do two cells share a code? Their runs ascend."""
-    i, j = starts[one], starts[other]
-    while i < starts[one + 1] and j < starts[other + 1]:
+    i, j = starts[a], starts[b]
+    while i < starts[a + 1] and j < starts[b + 1]:
         if high[i] < low[j]:
             i += 1
         elif high[j] < low[i]:

@@ -66,18 +66,18 @@ def _within_runs(cells, cell, low, high):  # type: ignore[no-untyped-def]
 @kernel
 def _relation(cells, boxes, b, hull, low, high, node):  # type: ignore[no-untyped-def]
     """Where a node (or a point, whose low is its high) lies with respect to the box; its hull is looked at first."""
-    found = INSIDE
+    result = INSIDE
     for j in range(boxes.shape[1]):
         if low[node, j] > hull[j, 1] or high[node, j] < hull[j, 0]:
             return OUTSIDE
         if low[node, j] < hull[j, 0] or high[node, j] > hull[j, 1]:
-            found = CUT
+            result = CUT
     for j in range(boxes.shape[1]):
-        if found == INSIDE and cells.starts[boxes[b, j] + 1] - cells.starts[boxes[b, j]] > 1:
+        if result == INSIDE and cells.starts[boxes[b, j] + 1] - cells.starts[boxes[b, j]] > 1:
             relation = _within_runs(cells, boxes[b, j], low[node, j], high[node, j])
             if relation != INSIDE:
-                found = relation
-    return found
+                result = relation
+    return result
 
 
 @kernel

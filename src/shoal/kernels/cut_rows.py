@@ -44,6 +44,7 @@ def problem_of(codes: Sequence[int], k: int, n: int, limit: int) -> Problem:
 
 
 def hashes(rows: int) -> Hashes:
+    """Room for that many rows, all slots empty."""
     room = 1 << (2 * rows).bit_length()
     return Hashes(np.zeros(room, np.int64), np.zeros(room, np.int64), np.zeros(1, np.int64))
 
@@ -79,12 +80,12 @@ def first_equal(codes, row, interval, hashes):  # type: ignore[no-untyped-def]
         key ^= key >> np.uint64(29)
     slot = np.int64(key & np.uint64(hashes.row.size - 1))
     while hashes.stamp[slot] == hashes.now[0]:
-        other = hashes.row[slot]
+        earlier = hashes.row[slot]
         equal = True
         for a in range(codes.shape[1]):
-            equal &= interval[a, codes[row, a]] == interval[a, codes[other, a]]
+            equal &= interval[a, codes[row, a]] == interval[a, codes[earlier, a]]
         if equal:
-            return other
+            return earlier
         slot = (slot + 1) & (hashes.row.size - 1)
     hashes.stamp[slot] = hashes.now[0]
     hashes.row[slot] = row

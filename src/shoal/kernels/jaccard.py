@@ -82,17 +82,17 @@ def nearest(queries, sets, postings, order, known, start, stop, guess, jaccard, 
         prefix = min(a - least + 1, a)
         low = np.searchsorted(size, least)
         high = np.searchsorted(size, a * union // common, side="right") if common else n
-        found = 0
+        count = 0
         for item in items[:prefix]:
             posting = postings.members[postings.starts[item] : postings.starts[item + 1]]
             first, last = np.searchsorted(posting, low), np.searchsorted(posting, high)
             for i in posting[first:last]:
                 if shared[i] == 0:
-                    candidates[found] = i
-                    found += 1
+                    candidates[count] = i
+                    count += 1
                 shared[i] += 1
         guess[q], jaccard[q], ties[q] = 0, 0.0, n  # without a common item all are alike
-        for i in candidates[:found]:
+        for i in candidates[:count]:
             most = min(shared[i] + a - prefix, size[i])
             if most * union >= common * (a + size[i] - most):
                 if prefix < a:

@@ -45,9 +45,11 @@ class Space(NamedTuple):
         return apart
 
     def same(self, other: Space) -> bool:
+        """Whether both hold the same people and records."""
         return all(np.array_equal(getattr(self, part), getattr(other, part)) for part in self._fields)
 
     def of(self, people: npt.NDArray[np.int64]) -> Space:
+        """The space of some of the people."""
         return self._replace(people=self.people[people], values=self.values[people], weights=self.weights[people])
 
 
@@ -65,6 +67,7 @@ class Blocks(NamedTuple):
 
 
 def blocks_of(space: Space) -> Blocks:
+    """The records of a space in blocks of neighbours."""
     leaf = max(64, int(np.sqrt(len(space.records)) / 2))  # as much work on boxes as inside them
     both = np.column_stack([space.records, space.shown / (1.0 + np.abs(space.shown).max(axis=0, initial=0))])
     order, starts = kd_classes(both, leaf, True)

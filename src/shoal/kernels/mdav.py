@@ -94,10 +94,10 @@ def _group_about(blocks, rows, centre, k, group, number, total):  # type: ignore
     _remove(blocks, centre)
     group[centre] = number
     total -= rows[centre]
-    for other in _nearest(blocks, rows[centre], k - 1, blocks.block[centre]):
-        _remove(blocks, other)
-        group[other] = number
-        total -= rows[other]
+    for neighbour in _nearest(blocks, rows[centre], k - 1, blocks.block[centre]):
+        _remove(blocks, neighbour)
+        group[neighbour] = number
+        total -= rows[neighbour]
 
 
 @kernel
@@ -136,7 +136,7 @@ def _farthest(blocks, point):  # type: ignore[no-untyped-def]
             bound[b] += step * step
         if blocks.sizes[b] == 0:
             bound[b] = -1.0
-    found, most = -1, 0.0
+    farthest, most = -1, 0.0
     first = bound.argmax()
     for turn in range(bound.size + 1):
         b = first if turn == 0 else turn - 1
@@ -146,9 +146,9 @@ def _farthest(blocks, point):  # type: ignore[no-untyped-def]
         for i in range(square.size):
             if square[i] >= most:
                 record = blocks.record[blocks.starts[b] + i]
-                if square[i] > most or found < 0 or record < found:
-                    found, most = record, square[i]
-    return found
+                if square[i] > most or farthest < 0 or record < farthest:
+                    farthest, most = record, square[i]
+    return farthest
 
 
 @kernel
@@ -162,7 +162,7 @@ def _nearest(blocks, point, wanted, home):  # type: ignore[no-untyped-def]
             bound[b] += step * step
         if blocks.sizes[b] == 0:
             bound[b] = np.inf
-    found = np.full(wanted, blocks.place.size)
+    nearest = np.full(wanted, blocks.place.size)
     least = np.full(wanted, np.inf)
     for turn in range(bound.size + 1):
         b = home if turn == 0 else turn - 1
@@ -173,10 +173,10 @@ def _nearest(blocks, point, wanted, home):  # type: ignore[no-untyped-def]
             if square[i] <= least[-1]:
                 record = blocks.record[blocks.starts[b] + i]
                 j = wanted
-                while j > 0 and (square[i] < least[j - 1] or (square[i] == least[j - 1] and record < found[j - 1])):
+                while j > 0 and (square[i] < least[j - 1] or (square[i] == least[j - 1] and record < nearest[j - 1])):
                     j -= 1
                 if j < wanted:
                     for t in range(wanted - 1, j, -1):
-                        found[t], least[t] = found[t - 1], least[t - 1]
-                    found[j], least[j] = record, square[i]
-    return found
+                        nearest[t], least[t] = nearest[t - 1], least[t - 1]
+                    nearest[j], least[j] = record, square[i]
+    return nearest

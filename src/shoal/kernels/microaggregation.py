@@ -60,6 +60,7 @@ class Groups(NamedTuple):
 
 @kernel
 def groups_of(rows, label, k):  # type: ignore[no-untyped-def]
+    """The groups that a label a record stands for."""
     n, m = rows.shape
     room = n // k + 1
     groups = Groups(
@@ -128,6 +129,7 @@ def _leaving(groups, i):  # type: ignore[no-untyped-def]
 
 @kernel
 def sse(groups):  # type: ignore[no-untyped-def]
+    """The sum of squared distances of the records from the centres of their groups."""
     total = 0.0
     for i in range(groups.group.size):
         total += _square(groups, i, groups.group[i])
@@ -176,9 +178,9 @@ def settle(groups, near):  # type: ignore[no-untyped-def]
         least, chosen, partner = -worth, -1, -1
         for to in near[groups.group[i]]:
             if groups.size[to] > 0 and to != groups.group[i]:
-                change, other = _best_exchange(groups, i, to)
+                change, swapped = _best_exchange(groups, i, to)
                 if change < least:
-                    least, chosen, partner = change, to, other
+                    least, chosen, partner = change, to, swapped
         if chosen >= 0:
             _exchange(groups, i, chosen, partner)
     for group in range(groups.size.size):
@@ -242,7 +244,7 @@ def _split_off(groups, seed, near, worth):  # type: ignore[no-untyped-def]
 @kernel
 def _nearest_spare(groups, seed, near, free):  # type: ignore[no-untyped-def]
     """The record nearest to the seed in a neighbour that has more than k; -1 if none has."""
-    least, found = np.inf, -1
+    least, spare = np.inf, -1
     for to in near:
         if to == free or groups.size[to] <= groups.k:
             continue
@@ -253,8 +255,8 @@ def _nearest_spare(groups, seed, near, free):  # type: ignore[no-untyped-def]
                 step = groups.rows[u, a] - groups.rows[seed, a]
                 square += step * step
             if square < least:
-                least, found = square, u
-    return found
+                least, spare = square, u
+    return spare
 
 
 @kernel

@@ -33,6 +33,7 @@ class Blocks(NamedTuple):
 
 
 def blocks_of(points: Floats) -> Blocks:
+    """The points in blocks of neighbours, with the bounding box of each."""
     leaf = max(64, int(np.sqrt(len(points)) / 2))  # as much work on boxes as inside them
     order, starts = kd_classes(points, leaf, True)
     columns = np.ascontiguousarray(points[order].T)
@@ -43,9 +44,9 @@ def blocks_of(points: Floats) -> Blocks:
 def nearest(queries: Floats, points: Floats, *, largest: bool = False) -> Floats:
     """Squared Euclidean distance of each query to its nearest point; `largest`: the largest difference, squared."""
     blocks = blocks_of(points)
-    found = np.empty(len(queries))
-    in_blocks(len(queries), _QUERIES, lambda a, b: _nearest(queries[a:b], blocks, largest, found[a:b]))
-    return found
+    distances = np.empty(len(queries))
+    in_blocks(len(queries), _QUERIES, lambda a, b: _nearest(queries[a:b], blocks, largest, distances[a:b]))
+    return distances
 
 
 @kernel
@@ -86,7 +87,7 @@ def _least(squares, size):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _nearest(queries, blocks, largest, found):  # type: ignore[no-untyped-def]
+def _nearest(queries, blocks, largest, distances):  # type: ignore[no-untyped-def]
     starts = blocks.starts
     bound = np.empty(starts.size - 1)
     squares = np.empty(np.diff(starts).max())
@@ -99,4 +100,4 @@ def _nearest(queries, blocks, largest, found):  # type: ignore[no-untyped-def]
                 _distances(queries[q], blocks.points, starts[b], starts[b + 1], largest, squares)
                 best = min(best, _least(squares, starts[b + 1] - starts[b]))
                 bound[b] = np.inf
-        found[q] = best
+        distances[q] = best

@@ -27,19 +27,19 @@ def extremes(codes, order, starts):  # type: ignore[no-untyped-def]
 
 @kernel
 def distinct(codes, order, starts):  # type: ignore[no-untyped-def]
-    """The distinct codes of each class, ascending: those of class c are found[offsets[c]:offsets[c + 1]]."""
+    """The distinct codes of each class, ascending: those of class c are values[offsets[c]:offsets[c + 1]]."""
     classes = starts.size - 1
     offsets = np.zeros(classes + 1, np.int64)
-    found = np.empty(order.size, np.int32)
+    values = np.empty(order.size, np.int32)
     place = 0
     for c in range(classes):
         members = np.sort(codes[order[starts[c] : starts[c + 1]]])
         for i in range(members.size):
             if i == 0 or members[i] != members[i - 1]:
-                found[place] = members[i]
+                values[place] = members[i]
                 place += 1
         offsets[c + 1] = place
-    return offsets, found[:place]
+    return offsets, values[:place]
 
 
 @kernel

@@ -34,12 +34,12 @@ def swap_partners(visits, down, up, rng):  # type: ignore[no-untyped-def]
         free[rank] = False
         first = _place(listed, size, first_at, max(rank - down, 0))
         last = _place(listed, size, first_at, min(rank + up + 1, n))
-        other = _draw(free, listed[first:last], rng)
+        drawn = _draw(free, listed[first:last], rng)
         taken += 1
-        if other >= 0:
-            free[other] = False
-            partner[rank] = other
-            partner[other] = rank
+        if drawn >= 0:
+            free[drawn] = False
+            partner[rank] = drawn
+            partner[drawn] = rank
             taken += 1
         if 2 * taken > size:
             size = _list_anew(free, listed, size, first_at)

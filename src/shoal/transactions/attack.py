@@ -70,6 +70,7 @@ class Attack(Result):
         return int((self.guesses["ties"] > 1).sum())
 
     def to_dict(self) -> dict[str, object]:
+        """All numbers, as JSON takes them."""
         return {
             "customers": self.guesses.height,
             "originals": self.originals,
@@ -83,6 +84,7 @@ class Attack(Result):
         }
 
     def charts(self) -> list[Chart]:
+        """The rates of correct links, beside a blind guess."""
         rates = {
             "nearest original, first of equals": self.reid,
             "nearest original, ties by lot": self.reid_fair,
@@ -92,6 +94,7 @@ class Attack(Result):
         return [Bars("Correct links", list(rates), (Series("rate", list(rates.values())),))]
 
     def sheets(self) -> list[Sheet]:
+        """The rates of correct links, and how alike the histories are, as tables."""
         rows = [
             ("nearest original, first of equals", f"{self.reid:.2%}", "Algorithm 1"),
             ("nearest original, ties by lot", f"{self.reid_fair:.2%}", "expected value"),
@@ -142,9 +145,11 @@ def jaccard_attack(
     if similarity == "tfidf":
         sets, queries = _tf_idf(sets, queries)
     by_product = similarity == "tfidf"
-    found = nearest_set(queries, sets, own) if similarity == "jaccard" else nearest_row(queries, sets, own, by_product)
+    nearest = (
+        nearest_set(queries, sets, own) if similarity == "jaccard" else nearest_row(queries, sets, own, by_product)
+    )
     assigned = _assigned(queries, sets, own, by_product, rng) if one_to_one else None
-    return Attack(len(original.customers), similarity, _guesses(original, masked, found, own), assigned)
+    return Attack(len(original.customers), similarity, _guesses(original, masked, nearest, own), assigned)
 
 
 def read_truth(source: str | Path) -> pl.DataFrame:
@@ -253,15 +258,15 @@ def _assigned(queries: csr_array, sets: csr_array, own: Ints, by_product: bool, 
     return float(np.count_nonzero(shuffled[guess] == own[linked]) / n)
 
 
-def _guesses(original: Histories, masked: Histories, found: Nearest, own: Ints) -> pl.DataFrame:
+def _guesses(original: Histories, masked: Histories, nearest: Nearest, own: Ints) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "customer": masked.customers,
-            "guess": original.customers.gather(found.guess),
-            "similarity": found.similarity,
-            "ties": found.ties,
-            "own_similarity": found.own,
-            "correct": found.guess == own,
-            "chance": np.where(found.own == found.similarity, 1 / found.ties, 0.0),
+            "guess": original.customers.gather(nearest.guess),
+            "similarity": nearest.similarity,
+            "ties": nearest.ties,
+            "own_similarity": nearest.own,
+            "correct": nearest.guess == own,
+            "chance": np.where(nearest.own == nearest.similarity, 1 / nearest.ties, 0.0),
         }
     )

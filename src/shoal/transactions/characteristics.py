@@ -38,9 +38,11 @@ class Characteristics(Result):
 
     @property
     def sampled(self) -> bool:
+        """Whether only some pairs of customers were compared."""
         return self.pairs < self.customers * (self.customers - 1) // 2
 
     def to_dict(self) -> dict[str, object]:
+        """All numbers, as JSON takes them."""
         return {
             "customers": self.customers,
             "records": self.records,
@@ -55,6 +57,7 @@ class Characteristics(Result):
         }
 
     def sheets(self) -> list[Sheet]:
+        """The same as tables to be shown."""
         over = f"of {SAMPLED:,} drawn customers with all" if self.sampled else "all pairs"
         rows = [
             ("customers", f"{self.customers:,}", "n"),

@@ -66,5 +66,5 @@ def cluster_customers(
     """customer -> cluster, by Method 1, by Method 2 or by the one that needs the fewest dummies."""
     if method == "balanced":
         return balanced_clusters(sets, clusters, min_size, seed=seed)
-    found = cosine_k_means(sets, clusters, seed=seed, starts=STARTS)
-    return found if method == "method-1" else balance(sets, found, min_size)
+    label = cosine_k_means(sets, clusters, seed=seed, starts=STARTS)
+    return label if method == "method-1" else balance(sets, label, min_size)

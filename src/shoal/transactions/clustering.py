@@ -40,9 +40,9 @@ def cosine_k_means(sets: csr_array, clusters: int, *, seed: int | None = None, s
     unit = normalize(_with_short_indices(tf_idf(sets)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # fewer different customers than clusters: filled below
-        found = KMeans(clusters, n_init=starts, random_state=seed).fit(csr_array(unit))
-    cosine = np.asarray(unit.multiply(found.cluster_centers_[found.labels_]).sum(axis=1)).ravel()
-    return _filled(found.labels_.astype(np.int32), clusters, cosine)
+        fitted = KMeans(clusters, n_init=starts, random_state=seed).fit(csr_array(unit))
+    cosine = np.asarray(unit.multiply(fitted.cluster_centers_[fitted.labels_]).sum(axis=1)).ravel()
+    return _filled(fitted.labels_.astype(np.int32), clusters, cosine)
 
 
 def _with_short_indices(rows: csr_array) -> csr_array:

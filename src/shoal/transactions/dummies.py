@@ -57,6 +57,7 @@ class Padded:
 
     @property
     def dummies(self) -> int:
+        """How many records are dummies."""
         return len(self.customer) - self.kept - self.altered
 
 
@@ -165,8 +166,8 @@ def _cells(held: csr_array, cluster: Codes, item: Codes) -> npt.NDArray[np.int64
     """The cell of each record."""
     rows = np.repeat(np.arange(held.shape[0]), np.diff(held.indptr))
     key = rows * held.shape[1] + held.indices
-    found: npt.NDArray[np.int64] = np.searchsorted(key, cluster.astype(np.int64) * held.shape[1] + item)
-    return found
+    cells: npt.NDArray[np.int64] = np.searchsorted(key, cluster.astype(np.int64) * held.shape[1] + item)
+    return cells
 
 
 def _costly(
@@ -257,14 +258,14 @@ class _Market:
 
     def visits(self, customers: Codes, goods: Codes) -> npt.NDArray[np.int64]:
         """A record of each customer's own on a day the good was sold; where that day was none, one of the good's."""
-        found = self.purchases(goods)
+        records = self.purchases(goods)
         left = np.arange(len(goods))
         for _ in range(_TRIES):
             own = self._drawn(self.histories.customer, customers[left], len(self.histories.customers))
             fits = self._on_sale(own, goods[left])
-            found[left[fits]] = own[fits]
+            records[left[fits]] = own[fits]
             left = left[~fits]
-        return found
+        return records
 
     def _on_sale(self, records: npt.NDArray[np.int64], goods: Codes) -> npt.NDArray[np.bool_]:
         """Whether each record lies between the first and the last sale of the good; -1 is no record."""
@@ -294,8 +295,8 @@ def _alterations(
     rank = np.arange(len(records)) - np.searchsorted(whose, whose)
     starts = lacking.indptr
     stands_for = np.full(len(records), -1, np.int64)
-    found = rank < starts[whose + 1] - starts[whose]
-    stands_for[found] = in_random_order(lacking, rng)[starts[whose[found]] + rank[found]]
+    has_lacking = rank < starts[whose + 1] - starts[whose]
+    stands_for[has_lacking] = in_random_order(lacking, rng)[starts[whose[has_lacking]] + rank[has_lacking]]
     return records, stands_for
 
 

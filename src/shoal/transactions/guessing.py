@@ -60,6 +60,7 @@ class Scene:
         known: int,
         rng: np.random.Generator,
     ) -> Scene:
+        """Draws whom to look for, and which `known` goods of each she has."""
         bought = _in_goods_of(released, original, own)
         has = np.flatnonzero(np.diff(bought.indptr))
         attacked = np.sort(rng.permutation(has)[:MOST_ATTACKED])
@@ -98,9 +99,9 @@ class Scene:
         """Released customer -> another one of the cluster, by lot."""
         n = len(self.group)
         before, after = np.argsort(self.group, kind="stable"), np.argsort(self.group + self.rng.random(n))
-        other = np.empty(n, np.int64)
-        other[before] = after
-        return other
+        drawn = np.empty(n, np.int64)
+        drawn[before] = after
+        return drawn
 
     def name_a_good(self, score: Floats, chosen: Ints) -> Outcome:
         """Of how many she rightly names a good that she did not know of."""
@@ -177,7 +178,7 @@ class Scene:
 
     @cached_property
     def _visitor(self) -> npt.NDArray[np.int32]:
-        """visit -> released customer"""
+        """Visit -> released customer."""
         visitor = np.empty(int(self._visit.max()) + 1, np.int32)
         visitor[self._visit] = self.released.customer
         return visitor
@@ -214,9 +215,9 @@ class Scene:
         """Of those who are shown with all of the goods, one with a visit that holds the most of them."""
         order, starts = self._by_good
         visit = np.concatenate([np.unique(self._visit[order[starts[good] : starts[good + 1]]]) for good in goods])
-        found, count = np.unique(visit, return_counts=True)
+        visits_with_some, count = np.unique(visit, return_counts=True)
         most = np.zeros(len(self.released.customers))
-        np.maximum.at(most, self._visitor[found], count)
+        np.maximum.at(most, self._visitor[visits_with_some], count)
         candidates = self._shown_with_all(goods)
         return int(self.rng.choice(candidates[most[candidates] == most[candidates].max()]))
 

@@ -56,6 +56,7 @@ class BasketRelease(Result):
     loss: float  # mean share of all goods that what a record shows may stand for; a record taken out counts 1
 
     def to_dict(self) -> dict[str, object]:
+        """All numbers, as JSON takes them."""
         baskets = self.table[self.roles.customer].n_unique()
         return {
             "baskets": baskets,
@@ -69,6 +70,7 @@ class BasketRelease(Result):
         }
 
     def sheets(self) -> list[Sheet]:
+        """What the release came to, as a table."""
         rows = [(name.replace("_", " "), f"{value:,.4g}") for name, value in self.to_dict().items()]
         return [Sheet("Baskets", ("", "value"), rows)]
 
@@ -89,8 +91,8 @@ def rare_set(baskets: Histories, k: int, m: int) -> RareSet | None:
     """A set of at most m goods that at least one basket holds, but fewer than k; small ones first."""
     _check_parameters(baskets, k, m)
     for size in range(1, min(m, int(baskets.sizes.max())) + 1):
-        if found := _rare(baskets.sets, k, size):
-            count, goods = found
+        if rare := _rare(baskets.sets, k, size):
+            count, goods = rare
             return RareSet(tuple(baskets.items.gather(goods).cast(pl.String)), count)
     return None
 
@@ -159,8 +161,8 @@ def _suppressed(baskets: Histories, k: int, m: int) -> pl.Series:
     out = np.zeros(len(rank), np.bool_)
     for size in range(1, m + 1):
         first = 0
-        while found := _rare(sets, k, size, first):
-            goods = found[1]
+        while rare := _rare(sets, k, size, first):
+            goods = rare[1]
             if len(goods) > 1:  # below the smaller ones nothing is rare
                 first = int(goods[0])
             rarest = int(goods.max())
@@ -177,11 +179,11 @@ def _generalized(baskets: Histories, taxonomy: Hierarchy, k: int, m: int) -> tup
     records = np.bincount(leaf[baskets.item], minlength=leaves)
     level = np.zeros(leaves, np.int64)
     for size in range(1, m + 1):
-        while found := _rare(renumbered(baskets.sets, _nodes(taxonomy, level)[leaf], leaves), k, size):
-            raised = (_raised(taxonomy, level, int(node)) for node in found[1])
+        while rare := _rare(renumbered(baskets.sets, _nodes(taxonomy, level)[leaf], leaves), k, size):
+            raised = (_raised(taxonomy, level, int(node)) for node in rare[1])
             choices = [choice for choice in raised if choice is not None]  # never none: every basket holds the top
             level = min(choices, key=lambda choice: _loss(taxonomy, choice, records))
-    shown = [taxonomy.labels(int(level[one]))[int(taxonomy.ancestors[level[one], one])] for one in leaf]
+    shown = [taxonomy.labels(int(level[each]))[int(taxonomy.ancestors[level[each], each])] for each in leaf]
     return pl.Series(shown, dtype=pl.String), _loss(taxonomy, level, records)
 
 

@@ -50,12 +50,15 @@ class Pooled(Result):
     outcomes: tuple[Outcome, ...]
 
     def to_dict(self) -> dict[str, Any]:
+        """What came of each attack, as JSON takes it."""
         return {"attacks": [each.to_dict() for each in self.outcomes]}
 
     def charts(self) -> list[Chart]:
+        """The rates of both attacks, with baseline and control."""
         return [guesses_chart("Two releases together", {each.attack: each for each in self.outcomes})]
 
     def sheets(self) -> list[Sheet]:
+        """What came of each attack, as a table."""
         header = ("", "right", "rate", "95 %", "baseline", "control")
         return [Sheet("Two releases together", header, [_row(each) for each in self.outcomes], numbers=5)]
 
@@ -188,18 +191,18 @@ def _found(
             return np.zeros(sets.shape[0], np.bool_)
         return np.asarray(sets[:, goods].sum(axis=1)).ravel() >= len(np.unique(goods))
 
-    one, two, control = np.zeros(len(own)), np.zeros(len(own)), np.zeros(len(own))
-    other = rng.permutation(len(own))
+    first_alone, together, control = np.zeros(len(own)), np.zeros(len(own)), np.zeros(len(own))
+    somebody_else = rng.permutation(len(own))
     for j, customer in enumerate(own):
         goods = np.unique(good[starts[customer] : starts[customer + 1]])
         before = candidates(alone, goods)
         after = candidates(real, goods)
         after = after if after.any() else before
-        for chance, fit, who in ((one, before, j), (two, after, j), (control, after, other[j])):
+        for chance, fit, who in ((first_alone, before, j), (together, after, j), (control, after, somebody_else[j])):
             chance[j] = fit[who] / fit.sum() if fit.any() else 0.0
     target = f"the customer, by {known} goods"
     return Outcome(
-        "known goods over two releases", target, len(own), len(own), float(two.sum()), float(one.mean()),
+        "known goods over two releases", target, len(own), len(own), float(together.sum()), float(first_alone.mean()),
         float(control.mean()),
     )  # fmt: skip
 

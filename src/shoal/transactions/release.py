@@ -87,6 +87,7 @@ class TransactionRelease(Result):
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
+        """Cluster -> customers."""
         return np.bincount(self.label)
 
     def strangers(self, ledger: Ledger) -> tuple[str, ...]:
@@ -118,6 +119,7 @@ class TransactionRelease(Result):
 
     @cached_property
     def characteristics(self) -> Characteristics:
+        """How alike the original customers are."""
         return characteristics(self.original, seed=self.seed)
 
     @cached_property
@@ -184,14 +186,17 @@ class TransactionRelease(Result):
         }
 
     def remarks(self) -> tuple[str, ...]:
+        """What is promised, what is left open, and what was left out."""
         return self.notes
 
     def charts(self) -> list[Chart]:
+        """How many clusters there are of each size."""
         sizes, clusters = np.unique(self.sizes, return_counts=True)
         labels = [f"{size:,} customers" for size in sizes]
         return [Bars("Clusters by their size", labels, (Series("clusters", clusters.astype(float)),), "number")]
 
     def sheets(self) -> list[Sheet]:
+        """What the release came to, and what a trained intruder finds, as tables."""
         facts = self.to_dict()
         shown = [
             (name.replace("_", " "), f"{value:,.4f}" if name in RATES else f"{value:,.0f}")

@@ -85,21 +85,22 @@ def nearest_set(queries: csr_array, sets: csr_array, own: Ints) -> Nearest:
 def nearest_row(queries: csr_array, sets: csr_array, own: Ints, by_product: bool) -> Nearest:
     """By any similarity, through all pairs."""
     n = queries.shape[0]
-    found = Nearest(np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64), np.empty(n))
+    nearest = Nearest(np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64), np.empty(n))
 
     def look(start: int, rows: Floats) -> None:
         here = slice(start, start + len(rows))
         best = rows.max(axis=1)
-        found.guess[here] = rows.argmax(axis=1)
-        found.similarity[here] = best
-        found.ties[here] = (rows == best[:, None]).sum(axis=1)
-        found.own[here] = rows[np.arange(len(rows)), own[here]]
+        nearest.guess[here] = rows.argmax(axis=1)
+        nearest.similarity[here] = best
+        nearest.ties[here] = (rows == best[:, None]).sum(axis=1)
+        nearest.own[here] = rows[np.arange(len(rows)), own[here]]
 
     each_block(queries, sets, by_product, look)
-    return found
+    return nearest
 
 
 def lists(matrix: csr_array) -> Lists:
+    """Where the columns of each row begin, and the columns, as kernels take them."""
     from shoal.kernels.jaccard import Lists
 
     return Lists(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32))

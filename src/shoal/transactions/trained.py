@@ -53,6 +53,7 @@ class Trained(Result):
     surest: float  # share right among the surest tenth of her guesses of a customer
 
     def to_dict(self) -> dict[str, object]:
+        """All numbers, as JSON takes them."""
         return {
             "records": self.records,
             "dummies": self.dummies,
@@ -66,10 +67,12 @@ class Trained(Result):
         }
 
     def charts(self) -> list[Chart]:
+        """Her rates, with baseline and control."""
         guesses = {f"customers found by {self.known} goods": self.customer, "another good named": self.good}
         return [guesses_chart("Trained intruder", guesses)]
 
     def sheets(self) -> list[Sheet]:
+        """The same as a table to be shown."""
         rows = []
         for what, auc, shuffled in (
             ("dummies told from purchases (AUC)", self.auc, self.auc_control),
@@ -77,8 +80,8 @@ class Trained(Result):
         ):
             if auc is not None:
                 rows.append((what, f"{auc:.2f}", "", "0.50", "" if shuffled is None else f"{shuffled:.2f}"))
-        found = f"customers found by {self.known} goods"
-        for what, each in ((found, self.customer), ("another good named", self.good)):
+        by_goods = f"customers found by {self.known} goods"
+        for what, each in ((by_goods, self.customer), ("another good named", self.good)):
             low, high = each.interval
             control = "" if each.control is None else f"{each.control:.1%}"
             rows.append((what, f"{each.rate:.1%}", f"{low:.1%}-{high:.1%}", f"{each.baseline:.1%}", control))
@@ -148,8 +151,8 @@ def real_records(original: Histories, released: Histories, own: Ints) -> Bools:
 def _also_in(records: pl.DataFrame, others: pl.DataFrame, keys: list[str]) -> Bools:
     """Which records have an equal one among the others, as many of equal ones as there are."""
     numbered = records.select(keys).with_columns(number=pl.int_range(pl.len()).over(keys))
-    found = others.select(keys).with_columns(number=pl.int_range(pl.len()).over(keys), found=pl.lit(True))
-    joined = numbered.join(found, on=[*keys, "number"], how="left", maintain_order="left", nulls_equal=True)
+    present = others.select(keys).with_columns(number=pl.int_range(pl.len()).over(keys), found=pl.lit(True))
+    joined = numbered.join(present, on=[*keys, "number"], how="left", maintain_order="left", nulls_equal=True)
     return joined["found"].fill_null(False).to_numpy().copy()
 
 

@@ -42,6 +42,7 @@ class Unicity(Result):
     fewer: Mapping[str, tuple[float, ...]]  # kind of point -> share of customers with fewer than m points
 
     def to_dict(self) -> dict[str, object]:
+        """All shares, as JSON takes them."""
         return {
             "customers": self.customers,
             "draws": self.draws,
@@ -51,13 +52,16 @@ class Unicity(Result):
         }
 
     def remarks(self) -> tuple[str, ...]:
+        """How customers with few purchases are counted."""
         return (RULE,)
 
     def charts(self) -> list[Chart]:
+        """The shares over the number of known purchases."""
         lines = tuple(Line(kind, [(m + 1, share) for m, share in enumerate(s)]) for kind, s in self.shares.items())
         return [Lines("Customers singled out", lines, "purchases known (m)", "customers", unit="share")]
 
     def sheets(self) -> list[Sheet]:
+        """The same as a table to be shown."""
         kinds = list(self.shares)
         rows = [
             (f"{m + 1}", *(f"{self.shares[kind][m]:.1%}" for kind in kinds), f"{self.fewer[kinds[0]][m]:.1%}")

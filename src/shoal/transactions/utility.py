@@ -43,13 +43,16 @@ class TransactionUtility(Result):
     left_out: Mapping[str, str]
 
     def to_dict(self) -> dict[str, object]:
+        """All measures, as JSON takes them."""
         return {**self.values, "left_out": dict(self.left_out)}
 
     def charts(self) -> list[Chart]:
+        """All measures, as bars."""
         names = [MEANING[name] for name in self.values]
         return [Bars("What was kept", names, (Series("value", list(self.values.values())),), "number")]
 
     def sheets(self) -> list[Sheet]:
+        """All measures, and why others are left out, as tables."""
         rows = [(name.replace("_", " "), f"{value:,.4f}", MEANING[name]) for name, value in self.values.items()]
         left_out = [(name.replace("_", " "), why) for name, why in self.left_out.items()]
         return [
@@ -261,8 +264,8 @@ def _correlations(shares: Floats) -> Floats:
     single = np.diag(shares)
     deviation = np.sqrt(single * (1 - single))
     scale = np.outer(deviation, deviation)
-    found: Floats = np.divide(shares - np.outer(single, single), scale, out=np.zeros_like(shares), where=scale > 0)
-    return found
+    phi: Floats = np.divide(shares - np.outer(single, single), scale, out=np.zeros_like(shares), where=scale > 0)
+    return phi
 
 
 # ---- sales
