@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.roles import suggest_role
+from shoal.data.roles import may_be, suggest_role
 from shoal.data.schema import Role
 
 COUNTED = "records, not people: who has several records is counted once for each"
@@ -51,7 +51,7 @@ def likely_identifiers(frame: pl.DataFrame, names: Iterable[str]) -> list[str]:
 def _likely(column: pl.Series) -> bool:
     seen = column.head(_LOOKED_AT).drop_nulls()
     distinct = seen.n_unique()
-    if distinct < 2:
+    if distinct < 2 or not may_be(seen.unique(), Role.IDENTIFIER, _NUMBERS):
         return False
     suggestion = suggest_role(seen.unique(), present=len(seen), distinct=distinct, uniques=0)
     return suggestion.role is Role.IDENTIFIER and suggestion.hipaa in _NUMBERS

@@ -9,7 +9,7 @@ something new, add a row.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache
 
@@ -58,7 +58,6 @@ _ABOUT = re.compile(
     r"\b(types?|kind|class|category|status|flag|counts?|balance|provided|known|verified|valid|consent|opt|preferred"
     r"|available|has|is|days|age|score|length|issued|changed|level)\b"
 )
-_PATTERNS = sorted({pattern for sign in SIGNS for pattern in (sign.shape, sign.fits) if pattern})
 _YES_NO = {"y", "n", "yes", "no", "true", "false", "t", "f", "0", "1", "j", "ja", "nein", "oui", "non", "si"}
 _NAME_AND_VALUES, _VALUES, _NAME, _HINT, _SILENT = 4, 3, 2, 1, 0
 _EVIDENCE = {
@@ -73,7 +72,6 @@ _EVIDENCE = {
 class _Column:
     words: str  # of its name
     texts: pl.Series  # its sampled values as text
-    matching: Mapping[str, int]  # how many of them each pattern of a sign matches as a whole
     is_text: bool
     yes_no: bool
 
@@ -90,6 +88,13 @@ def suggest_role(values: pl.Series, *, present: int, distinct: int, uniques: int
     return suggestion
 
 
+def may_be(values: pl.Series, role: Role, items: Collection[str]) -> bool:
+    """Whether any sign of this role and of these HIPAA items speaks: a quick look before all signs are weighed."""
+    column = _column(values)
+    signs = (sign for sign in SIGNS if sign.role is role and sign.hipaa in items)
+    return any(_evidence(sign, column)[0] != _SILENT for sign in signs)
+
+
 def _column(values: pl.Series) -> _Column:
     if values.dtype.is_float() and values.round().equals(values):
         values = values.cast(pl.Int64, strict=False)  # whole numbers that stand beside missing ones
@@ -97,17 +102,7 @@ def _column(values: pl.Series) -> _Column:
     texts = texts.filter(texts != "")
     yes_no = set(texts.head(len(_YES_NO) + 1).str.to_lowercase()) <= _YES_NO
     is_text = isinstance(values.dtype, (pl.String, pl.Categorical, pl.Enum))
-    return _Column(spelled(values.name), texts, _matching(texts), is_text, yes_no)
-
-
-def _matching(texts: pl.Series) -> dict[str, int]:
-    """How many texts each pattern of the signs matches: all in one look, for a call costs more than a match."""
-    text = pl.col(texts.name)
-    return texts.to_frame().select(text.str.contains(_whole(p)).sum().alias(p) for p in _PATTERNS).row(0, named=True)
-
-
-def _whole(pattern: str) -> str:
-    return f"^(?:{pattern})$"
+    return _Column(spelled(values.name), texts, is_text, yes_no)
 
 
 def _by_signs(column: _Column) -> Suggestion | None:
@@ -129,12 +124,12 @@ def _by_signs(column: _Column) -> Suggestion | None:
 def _evidence(sign: Sign, column: _Column) -> tuple[int, int, int]:
     """How strongly a sign speaks, where its words end in the column's name, and how long they are."""
     named = _named(sign, column)
-    shaped = _most(column, sign.shape, sign.share, sign.check)
+    shaped = _most(column.texts, sign.shape, sign.share, sign.check)
     if sign.hint:
         return (_HINT if shaped and column.is_text else _SILENT, 0, 0)
     if shaped:
         return (_NAME_AND_VALUES, *named) if named else (_VALUES, 0, 0)
-    if named and (not sign.fits or _most(column, sign.fits, sign.share)):
+    if named and (not sign.fits or _most(column.texts, sign.fits, sign.share)):
         return (_NAME, *named)
     return (_SILENT, 0, 0)
 
@@ -152,14 +147,15 @@ def _words_of(names: str) -> re.Pattern[str]:
     return re.compile(rf"\b(?:{either})\b")
 
 
-def _most(column: _Column, pattern: str, share: float, check: Callable[[str], bool] | None = None) -> bool:
+def _most(texts: pl.Series, pattern: str, share: float, check: Callable[[str], bool] | None = None) -> bool:
     """Whether at least the share of the values match the pattern and pass the check."""
-    if not pattern or column.texts.is_empty():
+    if not pattern or texts.is_empty():
         return False
-    least = max(1, share * len(column.texts))
-    if check is None or column.matching[pattern] < least:
-        return column.matching[pattern] >= least
-    return sum(map(check, column.texts.filter(column.texts.str.contains(_whole(pattern))))) >= least
+    least = max(1, share * len(texts))
+    matching = texts.filter(texts.str.contains(f"^(?:{pattern})$"))
+    if check is None or len(matching) < least:
+        return len(matching) >= least
+    return sum(map(check, matching)) >= least
 
 
 def _by_counts(values: pl.Series, present: int, uniques: int) -> Suggestion:
