@@ -41,16 +41,18 @@ class Pool:
     @classmethod
     def of(cls, releases: Sequence[Published]) -> Pool:
         """From who stood where in each release, and what stands for the values of each."""
-        everyone = pl.concat([one.members.select("subject") for one in releases]).unique(maintain_order=True)
+        everyone = pl.concat([published.members.select("subject") for published in releases]).unique(
+            maintain_order=True
+        )
         everyone = everyone.with_row_index("person")
 
         def label(release: Published) -> Labels:
-            found = everyone.join(
+            joined = everyone.join(
                 release.members.select("subject", "class"), on="subject", how="left", maintain_order="left"
             )
-            return found["class"].cast(pl.Int32).fill_null(ABSENT).to_numpy()
+            return joined["class"].cast(pl.Int32).fill_null(ABSENT).to_numpy()
 
-        return cls(everyone["subject"], tuple(label(one) for one in releases), _firsts(releases, everyone))
+        return cls(everyone["subject"], tuple(map(label, releases)), _firsts(releases, everyone))
 
     @cached_property
     def changes(self) -> tuple[Labels, ...]:
@@ -98,8 +100,8 @@ def atoms(labels: Sequence[Labels]) -> Labels:
 
 def signatures(releases: Sequence[Recorded]) -> pl.DataFrame:
     """The signatures of all people, and how many have each, however many they are (`Pool.signatures`)."""
-    found = pl.concat([Pool.of(side).signatures() for side in side_by_side(releases)], how="diagonal")
-    return found.group_by(pl.exclude("people"), maintain_order=True).agg(pl.col("people").sum())
+    counted = pl.concat([Pool.of(side).signatures() for side in side_by_side(releases)], how="diagonal")
+    return counted.group_by(pl.exclude("people"), maintain_order=True).agg(pl.col("people").sum())
 
 
 def numbered(frame: pl.DataFrame, columns: Sequence[str]) -> Labels:
@@ -116,9 +118,9 @@ def divide(atom: Labels, label: Labels) -> Labels:
 
 def _firsts(releases: Sequence[Published], everyone: pl.DataFrame) -> tuple[list[Labels], ...]:
     """For each release and attribute, the first with which a subject's value agrees; ABSENT where she is not."""
-    found: tuple[list[Labels], ...] = tuple([] for _ in releases)
-    for name in dict.fromkeys(name for one in releases for name in one.values.columns):
-        showing = [i for i, one in enumerate(releases) if name in one.values.columns]
+    firsts: tuple[list[Labels], ...] = tuple([] for _ in releases)
+    for name in dict.fromkeys(name for release in releases for name in release.values.columns):
+        showing = [i for i, release in enumerate(releases) if name in release.values.columns]
         if len(showing) < 2:
             continue
         rows = pl.concat(
@@ -129,8 +131,8 @@ def _firsts(releases: Sequence[Published], everyone: pl.DataFrame) -> tuple[list
         for (number,), part in rows.group_by("release"):
             first = np.full(everyone.height, ABSENT, np.int32)
             first[part["person"].to_numpy()] = part["first"].to_numpy()
-            found[int(number)].append(first)
-    return found
+            firsts[int(number)].append(first)
+    return firsts
 
 
 def _in_words(firsts: Sequence[Labels], releases: int) -> Iterator[npt.NDArray[np.int64]]:
@@ -157,8 +159,8 @@ def may_stay(absent: Counts, atom: Labels, present: Counts, k: int) -> Counts:
     groups = pl.DataFrame({"atom": atom, "stay": stay, "lacking": lacking}).with_row_index("group")
     groups = groups.filter(pl.col("stay") > 0, pl.col("lacking") > 0).sort("atom", "stay", "group", descending=True)
     spare = pl.col("stay") - k  # what a group can do without
-    asked = pl.col("lacking") - (spare.cum_sum().over("atom") - spare)  # of it, after those before it gave theirs
-    given = pl.min_horizontal(spare, asked).clip(0)
+    needed = pl.col("lacking") - (spare.cum_sum().over("atom") - spare)  # of it, after those before it gave theirs
+    given = pl.min_horizontal(spare, needed).clip(0)
     smallest = pl.int_range(pl.len()).over("atom") == pl.len().over("atom") - 1
     goes = pl.when(smallest).then("stay").otherwise(0)  # the whole of it, where all together have too little to spare
     groups = groups.with_columns(

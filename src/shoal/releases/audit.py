@@ -42,6 +42,7 @@ class Pair:
     changed: tuple[Changed, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
+        """All numbers, as JSON takes them."""
         facts = {name: getattr(self, name) for name in self.__dataclass_fields__}
         differenced = [each.to_dict() for each in self.differencing]
         return facts | {"differencing": differenced, "changed": [each.to_dict() for each in self.changed]}
@@ -60,21 +61,26 @@ class Audit(Result):
 
     @property
     def subjects(self) -> int:
+        """How many people are in some release."""
         return sum(self.histogram.values())
 
     @property
     def smallest_pooled_class(self) -> int:
+        """With how few, herself included, somebody is alike in all releases."""
         return min(self.histogram, default=0)
 
     @property
     def subjects_below_k(self) -> int:
+        """How many people are alike with fewer than k."""
         return sum(subjects for size, subjects in self.histogram.items() if size < self.k)
 
     @property
     def holds(self) -> bool:
+        """Whether nobody falls below k, and private means cost nobody more than they may."""
         return self.subjects_below_k == 0 and (self.budget is None or self.budget.holds)
 
     def to_dict(self) -> dict[str, Any]:
+        """All numbers, as JSON takes them."""
         return {
             "view": "custodian",
             "releases": list(self.releases),
@@ -90,6 +96,7 @@ class Audit(Result):
         }
 
     def charts(self) -> list[Chart]:
+        """How many people are alike with how many."""
         sizes = sorted(self.histogram)
         subjects = Series("subjects", [float(self.histogram[size]) for size in sizes])
         return [
@@ -97,9 +104,10 @@ class Audit(Result):
         ]
 
     def sheets(self) -> list[Sheet]:
+        """Each release, each pair, all together, and what attacks find, as tables."""
         each = [
-            (one["name"], f"{one['records']:,}", f"{one['classes']:,}", f"{one['smallest_class']:,}")
-            for one in self.releases
+            (release["name"], f"{release['records']:,}", f"{release['classes']:,}", f"{release['smallest_class']:,}")
+            for release in self.releases
         ]
         pairs = [
             (
@@ -165,9 +173,8 @@ def audit(releases: Sequence[Published], k: int, confidential: Sequence[str] = (
         _pair(releases[i], releases[j], pool.labels[i], pool.labels[j], k, list(confidential))
         for i, j in combinations(range(len(releases)), 2)
     ]
-    return Audit(
-        tuple(_summary(one) for one in releases), k, _histogram(pool.sizes), tuple(pairs), _worst(pool, releases, k)
-    )  # fmt: skip
+    summaries = tuple(_summary(release) for release in releases)
+    return Audit(summaries, k, _histogram(pool.sizes), tuple(pairs), _worst(pool, releases, k))
 
 
 def _histogram(atoms: Counts) -> dict[int, int]:
@@ -187,11 +194,15 @@ def _summary(release: Published) -> dict[str, Any]:
 def overlapping(first: Labels, second: Labels) -> pl.DataFrame:
     """Classes that share subjects: `first`, `second`, k' = `common`, and how many `others` each holds."""
     both = (first != ABSENT) & (second != ABSENT)
-    found = pl.DataFrame({"first": first[both], "second": second[both]}).group_by("first", "second").len("common")
+    overlaps = pl.DataFrame({"first": first[both], "second": second[both]}).group_by("first", "second").len("common")
     for name, label in (("first", first), ("second", second)):
         sizes = np.bincount(label[label != ABSENT])
-        found = found.with_columns((pl.Series(sizes[found[name].to_numpy()]) - found["common"]).alias(f"{name}_others"))
-    return found.with_columns(pl.col("common", "first_others", "second_others").cast(pl.Int64)).sort("first", "second")
+        overlaps = overlaps.with_columns(
+            (pl.Series(sizes[overlaps[name].to_numpy()]) - overlaps["common"]).alias(f"{name}_others")
+        )
+    return overlaps.with_columns(pl.col("common", "first_others", "second_others").cast(pl.Int64)).sort(
+        "first", "second"
+    )
 
 
 def _pair(first: Published, second: Published, a: Labels, b: Labels, k: int, confidential: list[str]) -> Pair:
@@ -226,8 +237,10 @@ def _worst(pool: Pool, releases: Sequence[Published], k: int) -> tuple[dict[str,
         {
             "subjects": int(pool.sizes[atom]),
             "shown": {
-                one.name: None if label[first[atom]] == ABSENT else one.shown.row(int(label[first[atom]]), named=True)
-                for one, label in zip(releases, pool.labels, strict=True)
+                release.name: None
+                if label[first[atom]] == ABSENT
+                else release.shown.row(int(label[first[atom]]), named=True)
+                for release, label in zip(releases, pool.labels, strict=True)
             },
         }
         for atom in smallest

@@ -31,9 +31,11 @@ class Budget:
 
     @property
     def holds(self) -> bool:
+        """Whether nobody pays more than the limit."""
         return self.limit is None or self.worst <= self.limit + _ROUNDING
 
     def to_dict(self) -> dict[str, Any]:
+        """All numbers, as JSON takes them."""
         return {"total": self.total, "worst": self.worst, "subjects": self.subjects, "limit": self.limit}
 
 
@@ -50,7 +52,9 @@ def _spent(costs: Sequence[Cost]) -> Iterator[tuple[pl.DataFrame, Published]]:
     """`subject`, `epsilon`: what her releases cost together. Some people at a time, with the last release of these."""
     paid = [(release, float(cost)) for release, cost in costs if cost]
     for side in side_by_side([release for release, _ in paid]) if paid else ():
-        each = (one.members.select("subject", epsilon=pl.lit(cost)) for one, (_, cost) in zip(side, paid, strict=True))
+        each = (
+            piece.members.select("subject", epsilon=pl.lit(cost)) for piece, (_, cost) in zip(side, paid, strict=True)
+        )
         yield pl.concat(each).group_by("subject").agg(pl.col("epsilon").sum()), side[-1]
 
 

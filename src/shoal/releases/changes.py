@@ -24,6 +24,7 @@ class Changed:
     read_off: int  # people whose change is one of fewer than k in their class
 
     def to_dict(self) -> dict[str, Any]:
+        """All numbers, as JSON takes them."""
         return {"read_off": self.read_off, **self.outcome.to_dict()}
 
 
@@ -38,12 +39,12 @@ def changed(first: Published, second: Published, k: int) -> list[Changed]:
         second.members.select("subject", other="class", b=pl.int_range(pl.len())), on="subject"
     )
     both = both.with_columns(size=pl.len().over("class", "other"))
-    found = []
+    outcomes = []
     for name in names:
         differs = first.values[name].gather(both["a"]).ne_missing(second.values[name].gather(both["b"]))
         people = both.filter(differs).with_columns(alike=pl.len().over("class", "other"))
         groups = people.select("class", "other").n_unique() if people.height else 0
         baseline = float((1 / people["size"]).mean() or 0.0)  # type: ignore[arg-type]
         outcome = Outcome("changed values", name, people.height, people.height, float(groups), baseline)
-        found.append(Changed(outcome, int((people["alike"] < k).sum())))
-    return found
+        outcomes.append(Changed(outcome, int((people["alike"] < k).sum())))
+    return outcomes

@@ -46,6 +46,7 @@ class Aggregates:
 
 
 def by_range(larger: Aggregates, smaller: Aggregates) -> Bounds:
+    """What two ranges tell of her value."""
     was_least, was_greatest = smaller.least > larger.least, smaller.greatest < larger.greatest
     low = np.where(was_greatest & ~was_least, larger.greatest, larger.least)
     high = np.where(was_least & ~was_greatest, larger.least, larger.greatest)
@@ -53,11 +54,13 @@ def by_range(larger: Aggregates, smaller: Aggregates) -> Bounds:
 
 
 def by_mean(larger: Aggregates, smaller: Aggregates) -> Bounds:
+    """What two means tell of her value: all."""
     value = larger.n * larger.mean - smaller.n * smaller.mean
     return value, value
 
 
 def by_median(larger: Aggregates, smaller: Aggregates) -> Bounds:
+    """What two medians tell of her value."""
     beyond = np.where(larger.n % 2 == 1, larger.median, 2 * larger.median - smaller.median)
     low = np.where(smaller.median < larger.median, beyond, -np.inf)
     high = np.where(smaller.median > larger.median, beyond, np.inf)
@@ -82,6 +85,7 @@ class Differenced:
     left_open: float  # the share of the attribute's whole range that her value may still lie in, on average
 
     def to_dict(self) -> dict[str, Any]:
+        """All numbers, as JSON takes them."""
         return asdict(self)
 
 
@@ -95,19 +99,19 @@ def differencing(
     a, b = pl.col("first_others"), pl.col("second_others")
     nested = overlaps.filter(a == 1, b == 0).select(larger="first", smaller="second")
     turned = overlaps.filter(b == 1, a == 0).select(larger="second", smaller="first")
-    found = []
+    attacks = []
     for name in confidential:
         column = own_name(name)
         if not (first.members[column].dtype.is_numeric() and second.members[column].dtype.is_numeric()):
             continue
         both = [_attack(first, second, nested, column), _attack(second, first, turned, column)]
         values, larger, smaller = (_together(parts) for parts in zip(*both, strict=True))
-        everyone = pl.concat([one.members[column].cast(pl.Float64) for one in (first, second)]).drop_nulls()
+        everyone = pl.concat([release.members[column].cast(pl.Float64) for release in (first, second)]).drop_nulls()
         ends = (float(everyone.min()), float(everyone.max())) if len(everyone) else (0.0, 0.0)  # type: ignore[arg-type]
         for published, attack in PUBLISHED.items():
             bounds = attack(Aggregates(*larger), Aggregates(*smaller))
-            found.append(_judge(name, published, values[0], bounds, ends))
-    return found
+            attacks.append(_judge(name, published, values[0], bounds, ends))
+    return attacks
 
 
 def _attack(

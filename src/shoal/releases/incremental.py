@@ -64,6 +64,7 @@ class Incremental(Method):
         suppression: float = 0.0,
         seed: int | None = None,
     ) -> Masked:
+        """Classes that go on from earlier releases, of those who may be shown again."""
         if not isinstance(self.method, Grouping) or self.method.shown_by != "range":
             raise InputError("An incremental release shows classes by ranges: take --method hilbert, kd or the like.")
         k, others = class_size(microdata, models), beyond_size(models)
@@ -115,14 +116,14 @@ class _Past:
 
 
 def _ever_shown(earlier: Sequence[Published], labels: Sequence[Labels], atom: Labels) -> dict[str, pl.DataFrame]:
-    found: dict[str, list[pl.DataFrame]] = {}
-    for one, label in zip(earlier, labels, strict=True):
+    shown: dict[str, list[pl.DataFrame]] = {}
+    for release, label in zip(earlier, labels, strict=True):
         there = label != ABSENT
         stood = pl.DataFrame({"atom": atom[there], "class": label[there]}).unique()
-        for name in one.shown.columns:
-            texts = stood.select("atom", text=one.shown[name].gather(stood["class"]))
-            found.setdefault(name, []).append(texts)
-    return {name: pl.concat(texts).unique(maintain_order=True) for name, texts in found.items()}
+        for name in release.shown.columns:
+            texts = stood.select("atom", text=release.shown[name].gather(stood["class"]))
+            shown.setdefault(name, []).append(texts)
+    return {name: pl.concat(texts).unique(maintain_order=True) for name, texts in shown.items()}
 
 
 def staying(
@@ -220,16 +221,16 @@ def _corners(texts: pl.DataFrame, attribute: Attribute, column: pl.Series) -> pl
     present = column.drop_nulls().head(1)
     stars = texts.filter(text == WILDCARD).select("class")
     absent = pl.concat([stars, texts.filter(text.is_null()).select("class")])
-    told = texts.filter(text != WILDCARD)
+    masked = texts.filter(text != WILDCARD)
     if attribute.hierarchy is not None:
-        found = _leaves(told, attribute)
+        spanned = _leaves(masked, attribute)
     elif attribute.kind in (Kind.NUMERIC, Kind.DATE):
-        found = _ends(told, attribute, column)
+        spanned = _ends(masked, attribute, column)
     else:
-        found = _labels(told, attribute, column)
-    none = absent.with_columns(value=pl.lit(None, found["value"].dtype))
-    some = stars.join(_comparable(present, found["value"].dtype).alias("value").to_frame(), how="cross")
-    return pl.concat([found, none, some], how="vertical_relaxed")
+        spanned = _labels(masked, attribute, column)
+    none = absent.with_columns(value=pl.lit(None, spanned["value"].dtype))
+    some = stars.join(_comparable(present, spanned["value"].dtype).alias("value").to_frame(), how="cross")
+    return pl.concat([spanned, none, some], how="vertical_relaxed")
 
 
 def _ends(texts: pl.DataFrame, attribute: Attribute, column: pl.Series) -> pl.DataFrame:
@@ -249,17 +250,17 @@ def _labels(texts: pl.DataFrame, attribute: Attribute, column: pl.Series) -> pl.
     ends = pl.concat([rows.select("cell", value="first"), rows.select("cell", value="last")])
     if column.dtype == pl.Boolean:
         ends = ends.with_columns(plain_truths(ends["value"]))
-    found = ends.rename({"cell": "class"}).unique(maintain_order=True)
+    named = ends.rename({"cell": "class"}).unique(maintain_order=True)
     if not (column.dtype.is_numeric() or isinstance(column.dtype, pl.Enum)):
-        return found
-    typed = found["value"].cast(column.dtype, strict=False)
-    if typed.null_count() > found["value"].null_count():
-        value = found["value"].filter(typed.is_null())[0]
+        return named
+    typed = named["value"].cast(column.dtype, strict=False)
+    if typed.null_count() > named["value"].null_count():
+        value = named["value"].filter(typed.is_null())[0]
         raise InputError(
             f"An earlier release showed {value!r} in {attribute.name!r}, which is no value of the type that the column "
             "has now: give it the type it had."
         )
-    return found.with_columns(typed)
+    return named.with_columns(typed)
 
 
 def _leaves(texts: pl.DataFrame, attribute: Attribute) -> pl.DataFrame:
@@ -286,14 +287,14 @@ def _leaves(texts: pl.DataFrame, attribute: Attribute) -> pl.DataFrame:
 
 def _notes(past: _Past, kept: npt.NDArray[np.int64], k: int) -> tuple[str, ...]:
     left_out = np.delete(past.atom, kept)
-    waiting, beside = int((left_out == NEW).sum()), int((left_out != NEW).sum())
+    waiting, withheld = int((left_out == NEW).sum()), int((left_out != NEW).sum())
     notes = []
     if waiting:
         notes.append(f"{waiting:,} new records wait until there are {k} new ones: alone they could be told apart.")
-    if beside:
+    if withheld:
         notes.append(
-            f"{beside:,} records are withheld because others of their classes have left, or because values changed of "
-            f"fewer than {k} of a class: shown, they would tell who left, or what changed."
+            f"{withheld:,} records are withheld because others of their classes have left, or because values changed "
+            f"of fewer than {k} of a class: shown, they would tell who left, or what changed."
         )
     return tuple(notes)
 

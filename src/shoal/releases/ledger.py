@@ -63,7 +63,7 @@ def _refuse_laxer(earlier: Sequence[dict[str, Any]], promises: Sequence[dict[str
             continue
         same = [now["asked"] for now in promises if (now["name"], now.get("attribute")) == (before["name"], attribute)]
         less = before["name"] == TCloseness.name
-        if not any(asked <= before["asked"] if less else asked >= before["asked"] for asked in same):
+        if not any(level <= before["asked"] if less else level >= before["asked"] for level in same):
             raise PromiseError(
                 f"An earlier release of this ledger promised {before['name']} of {attribute!r} at {before['asked']:g}: "
                 "promise at least that again, or leave the column out. Nothing was released."
@@ -104,12 +104,12 @@ class Ledger:
 
         def digest(name: str) -> pl.Series:
             of_column = hashlib.blake2b(key=hashlib.blake2b(name.encode(), key=key).digest(), digest_size=8)
-            found = []
+            digests = []
             for text, who in zip(own_text(values[name]).to_list(), subjects.to_list(), strict=True):
-                one = of_column.copy()
-                one.update(who if text is None else who + b"=" + text.encode())
-                found.append(one.digest())
-            return pl.Series(name, found, dtype=pl.Binary)
+                of_value = of_column.copy()
+                of_value.update(who if text is None else who + b"=" + text.encode())
+                digests.append(of_value.digest())
+            return pl.Series(name, digests, dtype=pl.Binary)
 
         return pl.DataFrame([digest(name) for name in values.columns])
 
@@ -139,7 +139,7 @@ class Ledger:
             if share >= _HARDLY:
                 return ()
             known = sum(
-                pl.concat([one.members["subject"] for one in side]).n_unique() for side in side_by_side(earlier)
+                pl.concat([piece.members["subject"] for piece in side]).n_unique() for side in side_by_side(earlier)
             )
         return (
             f"Of the {release.records:,} people of this table only {share:.1%} are known to the ledger, which holds "

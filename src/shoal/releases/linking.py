@@ -69,21 +69,23 @@ class Linkage(Result):
     @property
     def histogram(self) -> dict[int, int]:
         """Candidates -> records, of all pairs."""
-        found: Counter[int] = Counter()
+        records: Counter[int] = Counter()
         for pair in self.pairs:
-            found.update(pair.histogram)
-        return dict(sorted(found.items()))
+            records.update(pair.histogram)
+        return dict(sorted(records.items()))
 
     @property
     def holds(self) -> bool:
+        """Whether no record has candidates, but fewer than k."""
         return self.subjects_below_k == 0
 
     def to_dict(self) -> dict[str, Any]:
+        """All numbers, as JSON takes them."""
         return {
             "view": "intruder",
             "releases": list(self.releases),
             "k": self.k,
-            "subjects": sum(one["records"] for one in self.releases),  # nobody can tell who is in both
+            "subjects": sum(release["records"] for release in self.releases),  # nobody can tell who is in both
             "pairs": [asdict(pair) for pair in self.pairs],
             "smallest_pooled_class": self.smallest_pooled_class,
             "subjects_below_k": self.subjects_below_k,
@@ -92,10 +94,12 @@ class Linkage(Result):
         }
 
     def charts(self) -> list[Chart]:
+        """How many records have how many candidates."""
         records = Series("records", [float(count) for count in self.histogram.values()])
         return [Bars("Records by their number of candidates", [f"{n:,}" for n in self.histogram], (records,), "number")]
 
     def sheets(self) -> list[Sheet]:
+        """Candidates by pair of releases, and what remains of ranges, as tables."""
         rows = [
             (
                 " in ".join(pair.releases),
@@ -187,20 +191,20 @@ def both_columns(first: pl.DataFrame, second: pl.DataFrame, name: str) -> pl.Ser
 
 
 def _linked(
-    names: tuple[str, str], boxes: _Boxes, asking: Codes, asked: Codes, attributes: Sequence[Attribute], k: int
+    names: tuple[str, str], boxes: _Boxes, asking: Codes, other_cells: Codes, attributes: Sequence[Attribute], k: int
 ) -> Linked:
     from shoal.kernels.compatible import find_compatible
     from shoal.kernels.threads import in_blocks
 
     distinct, records = _distinct(asking)
-    tree = _tree(boxes, *_distinct(asked))
+    tree = _tree(boxes, *_distinct(other_cells))
     counts = np.zeros(len(distinct), np.int64)
     span = np.empty((2, *distinct.shape), np.int32)
     span[0], span[1] = np.iinfo(np.int32).max, -1
 
     def find(a: int, b: int) -> None:
-        found = counts[a:b], span[0, a:b], span[1, a:b]
-        find_compatible(tree, boxes.starts, boxes.low, boxes.high, distinct[a:b], boxes.solid, *found)
+        results = counts[a:b], span[0, a:b], span[1, a:b]
+        find_compatible(tree, boxes.starts, boxes.low, boxes.high, distinct[a:b], boxes.solid, *results)
 
     in_blocks(len(distinct), _BLOCK, find)
     some = counts > 0
@@ -228,8 +232,8 @@ def _histogram(candidates: npt.NDArray[np.int64]) -> dict[int, int]:
 def _distinct(cells: Codes) -> tuple[Codes, npt.NDArray[np.int64]]:
     """Distinct boxes, and how many records show each."""
     frame = pl.DataFrame(cells, schema=[str(j) for j in range(cells.shape[1])], orient="row")
-    found = frame.group_by(frame.columns, maintain_order=True).len("records")
-    return np.ascontiguousarray(found.drop("records").to_numpy()), found["records"].to_numpy().astype(np.int64)
+    counted = frame.group_by(frame.columns, maintain_order=True).len("records")
+    return np.ascontiguousarray(counted.drop("records").to_numpy()), counted["records"].to_numpy().astype(np.int64)
 
 
 def _tree(boxes: _Boxes, distinct: Codes, records: npt.NDArray[np.int64]) -> Tree:
@@ -244,7 +248,7 @@ def _tree(boxes: _Boxes, distinct: Codes, records: npt.NDArray[np.int64]) -> Tre
         begins = np.arange(0, len(ends[0][-1]), FAN)
         for levels, reduce in zip(ends, (np.minimum, np.maximum, np.minimum, np.maximum), strict=True):
             levels.append(reduce.reduceat(levels[-1], begins, axis=0))
-    level = np.append(0, np.cumsum([len(one) for one in ends[0]]))
+    level = np.append(0, np.cumsum([len(nodes) for nodes in ends[0]]))
     before = np.append(0, np.cumsum(records[order]))
     least_low, greatest_low, least_high, greatest_high = (np.concatenate(levels) for levels in ends)
     return Tree(before, distinct[order], least_low, greatest_low, least_high, greatest_high, level)

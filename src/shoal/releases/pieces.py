@@ -20,7 +20,9 @@ class Recorded(Protocol):
     """A release of any size, as far as it must be known to judge others beside it."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """What messages and tables call it."""
+        ...
 
     @property
     def pieces(self) -> int:
@@ -28,7 +30,9 @@ class Recorded(Protocol):
         ...
 
     @property
-    def records(self) -> int: ...
+    def records(self) -> int:
+        """How many people it is about."""
+        ...
 
     @property
     def shown(self) -> pl.DataFrame:
@@ -63,14 +67,16 @@ class InPieces:
 
     @cached_property
     def shown(self) -> pl.DataFrame:
+        """What each class shows, read when it is first asked for."""
         return self.read_shown()
 
     def piece(self, number: int, of: int) -> Published:
+        """Those whose digest lies in that of so many ranges."""
         own = number * self.pieces // of
         if not self._last or self._last[0][0] != own:  # ranges are asked for in order
             self._last[:] = [(own, self.read(own))]
-        found = self._last[0][1]
-        return found if of == self.pieces else found.piece(number, of)
+        read = self._last[0][1]
+        return read if of == self.pieces else read.piece(number, of)
 
     def whole(self) -> Published:
         """All of it in memory."""
@@ -81,6 +87,6 @@ class InPieces:
 
 def side_by_side(releases: Sequence[Recorded]) -> Iterator[list[Published]]:
     """All releases, one range of people after the other."""
-    of = max((one.pieces for one in releases), default=1)
+    of = max((release.pieces for release in releases), default=1)
     for number in range(of):
-        yield [one.piece(number, of) for one in releases]
+        yield [release.piece(number, of) for release in releases]

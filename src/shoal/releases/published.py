@@ -28,6 +28,8 @@ _MIDNIGHT = r"^(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?$"
 
 @dataclass(frozen=True)
 class Published:
+    """A release in memory: its people, their classes, what each class shows, and what stands for their own values."""
+
     name: str
     members: pl.DataFrame = field(repr=False)  # a row a subject: `subject`, `class`, and by `own_name` others
     shown: pl.DataFrame = field(repr=False)  # a row a class: the text of each quasi-identifier
@@ -36,6 +38,7 @@ class Published:
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
+        """Class -> people."""
         return np.bincount(self.members["class"].to_numpy(), minlength=self.shown.height)
 
     @property
@@ -45,6 +48,7 @@ class Published:
 
     @property
     def records(self) -> int:
+        """How many people it is about."""
         return self.members.height
 
     @property
@@ -90,6 +94,7 @@ def published(
 
 
 def need_columns(name: str, table: pl.DataFrame, columns: Sequence[str]) -> None:
+    """Refuses a table that lacks one of these columns."""
     for column in columns:
         if column not in table.columns:
             raise InputError(f"{name} has no column {column!r}.{did_you_mean(column, table.columns)}")

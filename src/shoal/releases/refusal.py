@@ -39,14 +39,14 @@ class Exposure:
 
 def exposure(earlier: Sequence[Recorded], release: Recorded, k: int) -> Exposure | None:
     """None where no subject falls below k; one who stood below before, and is not pushed further, is not counted."""
-    found = signatures([*earlier, release])
-    last, people = len(earlier), found["people"].to_numpy()
-    of_last = [name for name in found.columns if name.split()[:2] == ["change", str(last)]]
-    before = numbered(found, [n for n in found.columns if n not in (f"class {last}", *of_last, "people")])
-    label, change = found[f"class {last}"].to_numpy(), numbered(found, of_last)
+    pool = signatures([*earlier, release])
+    last, people = len(earlier), pool["people"].to_numpy()
+    of_last = [name for name in pool.columns if name.split()[:2] == ["change", str(last)]]
+    before = numbered(pool, [n for n in pool.columns if n not in (f"class {last}", *of_last, "people")])
+    label, change = pool[f"class {last}"].to_numpy(), numbered(pool, of_last)
     seen = np.zeros(len(label), np.bool_)
     for number in range(last):
-        seen |= found[f"class {number}"].to_numpy() != ABSENT
+        seen |= pool[f"class {number}"].to_numpy() != ABSENT
     by_class = divide(before, label)
     after, size = _counted(divide(by_class, change), people), _counted(before, people)
     pushed = (after < k) & (~seen | (after < size))
@@ -64,8 +64,8 @@ def exposure(earlier: Sequence[Recorded], release: Recorded, k: int) -> Exposure
 
 def _counted(group: Labels, people: Counts) -> Counts:
     """row -> how many people its group has."""
-    found: Counts = np.bincount(group, people).astype(np.int64)[group]
-    return found
+    counts: Counts = np.bincount(group, people).astype(np.int64)[group]
+    return counts
 
 
 def _least_change(people: pl.DataFrame, classes: int, k: int) -> tuple[Labels, int]:
@@ -97,31 +97,33 @@ def _joined(first: Labels, second: Labels, classes: int) -> Labels:
     from scipy.sparse.csgraph import connected_components
 
     edges = coo_array((np.ones(len(first), np.bool_), (first, second)), shape=(classes, classes))
-    found: Labels = connected_components(edges, directed=False)[1]
-    return found
+    label: Labels = connected_components(edges, directed=False)[1]
+    return label
 
 
 def refuse_exposed(earlier: Sequence[Recorded], release: Recorded, k: int) -> None:
     """Raises where a subject would fall below k over the pool of all releases, and says what would help."""
-    found = exposure(earlier, release, k)
-    if found is None:
+    exposed = exposure(earlier, release, k)
+    if exposed is None:
         return
     changes = []
-    if found.merging[0]:
-        changes.append(f"merge {found.merging[0]:,} of its {len(found.merge):,} classes into {found.merging[1]:,}")
-    if found.withhold:
-        changes.append(f"leave out {found.withhold:,} record{'s' * (found.withhold > 1)}")
+    if exposed.merging[0]:
+        changes.append(
+            f"merge {exposed.merging[0]:,} of its {len(exposed.merge):,} classes into {exposed.merging[1]:,}"
+        )
+    if exposed.withhold:
+        changes.append(f"leave out {exposed.withhold:,} record{'s' * (exposed.withhold > 1)}")
     values = (
-        f" Of these, {found.changed:,} because values changed of fewer than {k} people of a class, or of all but "
+        f" Of these, {exposed.changed:,} because values changed of fewer than {k} people of a class, or of all but "
         "fewer: whoever compares the releases reads off what they were and are."
-        if found.changed
+        if exposed.changed
         else ""
     )
     raise PromiseError(
         f"Together with the {len(earlier)} release{'s' * (len(earlier) != 1)} before it this one would leave "
-        f"{found.subjects:,} subject{'s' * (found.subjects > 1)} with fewer than {k} who cannot be told apart, "
-        f"{found.smallest} at the least ({_where(release, found.example)}).{values} Nothing was released. The least "
-        f"change that would do: {' and '.join(changes)}. Or release with --incremental, "
+        f"{exposed.subjects:,} subject{'s' * (exposed.subjects > 1)} with fewer than {k} who cannot be told apart, "
+        f"{exposed.smallest} at the least ({_where(release, exposed.example)}).{values} Nothing was released. The "
+        f"least change that would do: {' and '.join(changes)}. Or release with --incremental, "
         "which keeps the classes shown before."
     )
 
@@ -130,7 +132,7 @@ def known_again(earlier: Sequence[Recorded], release: Recorded) -> int:
     """How many people of a release are in an earlier one already."""
     again = 0
     for *before, now in side_by_side([*earlier, release]):
-        known = pl.concat([one.members.select("subject") for one in before])
+        known = pl.concat([release_before.members.select("subject") for release_before in before])
         again += now.members.join(known, on="subject", how="semi").height
     return again
 

@@ -85,9 +85,11 @@ class Entry:
 
     @property
     def by_classes(self) -> bool:
+        """Whether people are hidden in classes."""
         return _by_classes(self.k, self.promises)
 
     def to_dict(self) -> dict[str, Any]:
+        """All numbers, as JSON takes them."""
         return {
             "release": self.number,
             "state": self.state,
@@ -115,6 +117,7 @@ class Promised:
 
     @property
     def by_classes(self) -> bool:
+        """Whether people are hidden in classes."""
         return _by_classes(self.k, self.promises)
 
 
@@ -139,6 +142,7 @@ def make_ledger(path: Path, key_check: str, epsilon_limit: float | None) -> None
 
 @contextmanager
 def existing(path: str | Path) -> Iterator[sqlite3.Connection]:
+    """The ledger of that name, opened; refused where there is none."""
     if not Path(path).exists():
         raise InputError(f"There is no ledger {str(path)!r}: check its name and its folder.")
     with opened(Path(path)) as connection:
@@ -173,6 +177,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def damaged(path: Path) -> InputError:
+    """The error of a ledger whose content is not what was written."""
     return InputError(
         f"The ledger {str(path)!r} is damaged, and nothing can be judged beside what it held: bring back a copy."
     )
@@ -180,6 +185,7 @@ def damaged(path: Path) -> InputError:
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    """What is done inside is kept as a whole, or not at all."""
     connection.execute("BEGIN EXCLUSIVE")
     try:
         yield
@@ -217,6 +223,7 @@ def forget(connection: sqlite3.Connection, number: int) -> None:
 
 
 def limit(connection: sqlite3.Connection) -> float | None:
+    """The most that private means may cost anybody; None where nothing was said."""
     row = connection.execute("SELECT value FROM epsilon_limit").fetchone()
     return None if row is None else float(row[0])
 
