@@ -8,17 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from shoal.data.schema import Role
+from shoal.data.schema import Kind, Role, Schema
 from shoal.draft import prepare
+from shoal.engines.memory import MemoryTable, table_of
+from shoal.engines.table import Table
 from shoal.errors import InputError, PromiseError
 from shoal.masking.publishing.confidential import shown_alike
 from shoal.policy import Policy
 from shoal.privacy.check import judge, released_classes
+from shoal.privacy.classes import Sizes, records_of
+from shoal.privacy.judge import Judged, Original, judge_table, records_alike
 from shoal.privacy.model import Source, Verdict
 from shoal.show import Sheet
 
 if TYPE_CHECKING:
-    from shoal.report.certificate import Checked
+    from shoal.report.certificate import Checked, Shown
 
 _COUNTED = ("records", "suppressed", "classes", "smallest_class")
 
@@ -37,24 +41,21 @@ def check(
     from shoal.engines.opening import engine_of, open_table
     from shoal.report.inspection import inspect_released
 
-    if (chosen := engine_of(frame, engine)) != "memory":
-        from shoal.parted.check import check as check_parts
-
-        if original is not None or paired:
-            raise InputError(f"The engine {chosen!r} judges a release by itself: leave the original out.")
-        found = check_parts(open_table(frame, chosen, as_written=policy.quasi_identifiers), policy)
-        if isinstance(frame, str | Path):
-            inspect_released(frame)
-            refuse_unnamed(list(found.shown.columns), policy)
-        return found.verdicts
+    chosen = engine_of(frame, engine)
+    written = None
+    if chosen != "memory":
+        table = open_table(frame, chosen, as_written=policy.quasi_identifiers)
+        original = None if original is None else open_table(original, chosen)
+    elif isinstance(frame, str | Path):
+        released, written = read_released(frame, policy.quasi_identifiers)
+        table = MemoryTable(released)
+    else:
+        table = MemoryTable(to_polars(frame, as_it_stands=policy.quasi_identifiers)[0])
+    checked = check_table(table, written, policy, original=original, paired=paired)
     if isinstance(frame, str | Path):
-        released = read_released(frame, policy.quasi_identifiers)
-        found = check_table(*released, policy, original=original, paired=paired)
         inspect_released(frame)
-        refuse_unnamed(released.table.columns, policy)
-        return found.verdicts
-    table, _ = to_polars(frame, as_it_stands=policy.quasi_identifiers)
-    return check_table(table, None, policy, original=original, paired=paired).verdicts
+        refuse_unnamed(list(checked.shown.columns), policy)
+    return checked.verdicts
 
 
 def refuse_unnamed(columns: Sequence[str], policy: Policy) -> None:
@@ -65,32 +66,78 @@ def refuse_unnamed(columns: Sequence[str], policy: Policy) -> None:
 
 
 def check_table(
-    table: pl.DataFrame,
+    table: pl.DataFrame | Table,
     written: pl.DataFrame | None,
     policy: Policy,
     *,
     original: Any = None,
     paired: bool = False,
 ) -> Checked:
-    """Judges a table in memory; of a file, `written` is what stands there of the quasi-identifiers."""
-    from shoal.data.frames import to_polars
+    """Judges a table of any engine, beside its `original` (a table of the same engine, or a frame) where that is given.
+
+    Of a file in memory, `written` is what stands there of the quasi-identifiers.
+    """
     from shoal.report.certificate import Checked, Shown
 
     if not policy.models:
         raise InputError("Nothing is promised: name a model, such as k-anonymity (--k 5).")
-    schema = shown_alike(policy.schema(table, released=True), policy.show)
+    table = table_of(table)
+    frame = table.whole
+    known = policy.schema(pl.DataFrame(schema=table.schema) if frame is None else frame, released=True)
+    schema = shown_alike(known, policy.show)
     if not schema.quasi_identifiers:
         raise InputError("No quasi-identifier is named: name the columns an intruder may know (--quasi a,b).")
     for name in schema.with_role(Role.IDENTIFIER):
         raise PromiseError(
             f"The table shows {name!r}, which the policy names as an identifier: it must not be released."
         )
-    source = None if original is None else Source(prepare(to_polars(original)[0], policy)[0], None, paired)
-    if paired and source is not None and len(source.original) != table.height:
-        counts = f"the original has {len(source.original):,} records, the release {table.height:,}"
+    if frame is None:
+        judged = _in_chunks(table, schema, policy, original, paired=paired)
+        return Checked(judged.verdicts, shown_by(table, schema, judged.sizes))
+    classes = released_classes(frame, schema, _beside(frame, policy, original, paired=paired), written=written)
+    return Checked(judge(classes, policy.promises(schema)), Shown.of(frame, classes.sizes))
+
+
+def _beside(frame: pl.DataFrame, policy: Policy, original: Any, *, paired: bool) -> Source | None:
+    """The original in memory."""
+    from shoal.data.frames import to_polars
+
+    if original is None:
+        return None
+    source = Source(prepare(to_polars(original)[0], policy)[0], None, paired)
+    if paired and len(source.original) != frame.height:
+        counts = f"the original has {len(source.original):,} records, the release {frame.height:,}"
         raise InputError(f"The tables cannot be paired: {counts}.")
-    classes = released_classes(table, schema, source, written=written)
-    return Checked(judge(classes, policy.promises(schema)), Shown.of(table, classes.sizes))
+    return source
+
+
+def _in_chunks(table: Table, schema: Schema, policy: Policy, original: Table | None, *, paired: bool) -> Judged:
+    """Judged chunk by chunk; beside an original only if both are in the same order."""
+    from shoal.parted.source import prepare as look_at
+
+    promises = policy.promises(schema)
+    if original is None:
+        return judge_table(table, schema, promises, records_of(table))
+    if not paired:
+        raise InputError(
+            f"The engine {table.engine!r} compares a release with its original record by record: give both in the same "
+            "order and say so (--paired), or leave the original out. A release is shuffled unless it was made with "
+            "--keep-order."
+        )
+    records = records_alike(table, original)
+    source = look_at(original, policy)
+    return judge_table(table, schema, promises, records, Original(source.table, source.schema, source.attributes.whole))
+
+
+def shown_by(table: Table, schema: Schema, sizes: Sizes) -> Shown:
+    """What a certificate tells of a table that comes in chunks; of ordered categories it lists those that are shown."""
+    from shoal.report.certificate import Shown
+
+    empty = pl.DataFrame(schema=table.schema)
+    listed = [name for name in schema.confidential if schema[name].kind in (Kind.NOMINAL, Kind.ORDINAL)]
+    values = {name: table.counts([name])[name] for name in listed}
+    columns = {name: values.get(name, empty[name]) for name in empty.columns}
+    return Shown(sizes.records, columns, sizes.number, sizes.smallest)
 
 
 def released_sheets(

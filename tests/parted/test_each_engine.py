@@ -13,11 +13,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import shoal
+from shoal.check import check_table
 from shoal.data.discharges import discharges
 from shoal.engines.table import Table
 from shoal.errors import InputError
 from shoal.parted.audit import audit
-from shoal.parted.check import check
 from shoal.parted.release import anonymize
 from shoal.privacy.check import classes_of
 from shoal.privacy.classes import class_sizes, frame_of
@@ -114,7 +114,10 @@ def test_texts_of_one_hash_are_two_classes(engine: Engine) -> None:
         quasi = [name for name in table.columns if name != "c"]
         models = (shoal.KAnonymity(2), shoal.LDiversity(2))
         chosen = shoal.Policy(quasi_identifiers=quasi, confidential=["c"], models=models)
-        assert [(v.achieved, v.holds) for v in check(engine(table), chosen).verdicts] == [(1, False), (1, False)]
+        assert [(v.achieved, v.holds) for v in check_table(engine(table), None, chosen).verdicts] == [
+            (1, False),
+            (1, False),
+        ]
 
 
 def test_classes_are_those_of_the_same_table_in_memory(engine: Engine) -> None:

@@ -322,7 +322,15 @@ def check(
     if cells_fixed:
         chosen = opt.with_cells_fixed(chosen)
     if used != "memory":
-        found = opt_engines.check_parts(source, chosen, used, master=master, stated=stated)
+        found = opt_engines.check_parts(
+            source,
+            chosen,
+            used,
+            master=master,
+            stated=stated,
+            original=str(original) if original else None,
+            paired=paired,
+        )
         inspect_released(source)
         opt_engines.tell_judged(found, chosen, by_policy=policy is not None, as_json=as_json)
     with stages("check", 3) as step:

@@ -80,7 +80,12 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
             *("ledger", "subject", "ledger_key", "epsilon_limit"),
         )
     ),
-    "check": frozenset(("source", "certificate", *_ROLES, "identifiers", *_PROMISES, *_K_MAP, *_ALWAYS)),
+    "check": frozenset(
+        (
+            *("source", "certificate", "original", "paired", *_ROLES, "identifiers"),
+            *(*_PROMISES, *_K_MAP, "cells_fixed", *_ALWAYS),
+        )
+    ),
     "risk": frozenset(("source", *_ROLES, "when", "group", "fraction", "population", "threshold", *_ALWAYS)),
     "utility": frozenset(("original", "masked", *_ROLES, "hierarchies", "measures", *_ALWAYS)),
     "audit": frozenset(("files", "key", "policy", "quasi", "confidential", "k", *_ALWAYS)),
@@ -171,17 +176,27 @@ def anonymize_parts(
     show(release, as_json, sheets=release.sheets(f"Released: {output}"))
 
 
-def check_parts(source: str, chosen: Policy, engine: str, *, master: str | None, stated: Any) -> Checked:
+def check_parts(
+    source: str,
+    chosen: Policy,
+    engine: str,
+    *,
+    master: str | None,
+    stated: Any,
+    original: str | None = None,
+    paired: bool = False,
+) -> Checked:
     """`stated` is the certificate that the folder must match, or None."""
+    from shoal.check import check_table
     from shoal.cli.console import stages
     from shoal.engines.opening import open_table
-    from shoal.parted.check import check
 
     with stages("check", 3) as step:
         step("opening")
         table = open_table(source, engine, master=master, as_written=chosen.quasi_identifiers)
+        beside = open_table(original, engine, master=master) if original else None
         step("judging")
-        found = check(table, chosen)
+        found = check_table(table, None, chosen, original=beside, paired=paired)
         if stated is not None:
             stated.verify_shown(found.shown, found.verdicts)
         step("done")

@@ -69,16 +69,6 @@ def refuse_what_cannot(policy: Policy, engine: str) -> None:
     _refuse([("method", policy.method.name), *_promised(policy)], engine)
 
 
-def refuse_to_judge(policy: Policy, engine: str) -> None:
-    """The same of a release that is there already, whatever made it."""
-    _refuse(_promised(policy), engine)
-    if any(model.name == "measured-risk" for model in policy.models):
-        raise InputError(
-            f"The engine {engine!r} measures a risk only where it masks: judge a finished release in memory, beside "
-            "its original (--engine memory --original FILE)."
-        )
-
-
 def _promised(policy: Policy) -> list[tuple[Sort, str]]:
     shown: list[tuple[Sort, str]] = [("other", "private means, values shown alike")] if policy.show else []
     return [*(("model", model.name) for model in policy.models), *shown]

@@ -21,11 +21,11 @@ from shoal.data.microdata import Microdata
 from shoal.engines.table import Batch, Table, selected
 from shoal.errors import InputError, PromiseError
 from shoal.masking.method import Masked
-from shoal.parted.check import Judged, judge
 from shoal.parted.source import Source
 from shoal.privacy import MeasuredRisk
 from shoal.privacy.check import released_classes
 from shoal.privacy.classes import CLASS, in_classes
+from shoal.privacy.judge import Judged, judge_table
 from shoal.privacy.model import PrivacyModel, Verdict
 from shoal.privacy.model import Source as Beside
 
@@ -66,7 +66,7 @@ def told_of_part(
 def judged_with_parts(source: Source, table: Table, told: Sequence[Mapping[str, Any]]) -> Judged:
     """What the models say of the table as it stands there, and of its parts what they told when they were masked."""
     values = source.spelled.as_values(table)
-    judged = judge(values, source.schema, judged_by_classes(source.promises), source.records)
+    judged = judge_table(values, source.schema, judged_by_classes(source.promises), source.records)
     classes = iter(judged.verdicts)
     in_parts = iter(_verdicts(measured_in_parts(source.promises), source.schema.quasi_identifiers, told, table))
 

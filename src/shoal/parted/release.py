@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from shoal import events
-from shoal.check import released_sheets
+from shoal.check import released_sheets, shown_by
 from shoal.data.commit import Output, commit, papers
 from shoal.data.digests import digest_of_list
 from shoal.data.outputs import CERTIFICATE, refuse_within
@@ -25,7 +25,6 @@ from shoal.engines.table import Table, selected
 from shoal.masking.collapse import few_classes, refuse_single_class
 from shoal.masking.grouped import Grouping
 from shoal.parted.capabilities import refuse_what_cannot
-from shoal.parted.check import Judged, shown_by
 from shoal.parted.mask import Carried, MaskPart
 from shoal.parted.measured import judged_by_classes, judged_with_parts, where_measured
 from shoal.parted.methods import once, parts_of, prepared, refuse_method, trial_of
@@ -35,6 +34,7 @@ from shoal.parted.source import Source, prepare
 from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken
 from shoal.privacy.classes import Sizes, class_sizes
+from shoal.privacy.judge import Judged
 from shoal.privacy.model import Verdict
 from shoal.releases.ledger import Ledger
 from shoal.releases.pieces import InPieces

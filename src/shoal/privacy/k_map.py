@@ -39,9 +39,11 @@ import polars as pl
 from shoal.catalogue import Chunks, parameter
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Attribute, Role
+from shoal.engines.memory import MemoryTable
 from shoal.errors import InputError, require
-from shoal.privacy.matching import Population, match, people_beside, population_of
+from shoal.privacy.matching import Population, people_beside, population_of
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
+from shoal.privacy.people import people_of_classes
 
 Test = Literal["individual", "poisson", "truncated-poisson"]
 
@@ -161,7 +163,7 @@ class KMap(PrivacyModel):
     cells_fixed: bool = parameter("whether nothing of the cells was drawn from the sample", default=False)
 
     needs = ("population or fraction",)
-    in_chunks = Chunks("", "judge it on a table in memory (--engine memory)")
+    in_chunks = Chunks("", "release in memory (--engine memory); what is released can be judged by every engine")
     prunes = ("recode", "cut-points")
     leaves_open = (
         "Who knows that somebody is in the file",
@@ -252,8 +254,8 @@ class KMap(PrivacyModel):
         if len(classes.sizes) == 0:
             return Verdict(self.name, self.k, 0, True)
         if self.fraction is None:
-            shown = classes.frame.lazy().collect()
-            people = match(shown, _attributes(classes), population_of(self.population), least=True).people
+            shown = MemoryTable(classes.frame.lazy().collect())
+            people = people_of_classes(shown, _attributes(classes), self.population, least=True).people
             achieved = float(people.min())
             return Verdict(self.name, self.k, achieved, achieved >= self.k)
         return self._by_fraction(classes)

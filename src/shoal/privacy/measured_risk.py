@@ -71,6 +71,14 @@ class MeasuredRisk(PrivacyModel):
             )
         return replace(self, replayed=method.seedless)
 
+    def refuse_in_chunks(self, engine: str) -> None:
+        """Who is found among all is found in a chunk too; of other measures nothing of the kind is known."""
+        if self.measure != MeasuredRisk.measure:
+            raise InputError(
+                f"The engine {engine!r} cannot promise the measured risk {self.measure!r}: what it is in chunks tells "
+                f"nothing sure of the whole. Use the memory engine, or {MeasuredRisk.measure}."
+            )
+
     @property
     def asked_in_words(self) -> str:
         safer = find_measure(self.measure, "risk").higher_is == "safer"

@@ -79,10 +79,13 @@ class EquivalenceClasses:
     source: Source | None = None  # for what is judged beside the original
     whole: Mapping[str, pl.DataFrame] | None = None  # of a part of a table: each column's values (@value, @records)
     written: pl.DataFrame | pl.LazyFrame | None = None  # of a file: the quasi-identifiers as a reader tells them apart
+    counted: npt.NDArray[np.int64] | None = None  # the size of each class, ascending, where an engine counted them
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
         """How many records each class has, ascending."""
+        if self.counted is not None:
+            return self.counted
         sizes = np.diff(self._listed[1]) if "_listed" in self.__dict__ else self._by_class(pl.len()).to_numpy()
         return np.sort(sizes).astype(np.int64)
 
@@ -236,6 +239,9 @@ class PrivacyModel(Entry):
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
         """Judges the finished output."""
         raise NotImplementedError
+
+    def refuse_in_chunks(self, engine: str) -> None:
+        """Refuses a promise that is judged beside the original, and of which chunks tell nothing sure of the whole."""
 
     def held_to(self, method: Maker) -> Self:
         """The promise as this method can be held to it; refused where it cannot."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ import polars as pl
 
 from shoal.data.schema import Attribute
 from shoal.engines.memory import MemoryTable
+from shoal.engines.opening import open_table
 from shoal.engines.table import COUNTED, Batch, Table
 from shoal.engines.whole import LISTED
 from shoal.errors import InputError
@@ -26,10 +28,13 @@ from shoal.privacy.matching import ALL, Matched, Population, beside_people, coun
 def people_of_classes(
     table: Table, quasi: Sequence[Attribute], population: object, *, enough: int = ALL, least: bool = False
 ) -> Matched:
-    """How many records each class has, and how many people fit it; `population` is a file, a frame or a table.
+    """How many records each class has, and how many people fit it.
 
+    `population` is a file, a folder, a frame or a table.
     Of tables in memory, counting a class may stop at `enough` people, and with `least` only the least count is exact.
     """
+    if isinstance(population, str | Path) and Path(population).is_dir():
+        population = open_table(population, "disk")
     if not isinstance(population, Table):
         known = population_of(population)
         if table.whole is not None:

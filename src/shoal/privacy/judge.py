@@ -1,0 +1,304 @@
+"""What the models say of a finished table of any engine: the independent check, by nothing but what is shown.
+
+Models that ask for class sizes alone, or for the people who fit each class, are given those. Where a model asks for
+what stands in the classes, these are spread over chunks by what they show, none divided, and each chunk is judged by
+the model's own verdict: a table keeps a model where every chunk does, and reaches what the worst of them reaches.
+
+What only the original knows, beside which a release can be judged where both are in the same order, is compared in
+chunks drawn at random: who is found among all released records is found among those of a chunk too, where there are
+fewer to be taken for, so that the mean of the chunks, by records, is no more optimistic than the whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from shoal.data.frames import OWN
+from shoal.data.microdata import Microdata, Whole
+from shoal.data.schema import Schema
+from shoal.engines.table import COUNTED, Batch, Table, selected
+from shoal.engines.whole import LISTED, summarise
+from shoal.errors import InputError
+from shoal.privacy.check import released_classes
+from shoal.privacy.classes import ByClass, Sizes, all_of, class_sizes, list_classes, records_of, without_nan
+from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict, in_order
+
+ORIGINAL = f"{OWN}original "  # begins the name of an original column that stands beside the released ones
+_PLACE, _SIDE = f"{OWN}place", f"{OWN}side"
+_SEED = 2  # of the random chunks: who is beside whom, nobody chooses
+
+
+@dataclass(frozen=True)
+class Judged:
+    """The verdicts on a table, in the order of the models, and how large its classes are."""
+
+    verdicts: tuple[Verdict, ...]
+    sizes: Sizes
+
+
+@dataclass(frozen=True)
+class Original:
+    """The original of a release, record by record in the same order, on the same engine."""
+
+    table: Table
+    schema: Schema
+    whole: Mapping[str, Whole]
+
+
+def judge_table(
+    table: Table,
+    schema: Schema,
+    models: Sequence[PrivacyModel],
+    records: int,
+    original: Original | None = None,
+) -> Judged:
+    """What the models say of the table as it stands there; `records`: no fewer than it has."""
+    quasi = tuple(schema.quasi_identifiers)
+    sizes = class_sizes(selected(table, quasi), quasi, records, nan_is_missing=False)
+    by_size = _counted(pl.DataFrame(schema=table.schema).select(quasi), schema, sizes)
+    judged: dict[int, Verdict] = {}
+    within: dict[int, PrivacyModel] = {}
+    for number, model in enumerate(models):
+        if model.beside_original:
+            judged[number] = _beside_original(table, schema, model, sizes, original)
+        elif model.counted_in is not None:
+            judged[number] = model.verdict(_listed(table, schema, sizes))
+        elif model.by_size:
+            judged[number] = model.verdict(by_size)
+        else:
+            within[number] = model
+    judged |= dict(zip(within, _within(table, schema, list(within.values()), sizes, original), strict=True))
+    return Judged(tuple(judged[number] for number in range(len(models))), sizes)
+
+
+def _counted(frame: pl.DataFrame, schema: Schema, sizes: Sizes) -> EquivalenceClasses:
+    """Classes of which no more is known than what they show, in `frame`, and how large they are."""
+    kinds = {attribute.name: attribute.kind for attribute in schema}
+    each = np.repeat(sizes.size, sizes.classes)
+    return EquivalenceClasses(frame, tuple(schema.quasi_identifiers), kinds, schema, counted=each)
+
+
+def _listed(table: Table, schema: Schema, sizes: Sizes) -> EquivalenceClasses:
+    if sizes.number > LISTED:
+        raise InputError(
+            f"The people who fit each class are counted for at most {LISTED:,} classes, and there are "
+            f"{sizes.number:,}: give the sampling fraction instead."
+        )
+    quasi = schema.quasi_identifiers
+    return _counted(list_classes(table, quasi).drop(COUNTED), schema, sizes)
+
+
+# ---- within classes
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """The verdicts on a chunk's classes, one record a model."""
+
+    schema: Schema
+    models: tuple[PrivacyModel, ...]
+    whole: Mapping[str, pl.DataFrame]
+    original: Schema | None  # of the columns that classes show alike, whose own values stand beside them
+
+    def __call__(self, frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
+        learnt = [without_nan(frame[name]) for name in self.whole if name not in self.schema.quasi_identifiers]
+        source = None
+        if self.original is not None:
+            own = frame.select(pl.col(f"{ORIGINAL}{name}").alias(name) for name in self.original.names)
+            source = Source(Microdata(own, self.original), None)
+        classes = released_classes(frame.with_columns(learnt), self.schema, source, self.whole)
+        return told_of([model.verdict(classes) for model in self.models], frame.height)
+
+
+_TOLD = pl.Schema({"model": pl.Int64(), "achieved": pl.Float64(), "holds": pl.Boolean(), "records": pl.Int64()})
+
+
+def told_of(verdicts: Sequence[Verdict], records: int) -> pl.DataFrame:
+    """What a chunk tells of the models, one record each."""
+    return pl.DataFrame(
+        {
+            "model": range(len(verdicts)),
+            "achieved": [float(verdict.achieved) for verdict in verdicts],
+            "holds": [verdict.holds for verdict in verdicts],
+            "records": records,
+        },
+        schema=_TOLD,
+    )
+
+
+def _within(
+    table: Table, schema: Schema, models: Sequence[PrivacyModel], sizes: Sizes, original: Original | None
+) -> list[Verdict]:
+    if not models:
+        return []
+    quasi = tuple(schema.quasi_identifiers)
+    learnt = list(dict.fromkeys(model.attribute for model in models if model.attribute))
+    alike = [name for name in learnt if name in quasi]  # of these only the original knows how they differ in a class
+    released = [name for name in learnt if name not in quasi]
+    whole = _distributions(table, schema, released)
+    beside = None
+    only = selected(table, (*quasi, *released))
+    if alike:
+        known = _need(original, f"Every class shows {alike[0]!r} alike: how its values differ within a class")
+        beside = Schema(tuple(known.schema[name] for name in alike))
+        whole |= _distributions(known.table, schema, alike)
+        only = side_by_side(only, known.table.select(alike), sizes.records)
+    chunks = table.chunks(sizes.records)
+    work = _Judge(schema, tuple(models), whole, beside)
+    told = all_of(only.exchange(ByClass(quasi, chunks), chunks).map(work, _TOLD))
+    return [_worst(model, told.filter(pl.col("model") == number)) for number, model in enumerate(models)]
+
+
+def _worst(model: PrivacyModel, told: pl.DataFrame) -> Verdict:
+    achieved = told["achieved"].to_numpy()
+    worst = float(achieved.max(initial=0.0) if model.less_is_safer else achieved.min(initial=np.inf))
+    return Verdict(model.name, model.asked, worst, bool(told["holds"].all()), model.attribute)
+
+
+def _distributions(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, pl.DataFrame]:
+    """What the whole table holds of each of these."""
+    distributions = {}
+    for name, marginal in (summarise(table, names).marginals if names else {}).items():
+        if marginal.counts is None:
+            raise InputError(f"Column {name!r} has more than {LISTED:,} values: too many to judge within classes.")
+        counts = marginal.counts.rename({"value": "@value", "records": "@records"})
+        if marginal.missing:
+            counts = counts.extend(
+                pl.DataFrame({"@value": [None], "@records": [marginal.missing]}, schema=counts.schema)
+            )
+        distributions[name] = counts.with_columns(in_order(counts["@value"].alias(name), schema[name]).alias("@value"))
+    return distributions
+
+
+# ---- beside the original
+
+
+def _need(original: Original | None, what: str) -> Original:
+    if original is None:
+        raise InputError(
+            f"{what} can only be judged beside the original: give both in the same order and say so (--original FILE "
+            "--paired). A release is shuffled unless it was made with --keep-order."
+        )
+    return original
+
+
+@dataclass(frozen=True)
+class _Measure:
+    """The verdict on a random chunk of a release beside its original."""
+
+    schema: Schema
+    model: PrivacyModel
+    original: Schema
+    whole: Mapping[str, Whole]
+
+    def __call__(self, frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
+        quasi = self.schema.quasi_identifiers
+        own = frame.select(pl.col(f"{ORIGINAL}{name}").alias(name) for name in quasi)
+        known = Schema(tuple(attribute for attribute in self.original if attribute.name in quasi))
+        classes = released_classes(frame.select(quasi), self.schema, Source(Microdata(own, known, self.whole), None))
+        return told_of([self.model.verdict(classes)], frame.height)
+
+
+def _beside_original(
+    table: Table, schema: Schema, model: PrivacyModel, sizes: Sizes, original: Original | None
+) -> Verdict:
+    """The mean of random chunks, by records."""
+    known = _need(original, "A measured risk")
+    model.refuse_in_chunks(table.engine)
+    quasi = schema.quasi_identifiers
+    both = side_by_side(table.select(quasi), known.table.select(quasi), sizes.records)
+    chunks = table.chunks(sizes.records)
+    work = _Measure(schema, model, known.schema, known.whole)
+    told = all_of(both.exchange(AtRandom(chunks), chunks).map(work, _TOLD))
+    achieved = float(np.average(told["achieved"].to_numpy(), weights=told["records"].to_numpy()))
+    note = (
+        f"The measured risk is the mean of {told.height:,} random chunks of the release, each beside its original: "
+        "no more optimistic than the risk of all records together."
+    )
+    return Verdict(model.name, model.asked, achieved, achieved <= model.asked, note=note if told.height > 1 else "")
+
+
+@dataclass(frozen=True)
+class AtRandom:
+    """The chunk of a record, drawn by its position: the same each time it is asked."""
+
+    chunks: int
+
+    def __call__(self, batch: Batch) -> npt.NDArray[np.int64]:
+        return _drawn(pl.Series(batch.positions()), self.chunks)
+
+
+def _drawn(places: pl.Series, chunks: int) -> npt.NDArray[np.int64]:
+    return (places.hash(seed=_SEED) % chunks).cast(pl.Int64).to_numpy()
+
+
+def side_by_side(released: Table, original: Table, records: int) -> Table:
+    """Record i of the release with the columns of record i of the original, named `ORIGINAL` and their name."""
+    own = pl.Schema({f"{ORIGINAL}{name}": dtype for name, dtype in original.schema.items()})
+    schema = pl.Schema({**released.schema, **own})
+    travelling = pl.Schema({**schema, _PLACE: pl.Int64(), _SIDE: pl.Int8()})
+    renamed = {name: f"{ORIGINAL}{name}" for name in original.schema}
+    left = released.map(_Sent({}, travelling, 0), travelling)
+    right = original.map(_Sent(renamed, travelling, 1), travelling)
+    chunks = released.chunks(2 * records)
+    return left.union(right).exchange(_ByPlace(chunks), chunks).map(_Met(tuple(released.schema), tuple(own)), schema)
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """A table's records with their places, on the way to those of another."""
+
+    renamed: Mapping[str, str]
+    schema: pl.Schema
+    side: int
+
+    def __call__(self, batch: Batch) -> pl.DataFrame:
+        own = batch.frame.rename(self.renamed).with_columns(
+            pl.Series(_PLACE, batch.positions()), pl.lit(self.side, pl.Int8).alias(_SIDE)
+        )
+        lacking = (pl.lit(None, dtype).alias(name) for name, dtype in self.schema.items() if name not in own.columns)
+        return own.with_columns(lacking).select(self.schema.names())
+
+
+@dataclass(frozen=True)
+class _ByPlace:
+    """The chunk of a record, drawn by its place: of both tables the same."""
+
+    chunks: int
+
+    def __call__(self, batch: Batch) -> npt.NDArray[np.int64]:
+        return _drawn(batch.frame[_PLACE], self.chunks)
+
+
+@dataclass(frozen=True)
+class _Met:
+    """A chunk's records of both tables, side by side."""
+
+    released: tuple[str, ...]
+    original: tuple[str, ...]
+
+    def __call__(self, frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
+        left, right = (frame.filter(pl.col(_SIDE) == side).sort(_PLACE) for side in (0, 1))
+        if not left[_PLACE].equals(right[_PLACE]):
+            raise InputError("The tables cannot be paired: one was written to while they were read.")
+        return left.select(self.released).hstack(right.select(self.original))
+
+
+def records_alike(released: Table, original: Table) -> int:
+    """How many records both tables have; refused where they cannot be paired by their order."""
+    if not (released.ordered and original.ordered):
+        raise InputError(
+            f"The engine {released.engine!r} reads records in whatever order suits it, so that no record can be paired "
+            "with its original: use the disk engine."
+        )
+    counts = records_of(released), records_of(original)
+    if counts[0] != counts[1]:
+        raise InputError(
+            f"The tables cannot be paired: the original has {counts[1]:,} records, the release {counts[0]:,}."
+        )
+    return counts[0]
