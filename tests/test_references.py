@@ -59,6 +59,14 @@ def test_every_work_that_is_cited_by_author_and_year_is_listed(name: str) -> Non
     assert missing == []
 
 
+@pytest.mark.parametrize("page", ["design.md", "decisions/index.md"])
+def test_every_place_that_a_page_about_the_code_names_exists(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text(encoding="utf-8")
+    places = re.findall(r"`((?:[\w-]+/)*[\w-]+\.(?:py|md)|(?:[\w-]+/)+)`", text)
+    assert page != "design.md" or len(places) > 40
+    assert [place for place in places if not any((root / place).exists() for root in (ROOT / "src/shoal", ROOT))] == []
+
+
 def test_nothing_is_cited_that_lies_outside_of_the_repository() -> None:
     assert [
         name for name, text in texts() if name != "tests/test_references.py" and re.search(r"\bSPEC \d", text)
