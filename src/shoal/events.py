@@ -12,6 +12,7 @@ called again: between two calls the job can be stopped, and so can Ctrl-C.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sized
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
 
+_TURN = 0.1  # seconds
 ROUND = 20_000_000  # cells of a table that a kernel looks at between two calls: some hundredths of a second
 
 
@@ -118,6 +120,13 @@ def ticking(items: Iterable[T], total: int | None = None) -> Iterator[T]:
     for done, item in enumerate(items):
         tick(done, total)
         yield item
+
+
+def waited(work: Future[T]) -> T:
+    """The result of work in another thread, waited for in short turns: so the job can be stopped, and by Ctrl-C."""
+    while not wait([work], timeout=_TURN).done:
+        check()
+    return work.result()
 
 
 def carried(work: Callable[P, R]) -> Callable[P, R]:

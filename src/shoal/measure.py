@@ -20,6 +20,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from shoal import events
 from shoal.catalogue import import_own
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import MISSING, Microdata
@@ -257,7 +258,7 @@ def evaluate(pair: Pair, names: Sequence[str], about: About, *, unpaired: str = 
     """The measures of these names, or `all`; `unpaired` says why nobody can tell which record is which."""
     chosen = measures(about).values() if list(names) == ["all"] else [find_measure(name, about) for name in names]
     values, how, left_out = {}, {}, {}
-    for each in chosen:
+    for each in events.ticking(chosen):
         try:
             if each.needs_pairs and unpaired:
                 raise InputError(unpaired)

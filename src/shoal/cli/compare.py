@@ -129,7 +129,7 @@ def compare(
                 chosen = opt.make_policy(chosen, quasi_identifiers=tuple(table.columns))
             found = run(
                 table, chosen, named, at_risk=at_risk, at_utility=at_utility, risk=risk, utility=utility, also=others,
-                runs=runs, seed=seed, frontier=frontier, cache=kept, progress=step,
+                runs=runs, seed=seed, frontier=frontier, cache=kept,
             )  # fmt: skip
             step("releasing the best" if best else "done")
             release = found.release(table).write(output, overwrite=overwrite) if output is not None else None

@@ -14,6 +14,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
+from shoal import events
 from shoal.anonymize import Progress
 from shoal.compare.cache import digest, opened
 from shoal.compare.calibrate import calibrate, grid
@@ -52,12 +53,15 @@ def compare(
     frontier: bool = False,
     cache: str | Path | None = None,
     progress: Progress | None = None,
+    listen: events.Listener | None = None,
+    stop: events.Stop | None = None,
 ) -> Comparison:
     """Calibrates every method to the same risk (or utility), measures it there, and ranks the methods best first.
 
     `attributes` are the columns to mask, all if none are named, or a policy whose quasi-identifiers they are; `also`
     are measures to show beside; random methods are averaged over `runs`; `frontier` traces the whole curve of each
-    method; `cache` is a folder in which what was measured is kept.
+    method; `cache` is a folder in which what was measured is kept. `listen`,
+    `progress` and `stop` are as in `shoal.anonymize`: each value that was tried is a stage.
     """
     question = ask(risk, utility, also, at_risk, at_utility, frontier)
     require("compare", "runs", runs, "a whole number of at least 1", holds=isinstance(runs, int) and runs >= 1)
@@ -69,8 +73,9 @@ def compare(
         calibrated = [_calibrated(trials, one, question)] if question.fixed else []
         return calibrated, _curve(trials, one, question) if frontier else []
 
-    with opened(cache) as kept, ThreadPoolExecutor(os.cpu_count()) as pool:
-        trials = Trials(microdata, digest(microdata), seeds(seed, runs), kept, pool, progress or (lambda stage: None))
+    within = events.heard(listen or events.by_stage(progress), stop)
+    with within, opened(cache) as kept, ThreadPoolExecutor(os.cpu_count()) as pool:
+        trials = Trials(microdata, digest(microdata), seeds(seed, runs), kept, pool)
         found = _side_by_side(try_out, contenders, pool)
     outcomes = sorted((one for calibrated, _ in found for one in calibrated), key=lambda one: _rank(one, question))
     return Comparison(
@@ -165,10 +170,11 @@ def _curve(trials: Trials, one: Contender, question: Question) -> list[Outcome]:
 def _side_by_side(work: Callable[[Contender], T], contenders: Sequence[Contender], pool: ThreadPoolExecutor) -> list[T]:
     """Every contender in a thread of its own, which only waits for trials; all end at the first fault or Ctrl-C."""
     with ThreadPoolExecutor(len(contenders)) as waiting:
-        under_way = [waiting.submit(work, one) for one in contenders]
+        under_way = [waiting.submit(events.carried(work), one) for one in contenders]
         left: Collection[Future[T]] = under_way
         try:
             while left:  # in short turns: once Polars has set its own handler, no signal ends a longer wait
+                events.check()
                 done, left = wait(under_way, timeout=_TURN, return_when=FIRST_EXCEPTION)
                 for one in done:
                     one.result()

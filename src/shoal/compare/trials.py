@@ -5,13 +5,14 @@ The seeds are the same for every method and parameter (common random numbers): w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from math import sqrt
 
 import numpy as np
 
+from shoal import events
 from shoal.compare.cache import Cache, key
 from shoal.compare.contenders import Contender, source_of
 from shoal.data.microdata import Microdata
@@ -46,22 +47,25 @@ class Trials:
     seeds: tuple[int, ...]
     cache: Cache
     pool: Executor
-    step: Callable[[str], None]
 
     def estimates(
         self, contender: Contender, values: Sequence[float], measures: Sequence[Measure]
     ) -> list[dict[str, Estimate]]:
         """For each value of the parameter, each measure by its name."""
         used = self.seeds if contender.random else self.seeds[:1]
-        asked = [[self.pool.submit(self._measured, contender, v, seed, measures) for seed in used] for v in values]
+        asked = [
+            [self.pool.submit(events.carried(self._measured), contender, v, seed, measures) for seed in used]
+            for v in values
+        ]
         found = []
         for value, runs in zip(values, asked, strict=True):
-            numbers = zip(*(run.result() for run in runs), strict=True)
+            numbers = zip(*(events.waited(run) for run in runs), strict=True)
             found.append({m.name: Estimate.of(column) for m, column in zip(measures, numbers, strict=True)})
-            self.step(f"{contender.name}: {contender.parameter.name} {value:.4g}")
+            events.stage(f"{contender.name}: {contender.parameter.name} {value:.4g}")
         return found
 
     def _measured(self, contender: Contender, value: float, seed: int, measures: Sequence[Measure]) -> list[float]:
+        events.check()
         method = contender.method(value)
         identity = (self.digest, type(method), method, source_of(type(method)), contender.models(value), value, seed)
         keys = {measure.name: key(*identity, measure.name, source_of(measure.function)) for measure in measures}

@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal import events
 from shoal.data.clean_copy import made_anew
 from shoal.data.csv_files import scan_written, write_delimited
 from shoal.data.csv_records import WholeFile, scan_text
@@ -339,7 +340,9 @@ def side_by_side(work: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
     threads = os.cpu_count() or 1
     with ThreadPoolExecutor(threads) as pool:
         running: deque[Future[T]] = deque()
-        for item in items:
+        work = events.carried(work)
+        for done, item in enumerate(items):
+            events.tick(done)
             if len(running) >= threads:
                 yield running.popleft().result()
             running.append(pool.submit(work, item))

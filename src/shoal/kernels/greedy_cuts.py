@@ -9,12 +9,13 @@ from shoal.kernels.cut_rows import CODES, fill, first_equal, intervals
 
 
 @kernel
-def refine(problem, codes, counts, hashes, inside, barred):  # type: ignore[no-untyped-def]
-    """Adds the cut that lowers the cost most, but not the barred one, until none does.
+def refine(problem, codes, counts, hashes, inside, barred, most):  # type: ignore[no-untyped-def]
+    """Adds the cut that lowers the cost most, but not the barred one, until none does or so many were added.
 
-    Returns the cost and the suppressed records.
+    Returns the cost, the suppressed records, and whether no cut lowers the cost any more.
     """
-    while True:
+    cost, suppressed = 0, 0
+    for _ in range(most):
         by_class = _classes(problem, codes, counts, hashes, inside)
         cost, suppressed, change, harm = _changes(problem, by_class[0], by_class[1], by_class[2])
         best = -1
@@ -23,8 +24,9 @@ def refine(problem, codes, counts, hashes, inside, barred):  # type: ignore[no-u
             if allowed and change[u] < (change[best] if best >= 0 else 0):
                 best = u
         if best < 0:
-            return cost, suppressed
+            return cost, suppressed, True
         inside[best] = True
+    return cost, suppressed, False
 
 
 @kernel

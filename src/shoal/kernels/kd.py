@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+import numpy.typing as npt
 
 from shoal.kernels.compiled import kernel
 
@@ -10,18 +13,40 @@ from shoal.kernels.compiled import kernel
 @kernel
 def kd_classes(rows, k, by_median):  # type: ignore[no-untyped-def]
     """Records class after class, left to right, and where the classes start."""
-    n, m = rows.shape
-    order = np.arange(n)
-    starts = np.empty(n // k + 2, np.int64)
-    classes = 0
+    tree = kd_begun(rows.shape[0], k)
+    kd_divide(rows, k, by_median, tree, rows.size * 1_000_000)
+    return tree.order, tree.starts[: tree.at[0] + 1]
+
+
+class Tree(NamedTuple):
+    """What is divided so far."""
+
+    order: npt.NDArray[np.int64]  # place -> record
+    starts: npt.NDArray[np.int64]  # class -> its first place
+    stack: npt.NDArray[np.int64]  # parts still to be divided: first place, and the one after the last
+    at: npt.NDArray[np.int64]  # how many classes there are, and how many parts
+
+
+@kernel
+def kd_begun(n, k):  # type: ignore[no-untyped-def]
+    """All records in one part, which nobody has divided yet."""
     stack = np.empty((2 * 64 + n // k + 2, 2), np.int64)
     stack[0, 0], stack[0, 1] = 0, n
-    depth = 1
+    return Tree(np.arange(n), np.empty(n // k + 2, np.int64), stack, np.array([0, 1]))
+
+
+@kernel
+def kd_divide(rows, k, by_median, tree, work):  # type: ignore[no-untyped-def]
+    """Divides on until all is done, or about `work` cells were looked at."""
+    n, m = rows.shape
+    order, starts, stack = tree.order, tree.starts, tree.stack
+    classes, depth = tree.at[0], tree.at[1]
     width = np.empty(m, np.float64)
     middle = np.empty(m, np.float64)
-    while depth > 0:
+    while depth > 0 and work > 0:
         depth -= 1
         start, stop = stack[depth, 0], stack[depth, 1]
+        work -= (stop - start) * m
         cut = -1
         if stop - start >= 2 * k:
             _extent(rows, order, start, stop, width, middle)
@@ -34,7 +59,7 @@ def kd_classes(rows, k, by_median):  # type: ignore[no-untyped-def]
             stack[depth + 1, 0], stack[depth + 1, 1] = start, cut
             depth += 2
     starts[classes] = n
-    return order, starts[: classes + 1]
+    tree.at[0], tree.at[1] = classes, depth
 
 
 @kernel

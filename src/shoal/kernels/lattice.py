@@ -42,7 +42,7 @@ def walk(keys, counts, fields, tree, price, levels, fixed, k, limit, best, prune
     a = first  # rows[a - first] hold the attributes before a at their levels, the others at level 0
     down = True
     looked = 0
-    while True:
+    while best[0] > -np.inf:  # which says that nobody waits for the result any more
         here = a - first
         if down and a == d:
             node = 0
@@ -76,6 +76,7 @@ def walk(keys, counts, fields, tree, price, levels, fixed, k, limit, best, prune
                     continue
             level[b] = 0
             a -= 1
+    return looked
 
 
 @kernel

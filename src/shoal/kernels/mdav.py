@@ -12,6 +12,7 @@ as distances, so that no bound passes over a record that the plain algorithm wou
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from shoal.kernels.compiled import kernel
 from shoal.kernels.kd import kd_classes
 
 _BLOCK = 128  # records of a block, to begin with
+_WORK = 20_000_000  # cells looked at between two calls, at most but for a single turn
 
 
 class Blocks(NamedTuple):
@@ -38,30 +40,51 @@ class Blocks(NamedTuple):
     square: npt.NDArray[np.float64]  # place in a block -> scratch
 
 
-@kernel
-def mdav_groups(rows, k):  # type: ignore[no-untyped-def]
-    """record -> group, numbered as they are made; there must be k records or more."""
+def mdav_groups(
+    rows: npt.NDArray[np.float64], k: int, between: Callable[[int], object] = lambda grouped: None
+) -> npt.NDArray[np.int64]:
+    """record -> group, numbered as they are made; there must be k records or more.
+
+    `between` is called again and again, each time after a bounded amount of work, with how many records have a group.
+    """
     n = rows.shape[0]
     group = np.full(n, -1, np.int64)
-    groups = 0
-    left = n
-    while left >= 2 * k:
-        blocks = _pack(rows, np.flatnonzero(group < 0))
-        packed = left
-        total = blocks.x.sum(axis=1)
-        while left >= 2 * k and 2 * left >= packed:  # once half are gone, the rest is packed anew
-            pair = left >= 3 * k
-            r = _farthest(blocks, total / left)
-            s = _farthest(blocks, rows[r]) if pair else -1
-            _group_about(blocks, rows, r, k, group, groups, total)
-            if pair:
-                if group[s] >= 0:  # it went with r
-                    s = _farthest(blocks, rows[r])
-                _group_about(blocks, rows, s, k, group, groups + 1, total)
-            groups += 1 + pair
-            left -= k * (1 + pair)
-    group[group < 0] = groups
+    at = np.array([0, n])  # groups made, records left
+    turns = max(1, _WORK // (4 * rows.size + 1))
+    while at[1] >= 2 * k:
+        packed = at[1]
+        blocks, total = pack(rows, np.flatnonzero(group < 0))
+        while at[1] >= 2 * k and 2 * at[1] >= packed:  # once half are gone, the rest is packed anew
+            grow(blocks, rows, k, group, total, packed, at, turns)
+            between(n - int(at[1]))
+    group[group < 0] = at[0]
     return group
+
+
+@kernel
+def grow(blocks, rows, k, group, total, packed, at, turns):  # type: ignore[no-untyped-def]
+    """So many turns of one or two groups each, as long as half of what was packed is left."""
+    groups, left = at[0], at[1]
+    while turns > 0 and left >= 2 * k and 2 * left >= packed:
+        turns -= 1
+        pair = left >= 3 * k
+        r = _farthest(blocks, total / left)
+        s = _farthest(blocks, rows[r]) if pair else -1
+        _group_about(blocks, rows, r, k, group, groups, total)
+        if pair:
+            if group[s] >= 0:  # it went with r
+                s = _farthest(blocks, rows[r])
+            _group_about(blocks, rows, s, k, group, groups + 1, total)
+        groups += 1 + pair
+        left -= k * (1 + pair)
+    at[0], at[1] = groups, left
+
+
+@kernel
+def pack(rows, rest):  # type: ignore[no-untyped-def]
+    """The records without a group in blocks, and their sum."""
+    blocks = _pack(rows, rest)
+    return blocks, blocks.x.sum(axis=1)
 
 
 @kernel

@@ -20,5 +20,10 @@ def in_blocks(n: int, size: int, work: Callable[[int, int], None]) -> None:
         work(0, n)
         return
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for done in [pool.submit(work, start, stop) for start, stop in blocks(n, size)]:
-            done.result()
+        under_way = [pool.submit(work, start, stop) for start, stop in blocks(n, size)]
+        try:
+            for block in under_way:
+                block.result()
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise

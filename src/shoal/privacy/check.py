@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
+from shoal import events
 from shoal.data.schema import Kind, Schema
 from shoal.errors import PromiseError
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict
@@ -34,7 +35,8 @@ def released_classes(
 
 
 def judge(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) -> tuple[Verdict, ...]:
-    return tuple(model.verdict(classes) for model in models)
+    """What each model says of the classes."""
+    return tuple(model.verdict(classes) for model in events.ticking(models))
 
 
 def refuse_broken(verdicts: Sequence[Verdict]) -> None:

@@ -26,6 +26,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal import events
 from shoal.data.microdata import Microdata
 from shoal.data.parse_cells import read_cells
 from shoal.errors import InputError, did_you_mean
@@ -219,7 +220,7 @@ def run_attacks(scene: Scene, names: Sequence[str] = ("all",)) -> Attacked:
     chosen = list(attacks().values()) if list(names) == ["all"] else [find_attack(name) for name in names]
     outcomes: list[Outcome] = []
     left_out: dict[str, str] = {}
-    for each in chosen:
+    for each in events.ticking(chosen):
         try:
             outcomes.extend(each.function(scene))
         except InputError as error:

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal import events
 from shoal.data.cells import MaskedColumn, Runs
 from shoal.data.parse_cells import read_cells
 from shoal.errors import InputError
@@ -198,11 +199,13 @@ def _judge(boxes: Boxes, single: Ints, max_boxes: int) -> npt.NDArray[np.int8]:
     open_[single] = True
     for containing in (True, False):
         for join in _joins(patterns, containing):
+            events.check()
             _compare(boxes, join, open_, tally)
             open_ &= ~tally.covered
     verdict = np.where(tally.covered, COVERED, UNIQUE).astype(np.int8)
     contested = np.flatnonzero(open_ & (tally.share >= 1.0 - 1e-9))
     for batch in _batches(contested, tally.hits):
+        events.check()
         verdict[batch] = _subtract(boxes, batch, patterns, tally, max_boxes)
     return verdict[single]
 

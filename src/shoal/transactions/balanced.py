@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from shoal import events
 from shoal.transactions.clustering import Labels
 
 if TYPE_CHECKING:
@@ -39,10 +40,11 @@ def balanced_clusters(sets: csr_array, clusters: int, min_size: int, *, seed: in
 
     def work(start: int, stop: int) -> None:
         for part, own_seed in zip(parts[start:stop], seeds[start:stop], strict=True):
+            events.tick(start, len(parts))
             customers = np.sort(order[ends[part[0]] : ends[part[-1] + 1]])
             label[customers] = part[0] + _clusters(sets[customers], sizes[part], min_size, int(own_seed))
 
-    in_blocks(len(parts), 1, work)
+    in_blocks(len(parts), 1, events.carried(work))
     return label
 
 

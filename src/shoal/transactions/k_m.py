@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal import events
 from shoal.data.clean_copy import made_anew
 from shoal.data.commit import Output, commit
 from shoal.data.files import write_table
@@ -162,6 +163,7 @@ def _suppressed(baskets: Histories, k: int, m: int) -> pl.Series:
     for size in range(1, m + 1):
         first = 0
         while rare := _rare(sets, k, size, first):
+            events.tick(int(out.sum()))
             goods = rare[1]
             if len(goods) > 1:  # below the smaller ones nothing is rare
                 first = int(goods[0])
@@ -180,6 +182,7 @@ def _generalized(baskets: Histories, taxonomy: Hierarchy, k: int, m: int) -> tup
     level = np.zeros(leaves, np.int64)
     for size in range(1, m + 1):
         while rare := _rare(renumbered(baskets.sets, _nodes(taxonomy, level)[leaf], leaves), k, size):
+            events.tick(int(level.sum()))
             raised = (_raised(taxonomy, level, int(node)) for node in rare[1])
             choices = [choice for choice in raised if choice is not None]  # never none: every basket holds the top
             level = min(choices, key=lambda choice: _loss(taxonomy, choice, records))

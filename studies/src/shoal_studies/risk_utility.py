@@ -296,7 +296,7 @@ def measured(table: Table, runs: int, seed: int, output: Path, progress: Callabl
 
 def _trials(frame: pl.DataFrame, runs: int, seed: int, kept: Cache, pool: ThreadPoolExecutor) -> Trials:
     microdata, _ = prepare(frame, _policy(frame))
-    return Trials(microdata, digest(microdata), seeds(seed, runs), kept, pool, lambda stage: None)
+    return Trials(microdata, digest(microdata), seeds(seed, runs), kept, pool)
 
 
 def _losses(table: Table, trials: Trials) -> pl.DataFrame:

@@ -161,7 +161,8 @@ def test_sums_of_squares_of_many_records_do_not_overflow() -> None:
     problem = cut_rows.problem_of([4], 5, n, 5)
     chosen = np.zeros(3, np.bool_)
     codes = np.arange(4, dtype=np.uint8).reshape(-1, 1)
-    cost, suppressed = greedy_cuts.refine(problem, codes, counts, cut_rows.hashes(4), chosen, -1)
+    cost, suppressed, done = greedy_cuts.refine(problem, codes, counts, cut_rows.hashes(4), chosen, -1, 9)
+    assert done
     assert (cost, suppressed) == ((10**9) ** 2 + (10**9 - 1) ** 2 + 25, 0)
     assert chosen.tolist() == [True, True, False]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from shoal import events
 from shoal.data.microdata import Microdata
 from shoal.masking.grouped import Grouping
 from shoal.masking.partition import Partition
@@ -32,7 +33,11 @@ class KdMedian(Grouping):
 
 def kd(microdata: Microdata, k: int, *, by: str = "space") -> Partition:
     """Classes of at least k by cuts at the middle of the widest attribute, or at its median."""
-    from shoal.kernels.kd import kd_classes
+    from shoal.kernels.kd import kd_begun, kd_divide
 
-    order, starts = kd_classes(microdata.rows(), k, by == "median")
-    return Partition(order, starts)
+    rows = microdata.rows()
+    tree = kd_begun(len(rows), k)
+    while tree.at[1]:
+        kd_divide(rows, k, by == "median", tree, events.ROUND)
+        events.tick(int(tree.starts[tree.at[0] - 1]) if tree.at[0] else 0, len(rows))
+    return Partition(tree.order, tree.starts[: tree.at[0] + 1])

@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from shoal import events
 from shoal.catalogue import parameter
 from shoal.data.microdata import Coded, Microdata
 from shoal.masking.grouped import Grouping
@@ -110,14 +111,15 @@ def microaggregate(rows: Matrix, k: int, *, improve: bool = False) -> Partition:
     if k == 1:
         return _along_curve(rows, np.arange(n))
     if n <= _WHOLE:
-        partition = _along_curve(rows, mdav_groups(rows, k))
+        partition = _along_curve(rows, mdav_groups(rows, k, lambda done: events.tick(done, n)))
     else:
         order, label = hilbert_order(rows.astype(np.float32)), np.empty(n, np.int64)
 
         def group(a: int, b: int) -> None:
+            events.tick(a, n)
             label[order[a:b]] = a + mdav_groups(rows[order[a:b]], k)
 
-        in_blocks(n, max(_BLOCK, 8 * k), group)
+        in_blocks(n, max(_BLOCK, 8 * k), events.carried(group))
         partition = _along_curve(rows, label)
     return _along_curve(rows, _better(rows, partition, k)) if improve else partition
 
@@ -143,12 +145,13 @@ def _better(rows: Matrix, partition: Partition, k: int) -> Labels:
     effort = int(np.clip(_PROPOSALS // len(rows), 250, 2000))
 
     def better(first: int, last: int) -> None:
+        events.tick(first, partition.classes)
         a, b = partition.starts[first], partition.starts[last]
         own = np.repeat(np.arange(last - first), partition.sizes[first:last])
         records = partition.order[a:b]
         label[records] = a + _best_of(rows[records], own, k, effort)
 
-    in_blocks(partition.classes, max(2, _BLOCK // k), better)
+    in_blocks(partition.classes, max(2, _BLOCK // k), events.carried(better))
     return label
 
 

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from shoal import events
 from shoal.catalogue import Chunks, parameter
 from shoal.data.cells import WILDCARD, MaskedColumn
 from shoal.data.microdata import Coded, Microdata
@@ -217,12 +218,14 @@ def _prove(problem: Problem, rows: Rows, best: _Recoding, deadline: float) -> tu
     dice = np.random.default_rng(0)
     status = PAUSED
     while status != DONE and monotonic() < deadline:
+        events.tick(int(progress.at[2]))
         status = advance(problem, stack, levels, hashes, progress, stretch)
         if status == FULL:
             stack = grown(stack, len(stack.counts))
         if progress.best[0] < best.cost:
             best = _refined(problem, rows, progress.chosen)
         for _ in range(_TRIES if status == PAUSED and best.chosen.any() else 0):
+            events.check()
             some = dice.permutation(np.flatnonzero(best.chosen))[: dice.geometric(0.25)]
             best = min(best, _without(problem, rows, best, some), key=_cost)
         progress.best[0] = best.cost
@@ -235,7 +238,11 @@ def _refined(problem: Problem, rows: Rows, chosen: npt.NDArray[np.bool_], barred
     from shoal.kernels.greedy_cuts import refine
 
     chosen = chosen.copy()
-    cost, suppressed = refine(problem, *rows, hashes(len(rows[1])), chosen, barred)
+    most = max(1, events.ROUND // (rows[0].size + 1))  # cuts a call
+    done = False
+    while not done:
+        events.check()
+        cost, suppressed, done = refine(problem, *rows, hashes(len(rows[1])), chosen, barred, most)
     return _Recoding(int(cost), int(suppressed), chosen)
 
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -26,6 +26,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from shoal import events
 from shoal.data.microdata import Coded, Microdata
 from shoal.errors import InputError
 
@@ -306,9 +307,17 @@ def search(
         return looked, float("inf")
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for result in pool.map(look, _parts(lattice)):
-            if result is not None:
-                checked, bound = checked + result[0], min(bound, result[1])
+        under_way = [pool.submit(look, fixed) for fixed in _parts(lattice)]
+        try:
+            for part in events.ticking(under_way):
+                if (result := events.waited(part)) is not None:
+                    checked, bound = checked + result[0], min(bound, result[1])
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            while any(part.running() for part in under_way):
+                best[0] = -np.inf  # ends the walks; one that was just improving it may overwrite this
+                wait(under_way, timeout=0.05)
+            raise
     return _sorted_nodes(found, checked, bound)
 
 

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal import events
 from shoal.catalogue import Chunks, parameter
 from shoal.data.cells import WILDCARD, MaskedColumn
 from shoal.data.frames import OWN
@@ -165,7 +166,7 @@ class Recode(Method):
         deadline = float("inf") if seconds is None else time.monotonic() + seconds
         best: Optimum | None = None
         bound = nodes.bound
-        for number, cost in zip(nodes.number, nodes.cost, strict=True):
+        for number, cost in events.ticking(zip(nodes.number, nodes.cost, strict=True), len(nodes.number)):
             if best is not None and cost >= best.cost:
                 break
             if time.monotonic() > deadline:
