@@ -149,7 +149,7 @@ def _weeks_within(above: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
 
 
 def auto(values: pl.Series, attribute: str) -> Hierarchy:
-    """By what the values are: dates, ordered categories, numbers, codes of one shape, or any other texts."""
+    """The hierarchy that suits the values: dates, ordered categories, numbers, codes of one shape, or other texts."""
     dtype = values.dtype
     if dtype == pl.Date or isinstance(dtype, pl.Datetime):
         return dates(values, attribute)

@@ -120,7 +120,7 @@ def with_one_zero(numbers: pl.Series) -> pl.Series:
 
 
 def plain_text(values: pl.Series) -> pl.Series:
-    """Each value as a cell of its own shows it; only text that would be misread is changed."""
+    """The text of each value as a cell of its own shows it; only text that would be misread is changed."""
     text = _printed(values)
     if _may_need_escapes(values):
         misread = text.str.contains(MISREAD)
@@ -130,7 +130,7 @@ def plain_text(values: pl.Series) -> pl.Series:
 
 
 def inner_text(values: pl.Series) -> pl.Series:
-    """Each value as it stands inside a set or a range, or before stars: all that divides these is escaped."""
+    """The text of each value inside a set or a range, or before stars: all that divides these is escaped."""
     text = _printed(values)
     return text.str.replace_all(_SPECIAL, r"\$1") if _may_need_escapes(values) else text
 
@@ -171,7 +171,7 @@ def set_text(values: pl.Series, offsets: npt.NDArray[np.int64], codes: npt.NDArr
 
 
 def unescape(text: pl.Series) -> pl.Series:
-    """Texts as they were before they were escaped."""
+    """The texts as they were before they were escaped: without the backslashes of `plain_text` and `inner_text`."""
     if text.str.contains("\\", literal=True).any():
         return text.str.replace_all(_ESCAPED, "$1")
     return text

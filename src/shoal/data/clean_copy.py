@@ -27,7 +27,7 @@ _FIXED = (pl.Boolean, pl.Decimal, pl.Null)
 
 
 def made_anew(frame: pl.DataFrame) -> pl.DataFrame:
-    """The same table in buffers of its own.
+    """A copy of the table in buffers of its own, which hold what the table shows and nothing else.
 
     An Enum keeps its order and those of its categories that occur; a Categorical, whose codes tell in which order
     the source had them, becomes text.

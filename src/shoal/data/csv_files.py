@@ -90,7 +90,7 @@ def decimal_in(path: Path, delimiter: str | None, encoding: str | None, decimal:
 def as_written(
     path: Path, names: Sequence[str], *, delimiter: str | None = None, encoding: str | None = None
 ) -> pl.DataFrame:
-    """These columns as the text that stands there: an empty field is null, a quoted empty one is the empty text."""
+    """The text of these columns as it stands in the file: an empty field is null, a quoted empty one the empty text."""
     file = laid_out(path, utf8_source(path, encoding), delimiter, header=True)
     last = file.names[-1]
     few = parse_as_text(file, only={*names, last}) if len(file.names) > 1 else None
@@ -102,7 +102,7 @@ def as_written(
 
 
 def write_delimited(frame: pl.DataFrame, path: Path) -> None:
-    """Quoted only where needed; tabs for .tsv, commas otherwise; compressed for .gz."""
+    """Writes a text file, quoted only where needed; tabs for .tsv, commas otherwise; compressed for .gz."""
     compressed = path.suffix.lower() == ".gz"
     with_short_times(frame).write_csv(
         path, separator=_separator(path), compression="gzip" if compressed else "uncompressed"
@@ -140,7 +140,7 @@ _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)? *$"
 
 
 def disarmed(frame: pl.DataFrame) -> pl.DataFrame:
-    """With an apostrophe before each text that a spreadsheet would take for a formula; numbers stay as they are.
+    """The table with an apostrophe before each text that a spreadsheet would take for a formula; numbers stay.
 
     A text that has apostrophes before one gets one more, so that who takes one away has the text back.
     """
@@ -191,7 +191,7 @@ def parsed(
 
 
 def plain_number_types(sample: pl.DataFrame, decimal: str, text: Collection[str]) -> list[type[pl.DataType]]:
-    """Which columns to parse as numbers at once: those that at the head hold nothing else."""
+    """The types to parse columns by: numbers for those that at the head hold nothing else, otherwise text."""
 
     def plain(column: pl.Series) -> type[pl.DataType]:
         if column.name in text:
@@ -269,7 +269,7 @@ def trailing_blank_lines(file: TextFile) -> int:
 def with_types(
     frame: pl.DataFrame, file: TextFile, decimal: str, text: Collection[str], may_mix: Collection[str] = ()
 ) -> pl.DataFrame:
-    """Each column that came as text as what it holds, unless it is to stay text."""
+    """The table with each column that came as text typed by what it holds, unless it is to stay text."""
 
     def settled(column: pl.Series) -> pl.Series:
         if column.name in text:
@@ -289,7 +289,7 @@ def with_types(
 
 
 def fault(file: TextFile, error: pl.exceptions.PolarsError) -> InputError:
-    """What is wrong with a file that Polars cannot parse even as text."""
+    """The error of a file that Polars cannot parse even as text: what is wrong, and where."""
     try:
         check_widths(file)
     except csv.Error as quoting:

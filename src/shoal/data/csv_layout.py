@@ -146,7 +146,7 @@ def likely_delimiter(file: TextFile) -> str:
 
 
 def records(file: TextFile) -> Iterator[tuple[int, list[str]]]:
-    """Each record and the line it begins on, slowly and strictly; a blank line is a record without fields."""
+    """The records of the file with the line each begins on, read slowly and strictly; a blank line has no fields."""
     taken: list[str] = []
 
     def lines() -> Iterator[str]:

@@ -10,7 +10,7 @@ from shoal.data.paths import refuse_pipe
 
 
 def digest(path: str | Path) -> str:
-    """Of a file; of a folder, that of a list of its files' digests."""
+    """The SHA-256 digest of a file; of a folder, that of a list of its files' digests."""
     path = Path(path)
     refuse_pipe(path)
     if path.is_dir():

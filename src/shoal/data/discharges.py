@@ -118,14 +118,14 @@ class Conditional:
 
     @classmethod
     def of(cls, weights: npt.ArrayLike) -> Conditional:
-        """From a table of weights, one distribution a row; they need not sum up to 1."""
+        """The distributions of a table of weights, one a row; weights need not sum up to 1."""
         table = np.atleast_2d(np.asarray(weights, dtype=np.float64))
         steps = np.cumsum(table, axis=1)
         steps /= steps[:, -1:]
         return cls((steps + np.arange(len(table))[:, None]).ravel(), table.shape[1])
 
     def draw(self, rows: Ints, rng: np.random.Generator) -> Ints:
-        """One value for each of `rows`."""
+        """Draws one value for each of `rows`, from the distribution of that row."""
         # 24 bits: a longer share, added to the row's number, could round up into the next row
         shares = rng.random(rows.size, dtype=np.float32)
         return np.searchsorted(self.steps, rows + shares, side="right") - rows * self.width

@@ -115,7 +115,7 @@ def same_file(a: str | Path, b: str | Path) -> bool:
 
 
 def is_delimited(source: str | Path) -> bool:
-    """Whether it is a file of text."""
+    """Whether the source is a file of delimited text, by its name."""
     return not is_sql(source) and format_of(Path(source)).read is read_delimited
 
 
@@ -129,7 +129,7 @@ def format_of(path: Path) -> Format:
 
 
 def checked(frame: pl.DataFrame, label: str, text: Collection[str], as_it_stands: Collection[str] = ()) -> pl.DataFrame:
-    """What holds of every table read: named columns, records, finite numbers."""
+    """The table, refused unless it has named columns, records and finite numbers; columns in `text` as text."""
     check_names(frame.columns, label)
     if frame.is_empty():
         raise InputError(f"{label} holds no records, only column names: give a table with records.")
@@ -168,12 +168,12 @@ def read_statistical(path: Path) -> pl.DataFrame:
 
 
 def write_arrow(frame: pl.DataFrame, path: Path) -> None:
-    """With texts one after the other, not as views into buffers that others may share."""
+    """Writes an Arrow file with texts one after the other, not as views into buffers that others may share."""
     frame.write_ipc(path, compat_level=pl.CompatLevel.oldest())
 
 
 def write_excel(frame: pl.DataFrame, path: Path) -> None:
-    """Texts as texts, whatever they look like; without the time of writing."""
+    """Writes a workbook: texts as texts, whatever they look like; without the time of writing."""
     xlsxwriter = extra_package("xlsxwriter", "Writing Excel files", "files")
     if frame.height >= EXCEL_ROWS:
         raise InputError(f"{frame.height} records are more than an Excel sheet holds: write .parquet or .csv.")
@@ -185,7 +185,7 @@ def write_excel(frame: pl.DataFrame, path: Path) -> None:
 
 
 def refuse_long_texts(frame: pl.DataFrame) -> None:
-    """Excel would cut them short."""
+    """Refuses texts that are longer than a cell of Excel, which would cut them short."""
     for column in frame.select(pl.col(pl.String, pl.Categorical, pl.Enum).cast(pl.String)):
         long = column.str.len_bytes().fill_null(0) > EXCEL_TEXT  # few, if any: only these are looked at closely
         for row in long.arg_true():
@@ -213,7 +213,7 @@ def inspect_statistical(path: Path) -> None:
 
 
 def long_integers_as_text(frame: pl.DataFrame) -> pl.DataFrame:
-    """For formats that keep every number as a float of 53 bits."""
+    """The table with integers beyond 53 bits as text, for formats that keep every number as a float."""
     long = [c.name for c in frame if c.dtype.is_integer() and not c.is_between(-EXACT, EXACT).all()]
     return frame.with_columns(pl.col(long).cast(pl.String))
 
@@ -229,7 +229,7 @@ class Format:
 
     @property
     def is_text(self) -> bool:
-        """Of lines and nothing else: what a table keeps besides its values cannot get in."""
+        """Whether its files are lines and nothing else, so that nothing but values can get into them."""
         return self.write is write_delimited
 
 

@@ -156,7 +156,7 @@ def _to_duckdb(result: pl.DataFrame) -> object:
 
 
 def check_names(names: Sequence[str], label: str) -> None:
-    """Each column needs a name of its own, or a policy cannot say which it means."""
+    """Refuses columns without a name of their own: a policy could not say which it means."""
     if "" in (stripped := [name.strip() for name in names]):
         raise InputError(f"{label}: column {stripped.index('') + 1} has no name; give it one.")
     if doubled := sorted(name for name, times in Counter(names).items() if times > 1):

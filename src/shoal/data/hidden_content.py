@@ -49,7 +49,7 @@ def refuse(what: str, path: object) -> PromiseError:
 
 
 def cut_short(text: str) -> str:
-    """What stands there, as much of it as a sentence bears."""
+    """A text as a sentence quotes it: its beginning, where it is long."""
     return repr(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
 
 
@@ -169,7 +169,7 @@ def inspect_parquet(path: Path) -> None:
 
 
 def inspect_parquet_bytes(content: pa.Buffer, name: str) -> None:
-    """The same of the content of a Parquet file; `name` is what messages call it."""
+    """Inspects the content of a Parquet file as `inspect_parquet` does; `name` is what messages call it."""
     file = pq.ParquetFile(pa.BufferReader(content))
     if not MADE_BY.fullmatch(file.metadata.created_by or "Polars"):
         raise refuse(f"a note of who made it, {cut_short(file.metadata.created_by)}", name)
@@ -334,7 +334,7 @@ def _same(raw: Any, shown: Any, physical: str) -> bool:
 
 
 def inspect_statistical(about: Any, path: Path) -> None:
-    """What pyreadstat says of a Stata, SPSS or SAS file: no labels and no notes."""
+    """Refuses a Stata, SPSS or SAS file with labels or notes; `about` is what pyreadstat says of it."""
     if about.file_label:
         raise refuse(f"labels or notes, {cut_short(about.file_label)}", path)
     if about.notes:
@@ -388,4 +388,4 @@ def inspect_unknown(path: Path) -> None:
 
 
 def nothing(path: Path) -> None:
-    """Text shows all there is."""
+    """Inspects nothing, for plain text: it shows all there is."""

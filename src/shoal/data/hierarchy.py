@@ -66,7 +66,7 @@ class Hierarchy(Result):
         return self.nodes_at[level]
 
     def shown(self, level: int) -> pl.Series:
-        """What each leaf is shown as at a level."""
+        """The label that each leaf is shown as at a level."""
         return self.nodes_at[level].gather(self.ancestors[level])
 
     @cached_property
@@ -136,7 +136,7 @@ class Hierarchy(Result):
     # ---- records
 
     def encode(self, column: pl.Series, *, missing_to_top: bool = False) -> npt.NDArray[np.int32]:
-        """Each record's leaf, MISSING where it has no value.
+        """The leaf of each record of a column, MISSING where it has no value.
 
         A value that is not listed is an error or, if asked, the code of the leaf that `with_unlisted` adds.
         """
@@ -209,7 +209,7 @@ class Hierarchy(Result):
         return named or _bands_in_words(self.labels(level)) or f"level {level} of {self.levels - 1}"
 
     def describe(self, level: int) -> str:
-        """The same with the number of values that are told apart."""
+        """A level in words, with the number of values that it tells apart."""
         values = len(self.labels(level))
         return f"{self.level_name(level)}, {values:,} value{'s' * (values > 1)}"
 
@@ -228,7 +228,7 @@ def _bands_in_words(labels: pl.Series) -> str:
 
 
 def hierarchy_of(rows: Sequence[Sequence[str]], attribute: str) -> Hierarchy:
-    """From one row a value (value, level 1, ..., top); refuses what is not a tree, naming the value."""
+    """The hierarchy of one row a value (value, level 1, ..., top); refuses what is not a tree, naming the value."""
     if not rows or not rows[0]:
         raise InputError(f"The hierarchy of {attribute!r} is empty: give one line a value.")
     depth = len(rows[0])
@@ -258,7 +258,7 @@ class _Level:
 
 
 def from_levels(columns: Sequence[pl.Series], attribute: str, names: Sequence[str] = ()) -> Hierarchy:
-    """From one text column a level: values, level 1, ..., top; a top of several labels gets `*` above it."""
+    """The hierarchy of one text column a level (values, level 1, ...); a top of several labels gets `*` above it."""
     _check_filled(columns, attribute)
     levels = [_numbered(column) for column in _with_top(columns, attribute)]
     for level, (below, above) in enumerate(pairwise(levels), start=1):

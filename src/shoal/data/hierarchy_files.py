@@ -19,7 +19,7 @@ HEAD = 100  # lines that show the delimiter
 
 
 def read_hierarchy(path: str | Path, attribute: str) -> Hierarchy:
-    """From a file of lines `value;level 1;...`."""
+    """The hierarchy in a file of lines `value;level 1;...`."""
     return hierarchy_of(read_rows(path), attribute)
 
 
@@ -52,7 +52,7 @@ def _delimiter(file: TextFile) -> str:
 
 
 def write_hierarchy(hierarchy: Hierarchy, path: str | Path, *, overwrite: bool = False) -> None:
-    """As a file that `read_hierarchy` reads."""
+    """Writes a file that `read_hierarchy` reads."""
     often = np.repeat(np.arange(len(hierarchy.lines)), hierarchy.lines)
     levels = [hierarchy.shown(level).gather(often).alias(str(level)) for level in range(hierarchy.levels)]
     with atomic_write(path, private=True, overwrite=overwrite) as temporary:

@@ -41,7 +41,7 @@ class Whole:
 
 @dataclass(frozen=True)
 class Coded:
-    """One attribute as arrays."""
+    """One attribute as arrays: the code of each record, and of each code the value, its position and its count."""
 
     attribute: Attribute
     codes: npt.NDArray[np.int32]  # record -> code, MISSING where there is no value

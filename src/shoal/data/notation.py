@@ -44,11 +44,11 @@ class Spelling:
 
     @classmethod
     def of(cls, path: Path, delimiter: str | None, encoding: str | None, decimal: str | None) -> Spelling:
-        """To be called before the table is read: what is written in between is seen."""
+        """The file as it is now; made before the table is read, so that a change in between is noticed."""
         return cls(path, delimiter, encoding, decimal, _stamp(path))
 
     def texts(self, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
-        """These columns as they stand; a decimal comma, which masked values do not have either, is a point."""
+        """The columns as they stand in the file; a decimal comma, which masked values do not have, is a point."""
         texts = as_written(self.path, list(types), delimiter=self.delimiter, encoding=self.encoding)
         if _stamp(self.path) != self.stamp:
             raise InputError(f"{self.path} was written to while it was read: let nothing write to it meanwhile.")
@@ -67,7 +67,7 @@ def _stamp(path: Path) -> tuple[int, int, int]:
 
 
 def lost(column: pl.Series) -> bool:
-    """Does a column as it was parsed not tell how it was written? Texts do, but for empty ones, which are missing."""
+    """Whether parsing lost how a column was written; texts keep it, but for empty ones, which are missing."""
     return column.dtype != pl.String or column.null_count() > 0
 
 
@@ -145,7 +145,7 @@ Notations = tuple[Notation, ...] | None  # those in which all is written, the cl
 
 
 def notations_of(texts: pl.Series, dtype: pl.DataType) -> Notations:
-    """In which notations of the type are all of these written? The plain one is none of them."""
+    """The notations of the type in which all of these texts are written; the plain one is none of them."""
     words = known_words(texts).drop_nulls()
     if not len(words):
         return None
@@ -155,7 +155,7 @@ def notations_of(texts: pl.Series, dtype: pl.DataType) -> Notations:
 
 
 def common(left: Notations, right: Notations) -> Notations:
-    """Those in which both are written."""
+    """The notations in which both parts of a column are written, the closest first."""
     if left is None or right is None:
         return right if left is None else left
     return tuple(notation for notation in left if notation in right)

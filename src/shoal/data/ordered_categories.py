@@ -39,7 +39,7 @@ def as_enums(frame: Frame, orders: Orders) -> Frame:
 
 
 def with_orders(frame: Frame, files: Sequence[Path], kind: str) -> Frame:
-    """What was read from these Parquet or Arrow files, with the orders that they state and Polars does not know."""
+    """The table of these Parquet or Arrow files, with the orders of categories that they state."""
     unordered = [name for name, dtype in frame.collect_schema().items() if dtype == pl.Categorical]
     if not unordered:
         return frame
@@ -69,7 +69,7 @@ def orders_in_duckdb(relation: Any) -> dict[str, list[str]]:
 
 
 def orders_in_files(files: Iterable[Path], kind: str) -> dict[str, list[str]]:
-    """Of a table in several files: what all of them agree on. A piece at a time is read, and only these columns."""
+    """Column -> its categories in order, as far as all files agree. A piece at a time is read, these columns only."""
     orders: list[dict[str, list[str]]] = [_in_parquet(path) if kind == "parquet" else _in_ipc(path) for path in files]
     first, *others = orders
     return {name: order for name, order in first.items() if all(each.get(name) == order for each in others)}
@@ -125,7 +125,7 @@ def _common(chunks: Iterable[Any]) -> list[str] | None:
 
 
 def refuse_without_order(column: pl.Series) -> None:
-    """Text is in no order but the alphabet's, which says nothing of what it means; numbers, dates and yes/no are."""
+    """Refuses a column of texts as ordinal: no order is stated but the alphabet's, which says nothing."""
     if not isinstance(column.dtype, pl.String | pl.Categorical):
         return
     values = column.drop_nulls().cast(pl.String).unique().sort()

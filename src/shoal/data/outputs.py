@@ -17,7 +17,7 @@ _OF_A_RELEASE = re.compile(r"(part-.*|_SUCCESS|_certificate\.json)|\.(part-.*|_S
 
 
 def refuse_existing(target: str | Path, *, overwrite: bool) -> None:
-    """Nothing is replaced unless the user says so."""
+    """Refuses a target that is there already, unless it is to be replaced."""
     if not overwrite and os.path.exists(target):
         raise there_already(repr(str(target)))
 
@@ -30,7 +30,7 @@ def there_already(what: str) -> InputError:
 
 
 def refuse_folder(target: str | Path, names: Iterable[str], *, overwrite: bool, certified: bool) -> None:
-    """Of a folder that holds these names, only a release is ever replaced: no originals, and nobody's other files."""
+    """Refuses to replace a folder that holds anything but a release: originals, or anybody else's files."""
     held = sorted(names)
     if not held:
         return

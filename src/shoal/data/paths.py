@@ -60,7 +60,7 @@ def _give_name(partial: Path, path: Path) -> None:
 
 
 def flush(path: Path) -> None:
-    """Have the disk hold what was written, so that the new name never stands for an unfinished file."""
+    """Has the disk hold what was written, so that the new name never stands for an unfinished file."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -77,7 +77,7 @@ def reason(error: BaseException) -> str:
 
 
 def same_path(a: str | Path, b: str | Path) -> bool:
-    """Do both names lead to the same file, by links or otherwise?"""
+    """Whether both names lead to the same file, by links or otherwise."""
     try:
         return os.path.samefile(a, b)
     except OSError:  # one of them does not exist

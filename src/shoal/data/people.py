@@ -30,7 +30,7 @@ class Repeating(NamedTuple):
     people: int
 
     def sentence(self) -> str:
-        """The same as a sentence for the custodian."""
+        """A sentence for the custodian: how many records are of how many people."""
         return (
             f"The identifier {self.name!r} repeats: {self.records:,} records of {self.people:,} people. k counts "
             "records, so that a class may hold fewer people than k."
@@ -38,13 +38,13 @@ class Repeating(NamedTuple):
 
 
 def repeating(frame: pl.DataFrame, identifiers: Sequence[str]) -> list[Repeating]:
-    """Of these columns those that repeat; missing values are nobody's."""
+    """The identifiers, of these columns, that repeat; missing values are nobody's."""
     counted = (Repeating(name, frame[name].count(), frame[name].drop_nulls().n_unique()) for name in identifiers)
     return [identifier for identifier in counted if identifier.people < identifier.records]
 
 
 def likely_identifiers(frame: pl.DataFrame, names: Iterable[str]) -> list[str]:
-    """Of columns without a role, those that by name or values are numbers of a person and repeat now and then."""
+    """The columns, of those without a role, that look like numbers of a person and repeat now and then."""
     return [name for name in names if _likely(frame[name])]
 
 

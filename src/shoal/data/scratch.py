@@ -42,7 +42,7 @@ class Scratch(AbstractContextManager["Scratch"]):
         self.close()
 
     def folder(self) -> Path:
-        """A new one in it."""
+        """Makes a new folder within the scratch folder."""
         return Path(tempfile.mkdtemp(dir=self.path))
 
     def close(self) -> None:
@@ -61,7 +61,7 @@ class Unfinished(AbstractContextManager[Path]):
         return self._folder.path / self._target.name
 
     def put_aside(self) -> None:
-        """What has the target's name now: it goes at the end, or back to its place where that is still free then."""
+        """Puts aside what has the target's name: it goes at the end, or back to its place if that is free then."""
         (self._folder.path / ASIDE).mkdir()
         os.rename(self._target, self._folder.path / ASIDE / self._target.name)
 
@@ -70,7 +70,7 @@ class Unfinished(AbstractContextManager[Path]):
 
 
 def make_private(path: Path) -> None:
-    """A new and empty file that only its owner may read, whatever the process's umask: writers then fill it."""
+    """Makes a new and empty file that only its owner may read, whatever the umask: writers then fill it."""
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
 
 

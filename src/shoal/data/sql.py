@@ -53,7 +53,7 @@ def read_sql(source: str) -> pl.DataFrame:
 
 
 def refuse_mixed_storage(source: str, columns: Sequence[str]) -> None:
-    """Of SQLite, whose cells have each a type of their own: 5, 5.0 and '5' in one column, which readers make one."""
+    """Refuses a column of SQLite whose cells are of several types, such as 5, 5.0 and '5', which readers make one."""
     address = address_of(source)
     with opened(address, writable=False) as database:
         if not isinstance(database, Sqlite):
@@ -91,7 +91,7 @@ def write_sql(
 
 
 def refuse_existing_table(target: str, *, overwrite: bool) -> None:
-    """Nothing is replaced unless the user says so."""
+    """Refuses a table that is there already, unless it is to be replaced."""
     address = address_of(target)
     if not overwrite and exists(address):
         raise there_already(str(address))
@@ -114,7 +114,7 @@ def exists(address: Address) -> bool:
 
 
 def same_table(a: str, b: str) -> bool:
-    """Do both connection strings name the same table?"""
+    """Whether both connection strings name the same table."""
     left, right = address_of(a), address_of(b)
     if left.scheme != right.scheme or _name(left) != _name(right):
         return False
@@ -173,7 +173,7 @@ class Database(ABC):
 
     @abstractmethod
     def read(self, address: Address) -> pl.DataFrame:
-        """The table."""
+        """Reads a table."""
 
     @abstractmethod
     def create(self, address: Address, frame: pl.DataFrame) -> None:

@@ -65,7 +65,7 @@ def typed(column: pl.Series, decimal: str = ".") -> pl.Series:
 
 
 def likely_type(column: pl.Series, decimal: str) -> type[pl.DataType]:
-    """What at least half of the known values are, by the rules above."""
+    """What at least half of a column's known values are, by the rules of this module."""
     words = trimmed(column)
     known = words.count() - int(words.is_in(MISSING).sum())
     if not known:

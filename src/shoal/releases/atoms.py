@@ -40,7 +40,7 @@ class Pool:
 
     @classmethod
     def of(cls, releases: Sequence[Published]) -> Pool:
-        """From who stood where in each release, and what stands for the values of each."""
+        """The pool of these releases: all subjects, where each stood, and with which release her values agree."""
         everyone = pl.concat([published.members.select("subject") for published in releases]).unique(
             maintain_order=True
         )
@@ -81,7 +81,7 @@ class Pool:
 
     @cached_property
     def sizes(self) -> Counts:
-        """atom -> subjects."""
+        """The number of subjects of each atom."""
         return np.bincount(self.atoms)
 
     @property
@@ -111,7 +111,7 @@ def numbered(frame: pl.DataFrame, columns: Sequence[str]) -> Labels:
 
 
 def divide(atom: Labels, label: Labels) -> Labels:
-    """Those of one atom and one class, numbered anew."""
+    """The atoms divided by a further label, numbered anew."""
     signature = atom.astype(np.int64) * (label.max(initial=ABSENT) + 2) + label + 1
     return (pl.Series(signature).rank("dense").cast(pl.Int32) - 1).to_numpy()
 

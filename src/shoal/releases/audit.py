@@ -28,7 +28,7 @@ WORST = 10  # atoms shown
 
 @dataclass(frozen=True)
 class Pair:
-    """Two releases beside each other."""
+    """Two releases side by side: what their classes have in common, and what comparing them tells."""
 
     releases: tuple[str, str]
     common_subjects: int

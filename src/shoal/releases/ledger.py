@@ -86,7 +86,7 @@ class Ledger:
         check_key(self.key, "of the ledger")
 
     def digests(self, table: pl.DataFrame) -> pl.Series:
-        """Whom each record is about, so that nobody without the key can tell, or try."""
+        """The digest of whom each record is about: nobody without the key can tell who it is, or try."""
         return self.digested(subjects_of(table, self.subject))
 
     def digested(self, names: pl.Series) -> pl.Series:
@@ -127,7 +127,7 @@ class Ledger:
         return self.strangers_of(Published("", members, pl.DataFrame()))
 
     def strangers_of(self, release: Recorded) -> tuple[str, ...]:
-        """The same of a release."""
+        """A word of warning where hardly anybody of a release is known to a ledger that is not empty."""
         if not self.path.exists():
             return ()
         with opened(self.path) as connection:

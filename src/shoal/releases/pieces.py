@@ -41,15 +41,15 @@ class Recorded(Protocol):
 
     @property
     def attributes(self) -> list[str]:
-        """Of which something stands for everybody's own value."""
+        """The attributes of which something stands for everybody's own value."""
         ...
 
     def piece(self, number: int, of: int) -> Published:
-        """Those whose digest lies in that of so many ranges, no fewer than it has pieces."""
+        """The people whose digest lies in range `number` of so many; no fewer ranges than it has pieces."""
         ...
 
     def whole(self) -> Published:
-        """All of it in memory."""
+        """The whole release in memory."""
         ...
 
 
@@ -71,7 +71,7 @@ class InPieces:
         return self.read_shown()
 
     def piece(self, number: int, of: int) -> Published:
-        """Those whose digest lies in that of so many ranges."""
+        """The people whose digest lies in range `number` of so many."""
         own = number * self.pieces // of
         if not self._last or self._last[0][0] != own:  # ranges are asked for in order
             self._last[:] = [(own, self.read(own))]
@@ -79,7 +79,7 @@ class InPieces:
         return read if of == self.pieces else read.piece(number, of)
 
     def whole(self) -> Published:
-        """All of it in memory."""
+        """The whole release in memory."""
         parts = [self.piece(number, self.pieces) for number in range(self.pieces)]
         members, values = (pl.concat(frames) for frames in zip(*((p.members, p.values) for p in parts), strict=True))
         return Published(self.name, members, self.shown, values)

@@ -38,7 +38,7 @@ class Published:
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """Class -> people."""
+        """The number of people of each class."""
         return np.bincount(self.members["class"].to_numpy(), minlength=self.shown.height)
 
     @property
@@ -53,15 +53,15 @@ class Published:
 
     @property
     def attributes(self) -> list[str]:
-        """Of which something stands for everybody's own value."""
+        """The attributes of which something stands for everybody's own value."""
         return self.values.columns
 
     def whole(self) -> Published:
-        """All of it in memory, as it is."""
+        """The release itself: it is in memory."""
         return self
 
     def piece(self, number: int, of: int) -> Published:
-        """Those whose digest lies in that of so many ranges; what classes show is the same for all."""
+        """The people whose digest lies in range `number` of so many; what classes show is the same for all."""
         if of == 1:
             return self
         there = pl.Series(piece_of(self.members["subject"], of) == number)
@@ -107,7 +107,7 @@ def from_classes(
     table: pl.DataFrame,
     confidential: Sequence[str] = (),
 ) -> Published:
-    """From the classes found in what is released; `subjects` and `table` are in the same order."""
+    """A release by the classes found in what it shows; `subjects` and `table` are in the same order."""
     order, starts = classes.members
     label = Partition(order, starts).class_of(table.height)
     members = pl.DataFrame({"subject": subjects, "class": label}).hstack(

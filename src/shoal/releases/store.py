@@ -207,7 +207,7 @@ def _recognise(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def settle(connection: sqlite3.Connection) -> None:
-    """What is pending is done if its file got its name; otherwise nobody here can tell whether it ever had it."""
+    """Takes what is pending for done if its file got its name; otherwise nobody here can tell whether it had it."""
     pending = connection.execute("SELECT id, file, sha256 FROM release WHERE state = 'pending'").fetchall()
     for number, file, sha256 in pending:
         place = Path(file)

@@ -20,7 +20,7 @@ SAMPLED = 2_000  # of more customers so many, drawn at random, are each compared
 
 @dataclass(frozen=True)
 class Characteristics(Result):
-    """What the paper tells of its data. `pairs` is how many pairs of customers the Jaccard coefficients come from."""
+    """How alike customers are. `pairs` is how many pairs of them the Jaccard coefficients come from."""
 
     customers: int
     records: int
@@ -57,7 +57,7 @@ class Characteristics(Result):
         }
 
     def sheets(self) -> list[Sheet]:
-        """The same as tables to be shown."""
+        """The characteristics as a table."""
         over = f"of {SAMPLED:,} drawn customers with all" if self.sampled else "all pairs"
         rows = [
             ("customers", f"{self.customers:,}", "n"),
@@ -73,7 +73,7 @@ class Characteristics(Result):
 
 
 def shared_by_proposition_1(b: float, mu: float) -> float:
-    """h = 2b mu / (1 + mu)."""
+    """The goods that two customers share by Proposition 1: h = 2b mu / (1 + mu)."""
     return 2 * b * mu / (1 + mu)
 
 

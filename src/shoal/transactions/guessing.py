@@ -75,7 +75,7 @@ class Scene:
         return turned
 
     def find(self, score: Floats) -> tuple[Outcome, float, Ints]:
-        """Of how many she says rightly who they are; of the surest tenth; and whom she takes each for."""
+        """How many she names rightly, overall and among the surest tenth, and whom she takes each for."""
         evidence = self._evidence(score)
         guesses = [self._guess(goods, evidence) for goods in self.knows]
         n = len(self.attacked)
@@ -104,7 +104,7 @@ class Scene:
         return drawn
 
     def name_a_good(self, score: Floats, chosen: Ints) -> Outcome:
-        """Of how many she rightly names a good that she did not know of."""
+        """How many she rightly names a good of that she did not know of."""
         chance = self._chance(score)
         ways: list[tuple[int, ...]] = []
         usual, whose = [], []

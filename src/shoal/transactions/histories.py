@@ -121,7 +121,7 @@ class Histories:
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """|I(u)| of each customer."""
+        """The number of goods of each customer, |I(u)|."""
         sizes: npt.NDArray[np.int64] = np.diff(self.sets.indptr).astype(np.int64)
         return sizes
 

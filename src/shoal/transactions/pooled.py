@@ -232,7 +232,7 @@ def shown_alike(shown: pl.DataFrame, roles: Roles) -> bool:
 
 
 def goods_of(histories: Histories) -> pl.DataFrame:
-    """Each customer's own goods as one value: a good more or less is a change."""
+    """Each customer's goods as one text: a good more or less is a change."""
     bought = pl.DataFrame({"customer": histories.customer, "good": histories.items.cast(pl.String)[histories.item]})
     goods = bought.unique().sort("customer", "good").group_by("customer", maintain_order=True).agg("good")
     text = [json.dumps(each) for each in goods["good"].to_list()]  # whatever a good is called, sets stay apart
@@ -246,7 +246,7 @@ def _subjects(ledger: Ledger, histories: Histories) -> pl.Series:
 def going_on(
     histories: Histories, ledger: Ledger, least: int, cluster: Callable[[Histories], Labels]
 ) -> tuple[Histories, Labels, tuple[str, ...]]:
-    """Those who may be shown again, in clusters that go on from the ledger's releases, and what is to be known.
+    """The customers who may be shown again, their clusters, which go on from the ledger's, and notes about it.
 
     Who stood together in all of them stands together again; new customers stand among new ones, which `cluster` finds.
     """

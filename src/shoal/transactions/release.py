@@ -87,7 +87,7 @@ class TransactionRelease(Result):
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """Cluster -> customers."""
+        """The number of customers of each cluster."""
         return np.bincount(self.label)
 
     def strangers(self, ledger: Ledger) -> tuple[str, ...]:
@@ -154,12 +154,12 @@ class TransactionRelease(Result):
 
     @property
     def expected_dummies(self) -> float:
-        """By Eq. 3, from the mean size of histories and what two customers share."""
+        """The dummies to be expected by Eq. 3, from the mean size of histories and what two customers share."""
         about = self.characteristics
         return expected_dummies(about.customers, about.goods_a_customer, about.h, len(self.sizes))
 
     def to_dict(self) -> dict[str, Any]:
-        """For the custodian."""
+        """All facts of the release for the custodian, as JSON takes them."""
         return {
             "customers": len(self.names),
             "records": self.table.height,

@@ -54,7 +54,7 @@ def each_block(queries: csr_array, sets: csr_array, by_product: bool, look: Call
 
 
 def nearest_set(queries: csr_array, sets: csr_array, own: Ints) -> Nearest:
-    """By Jaccard coefficient, exactly but not through all pairs; equal masked sets are looked for once."""
+    """The nearest set of each query by Jaccard coefficient, exactly but not through all pairs."""
     from shoal.kernels.jaccard import nearest
     from shoal.kernels.threads import in_blocks
 
@@ -83,7 +83,7 @@ def nearest_set(queries: csr_array, sets: csr_array, own: Ints) -> Nearest:
 
 
 def nearest_row(queries: csr_array, sets: csr_array, own: Ints, by_product: bool) -> Nearest:
-    """By any similarity, through all pairs."""
+    """The nearest row of each query by any similarity, through all pairs."""
     n = queries.shape[0]
     nearest = Nearest(np.empty(n, np.int64), np.empty(n), np.empty(n, np.int64), np.empty(n))
 

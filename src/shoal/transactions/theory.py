@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 
 def expected_dummies(customers: int, b: float, h: float, clusters: int) -> float:
-    """Eq. 3."""
+    """The dummies to be expected by Eq. 3; b goods a customer, of which two share h."""
     return float(_eq_3(customers, b, h, np.array([clusters]))[0])
 
 
@@ -31,7 +31,7 @@ def most_dummies(customers: int, b: float, clusters: int) -> float:
 
 
 def is_valid(customers: int, b: float, h: float, clusters: int) -> bool:
-    """Does everybody keep a good of his own under the assumptions of Eq. 3?"""
+    """Whether everybody keeps a good of his own under the assumptions of Eq. 3."""
     return customers / clusters <= largest_valid_size(b, h)
 
 

@@ -72,7 +72,7 @@ class Trained(Result):
         return [guesses_chart("Trained intruder", guesses)]
 
     def sheets(self) -> list[Sheet]:
-        """The same as a table to be shown."""
+        """What she made of the release, as a table."""
         rows = []
         for what, auc, shuffled in (
             ("dummies told from purchases (AUC)", self.auc, self.auc_control),

@@ -61,7 +61,7 @@ class Unicity(Result):
         return [Lines("Customers singled out", lines, "purchases known (m)", "customers", unit="share")]
 
     def sheets(self) -> list[Sheet]:
-        """The same as a table to be shown."""
+        """The shares as a table."""
         kinds = list(self.shares)
         rows = [
             (f"{m + 1}", *(f"{self.shares[kind][m]:.1%}" for kind in kinds), f"{self.fewer[kinds[0]][m]:.1%}")
