@@ -102,6 +102,12 @@ class Outcome:
         """Of the rate, at 95 % (Wilson's score interval); everything is possible where she makes no guess."""
         return wilson(self.right, self.guessed)
 
+    def in_percent(self) -> tuple[str, str, str, str]:
+        """Rate, interval, baseline and control, as tables show them."""
+        low, high = self.interval
+        control = "" if self.control is None else f"{self.control:.1%}"
+        return f"{self.rate:.1%}", f"{low:.1%}-{high:.1%}", f"{self.baseline:.1%}", control
+
     def to_dict(self) -> dict[str, object]:
         return {
             "attack": self.attack,
@@ -204,15 +210,7 @@ def guesses_chart(title: str, outcomes: Mapping[str, Outcome]) -> Chart:
 
 
 def _row(each: Outcome) -> tuple[str, ...]:
-    low, high = each.interval
-    return (
-        f"{each.attack}: {each.target}",
-        f"{each.guessed:,} of {each.people:,}",
-        f"{each.rate:.1%}",
-        f"{low:.1%}-{high:.1%}",
-        f"{each.baseline:.1%}",
-        "" if each.control is None else f"{each.control:.1%}",
-    )
+    return f"{each.attack}: {each.target}", f"{each.guessed:,} of {each.people:,}", *each.in_percent()
 
 
 def run_attacks(scene: Scene, names: Sequence[str] = ("all",)) -> Attacked:

@@ -23,6 +23,7 @@ from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.transactions.histories import Histories
 from shoal.transactions.numbering import places, renumbered, some_of_each
 from shoal.transactions.similarity import Floats, Ints, Nearest, each_block, nearest_row, nearest_set
+from shoal.transactions.weights import inverse_frequency
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -222,8 +223,7 @@ def _tf_idf(sets: csr_array, queries: csr_array) -> tuple[csr_array, csr_array]:
     """
     from scipy.sparse import csr_array
 
-    buyers = np.maximum(np.bincount(sets.indices, minlength=sets.shape[1]), 1)
-    weight = np.log(sets.shape[0] / buyers) + 1
+    weight = inverse_frequency(sets)
 
     def unit(rows: csr_array) -> csr_array:
         weights = csr_array((weight[rows.indices], rows.indices, rows.indptr), shape=rows.shape)

@@ -60,19 +60,8 @@ class Pooled(Result):
     def sheets(self) -> list[Sheet]:
         """What came of each attack, as a table."""
         header = ("", "right", "rate", "95 %", "baseline", "control")
-        return [Sheet("Two releases together", header, [_row(each) for each in self.outcomes], numbers=5)]
-
-
-def _row(each: Outcome) -> tuple[str, ...]:
-    low, high = each.interval
-    return (
-        each.attack,
-        f"{each.right:,.0f} of {each.guessed:,}",
-        f"{each.rate:.1%}",
-        f"{low:.1%}-{high:.1%}",
-        f"{each.baseline:.1%}",
-        "" if each.control is None else f"{each.control:.1%}",
-    )
+        rows = [(o.attack, f"{o.right:,.0f} of {o.guessed:,}", *o.in_percent()) for o in self.outcomes]
+        return [Sheet("Two releases together", header, rows, numbers=5)]
 
 
 def pooled_attack(

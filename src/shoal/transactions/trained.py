@@ -80,11 +80,8 @@ class Trained(Result):
         ):
             if auc is not None:
                 rows.append((what, f"{auc:.2f}", "", "0.50", "" if shuffled is None else f"{shuffled:.2f}"))
-        by_goods = f"customers found by {self.known} goods"
-        for what, each in ((by_goods, self.customer), ("another good named", self.good)):
-            low, high = each.interval
-            control = "" if each.control is None else f"{each.control:.1%}"
-            rows.append((what, f"{each.rate:.1%}", f"{low:.1%}-{high:.1%}", f"{each.baseline:.1%}", control))
+        rows.append((f"customers found by {self.known} goods", *self.customer.in_percent()))
+        rows.append(("another good named", *self.good.in_percent()))
         rows.append(("customers, her surest tenth", f"{self.surest:.1%}", "", "", ""))
         return [Sheet("Trained intruder", ("", "right", "95 %", "baseline", "control"), rows, numbers=4)]
 

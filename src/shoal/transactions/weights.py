@@ -9,18 +9,23 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+def inverse_frequency(sets: csr_array) -> npt.NDArray[np.float64]:
+    """ln(n / |D_j|) + 1 of each good; one that nobody bought counts as bought once."""
+    buyers = np.bincount(sets.indices, minlength=sets.shape[1])
+    weights: npt.NDArray[np.float64] = np.log(sets.shape[0] / np.maximum(buyers, 1)) + 1
+    return weights
 
 
 def tf_idf(sets: csr_array) -> csr_array:
     """The weights, customers by items, of 0/1 sets."""
     from scipy.sparse import csr_array
 
-    customers, items = sets.shape
     size = np.diff(sets.indptr)
-    buyers = np.bincount(sets.indices, minlength=items)
-    inverse_frequency = np.log(customers / np.maximum(buyers, 1)) + 1
-    weight = inverse_frequency[sets.indices] / np.repeat(size, size)
+    weight = inverse_frequency(sets)[sets.indices] / np.repeat(size, size)
     return csr_array((weight, sets.indices, sets.indptr), shape=sets.shape)
