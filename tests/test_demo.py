@@ -13,13 +13,14 @@ from shoal.data.files import read_table
 from shoal.demo import run
 from shoal.errors import InputError
 from shoal.report.certificate import read_certificate
+from shoal.show.terminal import for_terminal
 
 ROWS = 1_500
 
 
 def shown(folder: Path, stages: list[str]) -> str:
     console = Console(width=400, file=io.StringIO(), record=True)
-    console.print(run(folder, ROWS, stages.append))
+    console.print(for_terminal([run(folder, ROWS, stages.append)]))
     return console.export_text()
 
 

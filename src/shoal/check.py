@@ -15,7 +15,7 @@ from shoal.engines.table import Table
 from shoal.errors import InputError, PromiseError
 from shoal.masking.publishing.confidential import shown_alike
 from shoal.policy import Policy
-from shoal.privacy.check import judge, released_classes
+from shoal.privacy.check import judge, judgement, released_classes
 from shoal.privacy.classes import Sizes, records_of
 from shoal.privacy.judge import Judged, Original, judge_table, records_alike
 from shoal.privacy.model import Source, Verdict
@@ -147,17 +147,3 @@ def released_sheets(
     counts = [(name.replace("_", " "), f"{facts[name]:,}") for name in _COUNTED]
     rows = [*counts, ("information loss", f"{facts['information_loss']:.4f}"), *more]
     return [Sheet(title, ("", "value"), rows), judgement(verdicts)]
-
-
-def judgement(verdicts: Sequence[Verdict]) -> Sheet:
-    """Promise by promise, as a table."""
-    rows = [
-        (
-            verdict.model + (f" of {verdict.attribute}" if verdict.attribute else ""),
-            f"{verdict.asked:g}",
-            f"{verdict.achieved:.4g}",
-            "holds" if verdict.holds else "does not hold",
-        )
-        for verdict in verdicts
-    ]
-    return Sheet("Judged on what is shown", ("promise", "asked", "reached", ""), rows, numbers=2)

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from rich.console import Group
+from shoal.show import Sheet
 
+if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.risk.measure import Risk
 
@@ -42,7 +42,7 @@ race.kind = "nominal"
 """
 
 
-def run(folder: Path, rows: int, progress: Callable[[str], None]) -> Group:
+def run(folder: Path, rows: int, progress: Callable[[str], None]) -> Sheet:
     """Fills the folder with table, policy, release, report and certificate, replacing them; gives what to show."""
     from shoal.anonymize import anonymize
     from shoal.data.discharges import discharges
@@ -77,31 +77,19 @@ def _make_folder(folder: Path) -> None:
         raise InputError(f"The folder {str(folder)!r} cannot be made: {error.strerror}. Name another.") from None
 
 
-def _shown(folder: Path, release: Release, before: Risk, after: Risk) -> Group:
-    from rich import box
-    from rich.console import Group
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(
-        title=f"{before.records:,} synthetic discharges",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
-    )
-    table.add_column("")
-    table.add_column("before", justify="right")
-    table.add_column("after", justify="right", style="green")
-    table.add_column("what it means", style="dim")
-    for row in _rows(release, before, after):
-        table.add_row(*row)
+def _shown(folder: Path, release: Release, before: Risk, after: Risk) -> Sheet:
     check = f"shoal check {folder / 'release.csv'} --certificate {folder / 'certificate.json'}"
     files = "discharges.csv, shoal.toml, release.csv, certificate.json, report.html"
-    return Group(
-        table,
-        Text(f"Written to {folder}: {files}."),
-        Text(f"Open {folder / 'report.html'} in a browser, or check what was released:"),
-        Text(f"  {check}", style="bold", overflow="fold"),
+    return Sheet(
+        f"{before.records:,} synthetic discharges",
+        ("", "before", "after", "what it means"),
+        _rows(release, before, after),
+        numbers=2,
+        legend=(
+            f"Written to {folder}: {files}.",
+            f"Open {folder / 'report.html'} in a browser, or check what was released:",
+            f"  {check}",
+        ),
     )
 
 

@@ -205,8 +205,8 @@ def check_parts(
 
 def tell_judged(found: Checked, chosen: Policy, *, by_policy: bool, as_json: bool) -> NoReturn:
     """Shows how a release was judged and ends with its code; columns that nothing was promised of are told."""
-    from shoal.check import judgement, refuse_unnamed
-    from shoal.cli.console import put, say, show
+    from shoal.check import refuse_unnamed
+    from shoal.cli.console import say, show
     from shoal.data.schema import Role
 
     columns = list(found.shown.columns)
@@ -217,17 +217,5 @@ def tell_judged(found: Checked, chosen: Policy, *, by_policy: bool, as_json: boo
         say(f"No role names {unnamed}: nobody protects this. A release made by these options would not show it.")
     if as_they_are := ", ".join(repr(name) for name in columns if Role.INSENSITIVE in roles.get(name, ())):
         say(f"Released as they are, as insensitive: {as_they_are}.")
-    for verdict in found.verdicts:
-        if verdict.note:
-            say(verdict.note)
-    holds = all(verdict.holds for verdict in found.verdicts)
-    facts = {
-        "records": found.shown.records,
-        "holds": holds,
-        "models": [verdict.to_dict() for verdict in found.verdicts],
-    }
-    if as_json:
-        show(facts, as_json)
-    else:
-        put(judgement(found.verdicts))
-    raise typer.Exit(0 if holds else 1)
+    show(found, as_json)
+    raise typer.Exit(0 if found.holds else 1)

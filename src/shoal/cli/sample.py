@@ -150,9 +150,9 @@ def demo(
     rows: Annotated[int, typer.Option(help="How many synthetic discharges.")] = 50_000,
 ) -> None:
     """Generate discharges, anonymize them, and show risk before and after."""
-    from shoal.cli.console import out, stages
+    from shoal.cli.console import put, stages
     from shoal.demo import run
 
     with stages("demo", 6) as step:
         table = run(output, rows, step)
-    out.print(table)
+    put(table)

@@ -181,6 +181,7 @@ def anonymize(
             after=book if incremental else None,
         )
         step("attacking the release")
+        release = release.attacked()
         facts = release.to_dict()
         strangers = release.strangers(book) if book is not None else ()
         release.write(output, header=not no_header, secret_map=secret_map, log=log, ledger=book, overwrite=overwrite)

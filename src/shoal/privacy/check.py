@@ -13,6 +13,7 @@ from shoal import events
 from shoal.data.schema import Kind, Schema
 from shoal.errors import PromiseError
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict
+from shoal.show import Sheet
 
 
 def classes_of(frame: pl.DataFrame, quasi: Sequence[str], kinds: Mapping[str, Kind]) -> EquivalenceClasses:
@@ -58,3 +59,17 @@ def _remedy(verdict: Verdict) -> str:
         "Choose a method that groups records, or allow more suppression; "
         "of a method that perturbs, promise a measured risk (--measured-risk)."
     )
+
+
+def judgement(verdicts: Sequence[Verdict]) -> Sheet:
+    """Promise by promise, as a table."""
+    rows = [
+        (
+            verdict.model + (f" of {verdict.attribute}" if verdict.attribute else ""),
+            f"{verdict.asked:g}",
+            f"{verdict.achieved:.4g}",
+            "holds" if verdict.holds else "does not hold",
+        )
+        for verdict in verdicts
+    ]
+    return Sheet("Judged on what is shown", ("promise", "asked", "reached", ""), rows, numbers=2)

@@ -28,8 +28,9 @@ from shoal.data.people import COUNTED
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError, PromiseError
 from shoal.policy import Policy, refuse_own_code
-from shoal.privacy.check import released_classes
+from shoal.privacy.check import judgement, released_classes
 from shoal.privacy.model import PrivacyModel, Verdict
+from shoal.show import Result, Sheet
 
 _LARGEST = 1 << 26  # bytes of a certificate
 _JUDGED = ("asked", "achieved", "holds")
@@ -49,11 +50,30 @@ class Shown(NamedTuple):
         return cls(table.height, table.to_dict(), len(sizes), int(sizes.min()) if len(sizes) else 0)
 
 
-class Checked(NamedTuple):
+@dataclass(frozen=True)
+class Checked(Result):
     """A table that somebody released, judged."""
 
     verdicts: tuple[Verdict, ...]
     shown: Shown
+
+    @property
+    def holds(self) -> bool:
+        """Whether every promise does."""
+        return all(verdict.holds for verdict in self.verdicts)
+
+    def to_dict(self) -> dict[str, Any]:
+        """How many records it has, and each verdict."""
+        models = [verdict.to_dict() for verdict in self.verdicts]
+        return {"records": self.shown.records, "holds": self.holds, "models": models}
+
+    def sheets(self) -> list[Sheet]:
+        """Promise by promise."""
+        return [judgement(self.verdicts)]
+
+    def remarks(self) -> list[str]:
+        """Where a verdict means less than it seems to."""
+        return [verdict.note for verdict in self.verdicts if verdict.note]
 
 
 def certify(

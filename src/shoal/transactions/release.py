@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +34,7 @@ from shoal.errors import InputError, PromiseError, did_you_mean, require
 from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.transactions.alike import refuse_distinct, same_sets, wholly_alike
 from shoal.transactions.attack import Attack, jaccard_attack
-from shoal.transactions.characteristics import Characteristics, characteristics
+from shoal.transactions.characteristics import characteristics
 from shoal.transactions.cluster_sizes import Clustering, chosen_sizes, cluster_customers
 from shoal.transactions.clustering import Labels
 from shoal.transactions.dummies import DUMMIES, Dummies, Padded, count_dummies, pad, padded_table, pool
@@ -84,6 +83,9 @@ class TransactionRelease(Result):
     names: pl.Series = field(repr=False)  # customer -> pseudonym
     notes: tuple[str, ...] = ()
     seed: int | None = field(default=None, repr=False)
+    attack: Attack | None = None  # Algorithm 1 against the release; of very many customers a sample is attacked
+    trained: Trained | None = None  # the trained intruder, if the columns shown leave her something to learn
+    dummies_in_theory: float | None = None  # by Eq. 3, from the size of histories and what two customers share
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
@@ -117,14 +119,21 @@ class TransactionRelease(Result):
         source = self.padded.like[self.order].astype(np.int64) + 1
         return pl.DataFrame({"origin": kinds.gather(number), "like_record": source})
 
-    @cached_property
-    def characteristics(self) -> Characteristics:
-        """How alike the original customers are."""
-        return characteristics(self.original, seed=self.seed)
+    def attacked(self) -> TransactionRelease:
+        """The same release with what the intruders found out from it, and what theory says; it takes a while."""
+        about = characteristics(self.original, seed=self.seed)
+        expected = expected_dummies(about.customers, about.goods_a_customer, about.h, len(self.sizes))
+        return replace(self, attack=self._linked(), trained=self._learnt(), dummies_in_theory=expected)
 
-    @cached_property
-    def trained(self) -> Trained | None:
-        """The trained intruder against the release; None where the columns shown leave her nothing to learn."""
+    def _linked(self) -> Attack:
+        table, roles = self.table, self.roles
+        n = len(self.names)
+        if n > ATTACKED:
+            drawn = np.random.default_rng(self.seed).choice(n, SAMPLED, replace=False)
+            table = table.filter(pl.col(roles.customer).is_in(self.names.gather(drawn).implode()))
+        return jaccard_attack(self.original, histories_of(table, roles), truth=self.secret_map)
+
+    def _learnt(self) -> Trained | None:
         if self.pairs_only:
             return None
         shown = histories_of(self.table, self.roles)
@@ -142,24 +151,17 @@ class TransactionRelease(Result):
         visits = int(self.sizes[self.label[whole.customer]].sum())
         return {"visits": visits, "records": len(whole) + count_dummies(sets, self.label)}
 
-    @cached_property
-    def attack(self) -> Attack:
-        """Algorithm 1 against the release; of very many customers a random sample is attacked."""
-        table, roles = self.table, self.roles
-        n = len(self.names)
-        if n > ATTACKED:
-            drawn = np.random.default_rng(self.seed).choice(n, SAMPLED, replace=False)
-            table = table.filter(pl.col(roles.customer).is_in(self.names.gather(drawn).implode()))
-        return jaccard_attack(self.original, histories_of(table, roles), truth=self.secret_map)
-
     @property
-    def expected_dummies(self) -> float:
-        """The dummies to be expected by Eq. 3, from the mean size of histories and what two customers share."""
-        about = self.characteristics
-        return expected_dummies(about.customers, about.goods_a_customer, about.h, len(self.sizes))
+    def _rates(self) -> dict[str, float | None]:
+        """What Algorithm 1 achieved; None each where it was not tried."""
+        if self.attack is None:
+            return dict.fromkeys(("reid", "reid_fair", "attacked", "jaccard"))
+        attack = self.attack
+        rates = (attack.reid, attack.reid_fair, attack.guesses.height, attack.own_similarity)
+        return dict(zip(("reid", "reid_fair", "attacked", "jaccard"), rates, strict=True))
 
     def to_dict(self) -> dict[str, Any]:
-        """All facts of the release for the custodian, as JSON takes them."""
+        """All facts of the release for the custodian, as JSON takes them; what intruders found, if it was attacked."""
         return {
             "customers": len(self.names),
             "records": self.table.height,
@@ -175,11 +177,8 @@ class TransactionRelease(Result):
             "records_with_records": self.records_of_each["records"],
             "altered": self.padded.altered,
             "deleted": self.padded.deleted,
-            "dummies_in_theory": self.expected_dummies,
-            "reid": self.attack.reid,
-            "reid_fair": self.attack.reid_fair,
-            "attacked": self.attack.guesses.height,
-            "jaccard": self.attack.own_similarity,
+            "dummies_in_theory": self.dummies_in_theory,
+            **self._rates,
             "found_if_alike": len(self.sizes) / len(self.names),
             "trained": None if self.trained is None else self.trained.to_dict(),
             "notes": list(self.notes),
