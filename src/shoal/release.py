@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from shoal.releases.ledger import Ledger
     from shoal.releases.published import Published
     from shoal.releases.store import Promised
+    from shoal.report.reported import Tables
     from shoal.risk.measure import Risk
 
 
@@ -91,6 +92,23 @@ class Release(Result):
     def records(self) -> int:
         """How many records it shows."""
         return self.draft.table.height
+
+    @property
+    def read(self) -> int:
+        """How many records the original has."""
+        return len(self.original)
+
+    @property
+    def drawn(self) -> None:
+        """Of all records it is known what became of them: none had to be drawn."""
+        return
+
+    def tables(self) -> Tables:
+        """All records before and after, to be counted."""
+        from shoal.engines.memory import MemoryTable
+        from shoal.report.reported import Tables
+
+        return Tables(MemoryTable(self.original.frame), MemoryTable(self.table))
 
     @property
     def suppressed(self) -> int:

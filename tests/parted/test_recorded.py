@@ -30,7 +30,7 @@ POLICY = shoal.Policy(
     identifiers=["id"],
     quasi_identifiers=["age_yrs", "sex", "patzip"],
     confidential=["charge"],
-    method=shoal.Grouped("sorted"),
+    method=shoal.Sorted(),
 )
 KEY = b"a key of more than sixteen bytes"
 

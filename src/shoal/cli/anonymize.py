@@ -184,8 +184,8 @@ def anonymize(
     if used != "memory":
         opt_engines.anonymize_parts(
             source, chosen, output, used, master=master, seed=seed, certificate=certificate, overwrite=overwrite,
-            keep_order=keep_order, ledger=partial(opt_ledger.open_ledger, ledger, subject, ledger_key, epsilon_limit),
-            reads=reads, as_json=as_json,
+            keep_order=keep_order, report=report, reads=reads, as_json=as_json,
+            ledger=partial(opt_ledger.open_ledger, ledger, subject, ledger_key, epsilon_limit),
         )  # fmt: skip
         return
     if split is None:

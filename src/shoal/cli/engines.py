@@ -76,7 +76,7 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
     "anonymize": frozenset(
         (
             *("source", "output", *_ROLES, "identifiers", "insensitive", "rest", "hierarchies"),
-            *(*_PROMISES, *_K_MAP, *_METHOD, "seed", "certificate", "overwrite", "keep_order", *_ALWAYS),
+            *(*_PROMISES, *_K_MAP, *_METHOD, "seed", "certificate", "overwrite", "keep_order", "report", *_ALWAYS),
             *("ledger", "subject", "ledger_key", "epsilon_limit"),
         )
     ),
@@ -135,6 +135,7 @@ def anonymize_parts(
     as_json: bool,
     overwrite: bool,
     keep_order: bool,
+    report: Path | None,
     ledger: Callable[[], Ledger | None],
     reads: Sequence[str | Path | None],
 ) -> None:
@@ -149,13 +150,14 @@ def anonymize_parts(
     from shoal.report.certificate import refuse_uncertified
 
     refuse_what_cannot(chosen, engine)
-    opt.check_paths([*reads, output], None, [certificate], overwrite=overwrite)
+    opt.check_paths([*reads, output], None, [certificate, report], overwrite=overwrite)
     refuse_used(Path(output), overwrite=overwrite)
     inputs = files_of(Path(source)) if Path(source).is_dir() else []
     read = [path for path in (*reads, *inputs) if path is not None]
-    refuse_within(output, read if certificate is None else [*read, certificate])
-    if certificate is not None:
-        refuse_within(certificate, read)
+    beside = [paper for paper in (certificate, report) if paper is not None]
+    refuse_within(output, [*read, *beside])
+    for paper in beside:
+        refuse_within(paper, read)
     refuse_uncertified(output, [certificate], overwrite=overwrite)
     book = ledger()
     if book is not None:
@@ -170,7 +172,7 @@ def anonymize_parts(
         table = open_table(source, engine, master=master, text=text, spelled=kind == "csv" and book is None)
         release = anonymize_to(
             table, chosen, output, kind, seed=seed, certificate=certificate, overwrite=overwrite, keep_order=keep_order,
-            ledger=book,
+            ledger=book, report=report,
         )  # fmt: skip
         step("done")
     show(release, as_json, sheets=release.sheets(f"Released: {output}"))

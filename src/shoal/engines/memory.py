@@ -6,6 +6,7 @@ itself. A release in memory is written by its job (one file of any format); `wri
 
 from __future__ import annotations
 
+import atexit
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,10 +80,10 @@ class MemoryTable:
         self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]], *, overwrite: bool = False
     ) -> Table:
         """As the disk engine writes it; the table that stands in the folder is the disk's."""
-        with Disk() as disk:
-            disk.inputs = self.inputs()
-            table = DiskTable(disk, self.schema, lambda: [self.frame])
-            return table.write(folder, kind, check, overwrite=overwrite)
+        disk = Disk()
+        atexit.register(disk.close)  # whoever asks the table that is given works in its scratch folder
+        disk.inputs = self.inputs()
+        return DiskTable(disk, self.schema, lambda: [self.frame]).write(folder, kind, check, overwrite=overwrite)
 
     def frames(self) -> Iterator[pl.DataFrame]:
         yield self.frame

@@ -50,7 +50,7 @@ _OTHERS = (
     Capability("other", "private means, values shown alike", "", "show them in memory"),
     Capability("other", "ledger", _SAME),
     Capability("other", "incremental, split", "", "use --engine memory"),
-    Capability("other", "report", "", "make it of a sample, in memory"),
+    Capability("other", "report", "counts of all records, values of some that are drawn"),
     Capability("other", "the order of the input", "on disk; a table of Spark has no order"),
 )
 

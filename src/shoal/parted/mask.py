@@ -17,6 +17,7 @@ from shoal.engines.whole import POSITION
 from shoal.masking.method import Masked, Method
 from shoal.parted.measured import told_of_part
 from shoal.parted.recorded import Digests
+from shoal.parted.reported import facts_to_report
 from shoal.parted.source import Attributes, Spelled
 from shoal.privacy.model import PrivacyModel
 from shoal.utility.information_loss import information_loss
@@ -48,6 +49,7 @@ class MaskPart:
     seed: int
     spelled: Spelled
     carried: Carried = field(default_factory=Carried)
+    draws: float = 0.0  # the share of records that the report compares
     shown: pl.Schema | None = None  # as all parts show it; None: as this one does
 
     def __call__(self, frame: pl.DataFrame, part: int) -> pl.DataFrame:
@@ -64,15 +66,17 @@ class MaskPart:
         # Position alone can re-identify. Parts themselves tell nothing: all records of a class are in the same, or
         # the parts were drawn at random.
         order = np.random.default_rng(own).permutation(shown.height)
-        told = json.dumps(self._told(original, masked, shown))
+        told = json.dumps(self._told(original, masked, shown, part))
         facts = pl.Series(FACTS, [told, *[None] * (shown.height - 1)][: shown.height], dtype=pl.String)
         return shown[order].with_columns(facts)
 
-    def _told(self, original: Microdata, masked: Masked, shown: pl.DataFrame) -> dict[str, Any]:
+    def _told(self, original: Microdata, masked: Masked, shown: pl.DataFrame, part: int) -> dict[str, Any]:
+        drawn = facts_to_report(original, masked, self.draws, (self.seed, part, 1)) if self.draws else {}
         return {
             "records": len(original),
             "loss": information_loss(original, masked.columns, masked.kept) * len(original),
             "notes": list(masked.notes),
             "facts": dict(masked.facts),
             **told_of_part(original, masked, shown, self.promises),
+            **drawn,
         }

@@ -30,6 +30,7 @@ from shoal.parted.measured import judged_by_classes, judged_with_parts, where_me
 from shoal.parted.methods import once, parts_of, prepared, refuse_method, trial_of
 from shoal.parted.ordered import put_in_order, refuse_order, with_positions
 from shoal.parted.recorded import Digests, need_subject, recorded
+from shoal.parted.reported import PAIRS, DrawnRelease
 from shoal.parted.source import Source, prepare
 from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken
@@ -40,6 +41,7 @@ from shoal.releases.ledger import Ledger
 from shoal.releases.pieces import InPieces
 from shoal.releases.store import Promised
 from shoal.report.certificate import certify, refuse_uncertified
+from shoal.report.page import write_report
 from shoal.risk.classes import by_class_size
 from shoal.show import Bars, Chart, Result, Series, Sheet
 
@@ -160,20 +162,23 @@ def anonymize_to(
     overwrite: bool = False,
     keep_order: bool = False,
     ledger: Ledger | None = None,
+    report: str | Path | None = None,
 ) -> PartedRelease:
     """The same, written to a folder that gets its name only if every promise holds of what stands in it.
 
     The certificate lies in the folder, and where it is named as a file, there too. Records leave in random order,
     or with `keep_order` in that of the input, over the files in the order of their names. With a ledger the release is
-    recorded there, and refused where it would expose somebody beside earlier ones.
+    recorded there, and refused where it would expose somebody beside earlier ones. The custodian's report counts all
+    records, and compares the values of some.
     """
-    if certificate is not None:
-        refuse_within(certificate, [*table.inputs(), *policy.files])
+    for paper in (certificate, report):
+        if paper is not None:
+            refuse_within(paper, [*table.inputs(), *policy.files])
     refuse_uncertified(folder, [certificate], overwrite=overwrite)
     if ledger is not None:
         need_subject(table, ledger)
         seed = randbits(63) if seed is None else seed  # the ledger keeps it
-    source, masked = _draft(table, policy, seed, keep_order, ledger)
+    source, masked = _draft(table, policy, seed, keep_order, ledger, PAIRS if report is not None else 0)
     shown, told = (masked, []) if ledger is None else masked.kept()  # worked out once, for the files and the ledger
     named: list[Table] = []
 
@@ -203,13 +208,22 @@ def anonymize_to(
     def certify(partial: Path, _: _Files, judgement: _Judgement) -> None:
         partial.write_bytes(judgement.certificate)
 
-    output = Output(None, write, judge, papers((certificate, certify, False)), None if ledger is None else record)
+    def describe(partial: Path, _: _Files, judgement: _Judgement) -> None:
+        write_report(DrawnRelease.of(judgement.release), partial, overwrite=True)
+
+    papers_of = papers((certificate, certify, False), (report, describe, True))
+    output = Output(None, write, judge, papers_of, None if ledger is None else record)
     [judgement] = commit([output], overwrite=overwrite)
     return replace(judgement.release, table=named[0])
 
 
 def _draft(
-    table: Table, policy: Policy, seed: int | None, keep_order: bool, ledger: Ledger | None = None
+    table: Table,
+    policy: Policy,
+    seed: int | None,
+    keep_order: bool,
+    ledger: Ledger | None = None,
+    drawn: int = 0,
 ) -> tuple[Source, Table]:
     """What is known, and the masked table, not yet worked out."""
     refuse_what_cannot(policy, table.engine)
@@ -217,7 +231,7 @@ def _draft(
     if keep_order:
         refuse_order(table)
     events.stage("reading")
-    source = prepare(table, policy, ledger)
+    source = replace(prepare(table, policy, ledger), drawn=drawn)
     source = replace(source, notes=(*source.notes, *_repeating(table, policy.identifiers, source.records)))
     whole = source.attributes.whole
     refuse_single_class(
@@ -244,7 +258,8 @@ def _masked(source: Source, seed: int) -> Table:
     work = MaskPart(source.attributes, prepared(source), source.promises, seed, source.spelled)
     trial = replace(work, promises=judged_by_classes(source.promises))(trial_of(source), 0).schema
     shown = pl.Schema({**trial, **dict.fromkeys(_with_wildcards(source), pl.String()), **carried.schema})
-    masked = parts_of(source, seed).map(replace(work, shown=shown, carried=carried), shown)
+    work = replace(work, shown=shown, carried=carried, draws=min(1.0, source.drawn / source.records))
+    masked = parts_of(source, seed).map(work, shown)
     return put_in_order(masked, source.records) if source.in_order else masked
 
 

@@ -63,6 +63,7 @@ class Source:
     spelled: Spelled = field(default_factory=Spelled)
     in_order: bool = False  # whether the release keeps the order of the input
     ledger: Ledger | None = None  # that will record the release
+    drawn: int = 0  # records that are drawn for the report
 
     @property
     def schema(self) -> Schema:

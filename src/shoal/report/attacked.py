@@ -6,28 +6,27 @@ are released by the same method and promises, and that release is attacked.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 import polars as pl
 
 from shoal.data.microdata import Microdata
 from shoal.errors import InputError
 from shoal.masking.method import Masked
+from shoal.report.reported import Reported
 from shoal.risk.attack import Attacked, Outcome, Scene, run_attacks
 from shoal.show.numbers import percent
-
-if TYPE_CHECKING:
-    from shoal.release import Release
 
 PEOPLE = 2_000  # that attacks are played on
 
 
-def attacked(release: Release) -> Attacked:
-    """What the built-in attacks find out from the release, or from one like it of fewer people."""
+def attacked(release: Reported, smallest_class: int) -> Attacked:
+    """What the built-in attacks find out from the release, or from one like it of fewer people.
+
+    `smallest_class` is that of the whole release.
+    """
     original, table, masked = release.original, release.table, release.masked
-    if len(original) > PEOPLE:
-        some = np.sort(np.random.default_rng(0).choice(len(original), PEOPLE, replace=False))
+    if release.read > PEOPLE:
+        some = np.sort(np.random.default_rng(0).choice(len(original), min(PEOPLE, len(original)), replace=False))
         original = original.take(some)
         method = release.policy.method
         try:
@@ -35,7 +34,7 @@ def attacked(release: Release) -> Attacked:
         except InputError as error:
             return Attacked((), {}, {"all": str(error)})
         table = _shown(original, masked)
-    apart = release.sizes.min(initial=1) < 2  # in a class, whoever is found is one of several
+    apart = smallest_class < 2  # in a class, whoever is found is one of several
     rows = np.arange(len(original)) if masked.kept is None else masked.kept
     method, suppression = release.policy.method, release.policy.suppression
     scene = Scene(original, table, method, release.promises, suppression, rows=rows if apart else None, made=masked)

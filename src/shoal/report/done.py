@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 from shoal.data.schema import Role
 from shoal.privacy.model import PrivacyModel
 from shoal.report import words
 from shoal.report.findings import Findings
 from shoal.report.parts import ATTRIBUTES, Row
+from shoal.report.reported import Reported
 from shoal.show.markup import cut
 from shoal.show.numbers import percent
-
-if TYPE_CHECKING:
-    from shoal.release import Release
 
 NAMES = 120  # of columns in one role that are listed
 
@@ -51,7 +49,7 @@ class Done:
     not_listed: str
 
     @classmethod
-    def of(cls, release: Release, findings: Findings) -> Self:
+    def of(cls, release: Reported, findings: Findings) -> Self:
         """Of a release that was measured."""
         schema, method, masked = release.schema, release.policy.method, release.masked
         quasi, levels = schema.quasi_identifiers, masked.facts.get("levels", {})
@@ -61,7 +59,7 @@ class Done:
             method.name,
             f": {parameters}" if parameters else "",
             "; ".join(map(_named, release.promises)) or "none",
-            f"{len(release.original):,} read, {release.records:,} released, "
+            f"{release.read:,} read, {release.records:,} released, "
             f"{release.suppressed:,} suppressed ({percent(release.policy.suppression)} allowed)",
             [InRole(title, _names(names), what) for role, title, what in _ROLES if (names := schema.with_role(role))],
             release.notes,

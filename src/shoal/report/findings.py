@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,21 +12,21 @@ import polars as pl
 
 from shoal.data.cells import MaskedColumn
 from shoal.data.schema import Schema
+from shoal.engines.table import Table
 from shoal.measure import About, Measured, Pair, evaluate, measures
 from shoal.privacy import KMap, MeasuredRisk
+from shoal.privacy.classes import Sizes
 from shoal.report.attacked import attacked
 from shoal.report.distributions import Precision, precision
+from shoal.report.reported import Reported, Tables
 from shoal.report.two_way import TwoWay, two_way_tables
 from shoal.risk.attack import Attacked
 from shoal.risk.classes import class_risk, records_at_risk
-from shoal.risk.disclosure import Exposure, Family, expose, value_family
-from shoal.risk.measure import Risk, assess_risk
+from shoal.risk.disclosure import Conditions, Exposure, Family, expose
+from shoal.risk.measure import Risk, assess_risk, confidential_values, listed_values
 from shoal.risk.scenarios import Chance, scenarios
+from shoal.risk.uniques import uniques_of_nested
 from shoal.utility.correlations import Correlations, correlations, place_masked, place_original
-
-if TYPE_CHECKING:
-    from shoal.release import Release
-
 
 SAMPLE, MOST = 2_000, 12  # records and attributes that measures of distances are taken on
 
@@ -59,6 +59,7 @@ class Findings:
     measured: dict[
         About, Measured
     ]  # every measure over original and released values, on at most SAMPLE records and MOST attributes
+    drawn: int | None  # records that values were compared of, where these were not all
 
     @property
     def most_learnt(self) -> dict[str, float]:
@@ -70,34 +71,37 @@ def most(risks: pl.Series) -> float:
     return float(risks.max() or 0.0)  # type: ignore[arg-type]
 
 
-def measure(release: Release) -> Findings:
+def measure(release: Reported) -> Findings:
     original, columns, kept = release.original, release.masked.columns, release.masked.kept
     quasi = release.schema.quasi_identifiers
     learnt = [name for name in release.schema.confidential if name not in quasi]
-    families = [value_family(original.frame[name], release.schema[name]) for name in learnt]
-    before, after = _exposures(release, families)
-    values = zip(learnt, before.families, after.families, strict=True)
+    tables = release.tables()
+    values_of = confidential_values if release.drawn is None else listed_values
+    families = values_of(tables.original, release.schema, learnt).values
+    before, after = _exposures(release, tables, list(families.values()))
+    values = zip(families, before.families, after.families, strict=True)
     known = Schema(tuple(release.schema[name] for name in quasi))
-    risk = assess_risk(original.frame, known, groups=release.policy.groups)
+    risk = assess_risk(tables.original, known, groups=release.policy.groups)
     pair = Pair.of(original, {name: columns[name] for name in quasi[:MOST]}, kept)
     return Findings(
         before=risk,
-        after=_risk_after(release, risk, after.sizes),
+        after=_risk_after(release, tables.released, risk, after.counts),
         sizes=(before.sizes, after.sizes),
-        journalist=_journalist(release),
-        known=_known(release, after.sizes),
+        journalist=_journalist(release, tables),
+        known=_known(release, tables, before.counts, after.counts),
         disclosed={name: _side_by_side(one, other) for name, one, other in values},
-        losses=release.attribute_losses,
+        losses=dict(release.attribute_losses),
         precisions={name: precision(columns[name]) for name in quasi},
         correlations=correlations(
             [place_original(original[name]) for name in quasi], [place_masked(columns[name]) for name in quasi]
         ),
         two_way=two_way_tables([original[name] for name in quasi[:MOST]], [columns[name] for name in quasi[:MOST]]),
-        attacked=attacked(release),
+        attacked=attacked(release, after.counts.smallest),
         measured={
             "risk": _linked(Pair.of(original, columns, kept), pair),
             "utility": evaluate(pair.sample(SAMPLE), ["all"], "utility"),
         },
+        drawn=release.drawn,
     )
 
 
@@ -120,57 +124,59 @@ def _merged(mappings: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {name: value for mapping in mappings for name, value in mapping.items()}
 
 
-def _exposures(release: Release, families: Sequence[Family]) -> tuple[Exposure, Exposure]:
+def _exposures(release: Reported, tables: Tables, families: Sequence[Conditions]) -> tuple[Exposure, Exposure]:
     """Classes and attribute disclosure before and after, of the same values and bands of values."""
     quasi, kept = release.schema.quasi_identifiers, release.masked.kept
+    before = expose(tables.original, quasi, families, release.read)
+    if release.drawn is not None:
+        return before, expose(tables.released, quasi, families, release.records)
     shown = pl.DataFrame({name: _numbered(release.masked.columns[name]) for name in quasi})
-    left = families
-    if kept is not None:
-        left = [Family(family.conditions, family.satisfied[kept]) for family in families]
-    return expose(release.original.frame, quasi, families), expose(shown, quasi, left)
+    left = [
+        Family(family.conditions, family.of(shown) if kept is None else family.of(shown)[kept]) for family in families
+    ]
+    return before, expose(shown, quasi, left)
 
 
-def _risk_after(release: Release, before: Risk, sizes: npt.NDArray[np.int64]) -> Risk:
+def _risk_after(release: Reported, released: Table, before: Risk, sizes: Sizes) -> Risk:
     """Where every record has its like, none is unique whatever the intruder knows, and no search is needed."""
-    if sizes.min(initial=2) < 2:
-        return release.risk()
-    records = int(sizes.sum())
+    if 0 < sizes.smallest < 2:
+        return assess_risk(released, release.schema, groups=release.policy.groups)
     return replace(
         before,
-        records=records,
+        records=sizes.records,
         uniques=0,
-        classes=class_risk(sizes),
-        sizes=sizes,
-        records_at_risk={limit: records_at_risk(sizes, limit) for limit in before.records_at_risk},
-        attributes_known=tuple(replace(known, uniques=0, records=records) for known in before.attributes_known),
+        classes=class_risk(*sizes),
+        sizes=sizes.size,
+        of_each=sizes.classes,
+        records_at_risk={limit: records_at_risk(sizes.size, limit, sizes.classes) for limit in before.records_at_risk},
+        attributes_known=tuple(replace(known, uniques=0, records=sizes.records) for known in before.attributes_known),
     )
 
 
-def _journalist(release: Release) -> tuple[Chance, Chance] | tuple[None, None]:
+def _journalist(release: Reported, tables: Tables) -> tuple[Chance, Chance] | tuple[None, None]:
     """What one can do who does not know who is in the file, if a promise tells of the population."""
     model = next((promise for promise in release.promises if isinstance(promise, KMap)), None)
     drawn = model is not None and model.fraction is not None and not model.cells_fixed
     if model is None or drawn:  # of ranges drawn round the sample nothing can be inferred
         return None, None
     before, after = (
-        scenarios(frame, release.schema, population=model.population, fraction=model.fraction, alpha=model.alpha)
-        for frame in (release.original.frame, release.table)
+        scenarios(table, release.schema, population=model.population, fraction=model.fraction, alpha=model.alpha)
+        for table in tables
     )
     return (before.journalist, after.journalist) if before.journalist and after.journalist else (None, None)
 
 
-def _known(release: Release, sizes: npt.NDArray[np.int64]) -> list[Step]:
+def _known(release: Reported, tables: Tables, before: Sizes, after: Sizes) -> list[Step]:
     """Attributes with most values first, until one more singles nobody out."""
     original, schema = release.original, release.schema
     ordered = sorted(schema.quasi_identifiers, key=lambda name: -len(original[name].values))
-    every = int((expose(original.frame, ordered).sizes == 1).sum())
+    every = int(before.classes[before.size == 1].sum())
     steps: list[Step] = []
-    for count in range(1, min(len(ordered), STEPS) + 1):
+    for count, uniques in enumerate(uniques_of_nested(tables.original, ordered[:STEPS], release.read), 1):
         attributes = Schema(tuple(schema[name] for name in ordered[:count]))
-        before = int((expose(original.frame, ordered[:count]).sizes == 1).sum())
-        alone = 0 if sizes.min(initial=2) >= 2 else assess_risk(release.table, attributes).uniques
-        steps.append(Step(ordered[count - 1], before / len(original), alone / max(release.records, 1)))
-        if before == every:
+        alone = 0 if after.smallest >= 2 else assess_risk(tables.released, attributes).uniques
+        steps.append(Step(ordered[count - 1], uniques / release.read, alone / max(release.records, 1)))
+        if uniques == every:
             break
     return steps
 

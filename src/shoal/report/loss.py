@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
@@ -14,15 +14,13 @@ from shoal.report import words
 from shoal.report.distributions import Precision, distribution
 from shoal.report.findings import Findings
 from shoal.report.parts import ATTRIBUTES, Measures, Row, measures, not_drawn
+from shoal.report.reported import Reported
 from shoal.report.two_way import TwoWay
 from shoal.show import Bars, Chart, HeatTable, Series
 from shoal.show.charts import AFTER, BEFORE
 from shoal.show.numbers import number, percent
 from shoal.utility.correlations import Correlations, place_masked, place_original
 from shoal.utility.discernibility import average_class_size, discernibility
-
-if TYPE_CHECKING:
-    from shoal.release import Release
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class Loss:
     measured: Measures
 
     @classmethod
-    def of(cls, release: Release, findings: Findings) -> Self:
+    def of(cls, release: Reported, findings: Findings) -> Self:
         """Of a release that was measured."""
         quasi, columns, agreement = release.original.quasi, release.masked.columns, findings.correlations.agreement
         return cls(
@@ -54,7 +52,7 @@ class Loss:
         )
 
 
-def _loss_rows(release: Release, findings: Findings) -> list[Row]:
+def _loss_rows(release: Reported, findings: Findings) -> list[Row]:
     sizes, agreement = findings.sizes[1], findings.correlations.agreement
     allowed = release.policy.suppression
     return [

@@ -13,24 +13,21 @@ from __future__ import annotations
 import datetime as dt
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import shoal
 from shoal.report import words
 from shoal.report.done import Done
 from shoal.report.findings import Findings, measure
 from shoal.report.loss import Loss
+from shoal.report.reported import Reported
 from shoal.report.risk import RiskSection
 from shoal.show.markup import cut, templates
 from shoal.show.numbers import counted, number, percent
 
-if TYPE_CHECKING:
-    from shoal.release import Release
-
 POLICY = 200_000  # characters of the policy
 
 
-def write_report(release: Release, path: str | Path, *, overwrite: bool = False) -> None:
+def write_report(release: Reported, path: str | Path, *, overwrite: bool = False) -> None:
     """Measures the release against the original and writes the page, whole or not at all."""
     from shoal.data.outputs import refuse_existing
     from shoal.data.paths import atomic_write
@@ -41,7 +38,7 @@ def write_report(release: Release, path: str | Path, *, overwrite: bool = False)
         Path(partial).write_text(page, encoding="utf-8")
 
 
-def render(release: Release) -> str:
+def render(release: Reported) -> str:
     """The page as HTML."""
     findings = measure(release)
     policy = release.policy.to_toml()
@@ -49,6 +46,7 @@ def render(release: Release) -> str:
         title=f"{counted(release.records, 'record')} released",
         paper=words.PAPER,
         lead=_lead(release),
+        drawn=_drawn(release),
         tiles=_tiles(release, findings),
         promises=_promises(release),
         risk=RiskSection.of(findings),
@@ -73,7 +71,7 @@ class Lead:
     facts: str
 
 
-def _lead(release: Release) -> Lead:
+def _lead(release: Reported) -> Lead:
     holds = all(verdict.holds for verdict in release.verdicts)
     verdict = "Every promise holds" if holds else "A promise does not hold"
     quasi, confidential = release.schema.quasi_identifiers, release.schema.confidential
@@ -83,6 +81,17 @@ def _lead(release: Release) -> Lead:
         bool(holds and release.verdicts),
         f"{counted(len(quasi), 'quasi-identifier')} masked, "
         f"{counted(len(confidential), 'confidential attribute')} to protect{suppressed}",
+    )
+
+
+def _drawn(release: Reported) -> str:
+    """Which numbers of the page are of all records, where not all are."""
+    if release.drawn is None:
+        return ""
+    return (
+        f"Counts of records, classes and uniques, what is learnt of confidential values, and losses are of all "
+        f"{release.read:,} records. Distributions, correlations, two-way tables, how cells are shown, attacks and "
+        f"measures are of {release.drawn:,} records that were drawn at random when they were masked."
     )
 
 
@@ -96,7 +105,7 @@ class Tile:
     why: str
 
 
-def _tiles(release: Release, findings: Findings) -> list[Tile]:
+def _tiles(release: Reported, findings: Findings) -> list[Tile]:
     before, after = findings.before, findings.after
     return [
         Tile(
@@ -139,7 +148,7 @@ class Promise:
     note: str
 
 
-def _promises(release: Release) -> list[Promise]:
+def _promises(release: Reported) -> list[Promise]:
     return [
         Promise(
             model.name + (f" of {verdict.attribute}" if verdict.attribute else ""),

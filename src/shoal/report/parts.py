@@ -30,7 +30,8 @@ def measures(findings: Findings, about: About) -> Measures:
     drawn = ""
     if findings.after.records > SAMPLE:
         whom = {"risk": "people", "utility": "records"}[about] + " drawn at random"
-        drawn += f" Measured on {SAMPLE:,} {whom}{', each looked for among all records' if about == 'risk' else ''}."
+        among = "all records" if findings.drawn is None else f"{findings.drawn:,} drawn records"
+        drawn += f" Measured on {SAMPLE:,} {whom}{f', each looked for among {among}' if about == 'risk' else ''}."
     if len(findings.losses) > MOST:
         drawn += f" Only the first {MOST} attributes are compared; people are found again by all of them."
     return Measures(rows, drawn)

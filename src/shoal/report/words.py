@@ -13,9 +13,9 @@ from shoal.data.cells import MaskedColumn
 from shoal.data.schema import Kind, Role, Schema
 from shoal.masking.publishing.confidential import LEAVES_OPEN
 from shoal.privacy.model import PrivacyModel
+from shoal.report.reported import Reported
 
 if TYPE_CHECKING:
-    from shoal.release import Release
     from shoal.report.distributions import Precision
 
 PAPER = "Sánchez et al. 2016"
@@ -68,7 +68,7 @@ class Limit:
     text: str
 
 
-def limits(release: Release, most_learnt: Mapping[str, float]) -> list[Limit]:
+def limits(release: Reported, most_learnt: Mapping[str, float]) -> list[Limit]:
     """What the promises do not say; `most_learnt` is Eq. 5 of the worst value of each confidential attribute."""
     found = [Limit(*open_) for open_ in dict.fromkeys(model.leaves_open for model in release.promises) if open_]
     if not release.promises:
@@ -77,14 +77,14 @@ def limits(release: Release, most_learnt: Mapping[str, float]) -> list[Limit]:
     return [*_homogeneous(release.promises, most_learnt), *found, *shown, _knowledge(release.schema), *_ALWAYS]
 
 
-def _shown_by(release: Release) -> list[Limit]:
+def _shown_by(release: Reported) -> list[Limit]:
     """What each way of showing a class's confidential values leaves open (paper 2, section 3.2)."""
     ways = sorted(set(release.policy.show.values()))
     by_way = {way: [name for name, by in release.policy.show.items() if by == way] for way in ways}
     return [Limit(f"{', '.join(names)} by {way.replace('-', ' ')}", LEAVES_OPEN[way]) for way, names in by_way.items()]
 
 
-def _grouped_by_secrets(release: Release) -> list[Limit]:
+def _grouped_by_secrets(release: Reported) -> list[Limit]:
     names = [name for name in release.schema.confidential if name in release.schema.quasi_identifiers]
     names = [name for name in names if name not in release.policy.show]
     if not names:

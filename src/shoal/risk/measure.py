@@ -163,7 +163,7 @@ def assess_risk(
     learnt = learnt_of(columns, schema)
     needed = {*quasi, *learnt, *(name for condition in when for name in named_in(condition))}
     table = table.select([name for name in columns if name in needed])
-    confidential = _confidential(table, schema, learnt)
+    confidential = confidential_values(table, schema, learnt)
     texts = read_texts(table.whole, schema, quasi) if worst_case and table.whole is not None else {}
     seen, keys = _with_cells(table, quasi, texts)
     families = [*map(Asked, when), *confidential.values.values()]
@@ -254,16 +254,21 @@ def _check_conditions(table: Table, when: Sequence[str], schema: Schema) -> None
 
 
 @dataclass(frozen=True)
-class _Confidential:
+class Confidential:
     records: int
     values: Mapping[str, Conditions]
     left_out: Mapping[str, str] = field(default_factory=dict)
 
 
-def _confidential(table: Table, schema: Schema, learnt: Sequence[str]) -> _Confidential:
+def confidential_values(table: Table, schema: Schema, learnt: Sequence[str]) -> Confidential:
     """What may be learnt of each confidential attribute; of one that is a quasi-identifier too, nothing."""
     if (frame := table.whole) is not None:
-        return _Confidential(frame.height, {name: value_family(frame[name], schema[name]) for name in learnt})
+        return Confidential(frame.height, {name: value_family(frame[name], schema[name]) for name in learnt})
+    return listed_values(table, schema, learnt)
+
+
+def listed_values(table: Table, schema: Schema, learnt: Sequence[str]) -> Confidential:
+    """The same by the values themselves, so that it can be asked of any records: of those of a release, too."""
     records, marginals = look(table, learnt)
     values, left_out = {}, {}
     for name, marginal in marginals.items():
@@ -276,7 +281,7 @@ def _confidential(table: Table, schema: Schema, learnt: Sequence[str]) -> _Confi
         whole = marginal.whole(attribute)
         assert whole.values is not None
         values[name] = Values(attribute, whole, in_bands(encode(whole.values.clear(), attribute, whole)))
-    return _Confidential(records, values, left_out)
+    return Confidential(records, values, left_out)
 
 
 # ---- showing

@@ -8,7 +8,7 @@ class of one record.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import polars as pl
@@ -17,15 +17,17 @@ from shoal.data.cells import MaskedColumn
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Schema
 from shoal.engines.memory import MemoryTable
-from shoal.engines.table import COUNTED, Batch, Table
+from shoal.engines.table import CHUNK, COUNTED, Batch, Table, selected
 from shoal.engines.whole import LISTED
 from shoal.errors import InputError
-from shoal.privacy.classes import Sizes, class_sizes, list_classes
+from shoal.privacy.classes import ByClass, Sizes, all_of, class_sizes, list_classes
 
 EQUALITY = "class equality"
 FITTING = "worst case (fitting)"
 
 Attributes = tuple[str, ...]
+
+_AT_ONCE = 4 * CHUNK  # records with one value that a chunk can hold
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,36 @@ def count_uniques(
     here = MemoryTable(frame.with_columns(pl.Series(name, column.index) for name, column in (texts or {}).items()))
     by = {key: _single(class_sizes(here, names, frame.height)) for key, names in sets.items() if key != set(quasi)}
     return Uniques({frozenset(quasi): _single(sizes), **by}, EQUALITY, True)
+
+
+def uniques_of_nested(table: Table, ordered: Sequence[str], records: int) -> Iterator[int]:
+    """Unique records by the first attribute, by the first two, and so on; masked cells count as equal or not."""
+    nested = [tuple(ordered[: count + 1]) for count in range(len(ordered))]
+    if table.whole is not None or _most_alike(table, ordered[0]) > _AT_ONCE:
+        yield from (_single(class_sizes(table, names, records)) for names in nested)
+        return
+    chunks = table.chunks(records)  # who is alike by more attributes is alike by the first
+    together = selected(table, ordered).exchange(ByClass(nested[0], chunks), chunks)
+    counts = all_of(together.map(_Nested(tuple(nested)), _Nested.schema))
+    yield from (int(counts.filter(pl.col("known") == known)["uniques"].sum()) for known in range(len(nested)))
+
+
+def _most_alike(table: Table, name: str) -> int:
+    """How many records have the most frequent value."""
+    return int(table.counts([name])[COUNTED].max() or 0)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class _Nested:
+    """Unique records of a chunk, by each set of attributes."""
+
+    known: tuple[tuple[str, ...], ...]
+
+    def __call__(self, frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
+        counts = [class_sizes(MemoryTable(frame), names, frame.height) for names in self.known]
+        return pl.DataFrame({"known": range(len(counts)), "uniques": [_single(sizes) for sizes in counts]}, self.schema)
+
+    schema = pl.Schema({"known": pl.Int64(), "uniques": pl.Int64()})
 
 
 def _single(sizes: Sizes) -> int:
