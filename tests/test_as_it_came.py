@@ -190,8 +190,8 @@ NOTED = ["moment", "minute", "zoned", "utc", "day", "fixed", "bare", "truth", "c
 
 
 METHODS = [
-    ("memory", "hilbert"), ("memory", "mdav", "--publish", "median"), ("memory", "coarsen", "--resolution", "40"),
-    ("memory", "cut-points"), ("disk", "hilbert"), ("disk", "mdav", "--publish", "median"),
+    ("memory", "hilbert"), ("memory", "mdav:publish=median"), ("memory", "coarsen:resolution=40"),
+    ("memory", "cut-points"), ("disk", "hilbert"), ("disk", "mdav:publish=median"),
 ]  # fmt: skip
 
 

@@ -22,7 +22,7 @@ LAYERS = [
     {"policy"},
     {"masking", "privacy", "risk", "utility", "measure", "transactions", "releases"},
     {"data", "kernels", "engines"},
-    {"show", "catalogue", "events", "errors"},
+    {"show", "catalogue", "choices", "events", "errors"},
 ]
 HEIGHT = {part: -height for height, layer in enumerate(LAYERS) for part in layer}
 MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")

@@ -65,9 +65,13 @@ class Case:
     @property
     def publish(self) -> str:
         """What a class shows: its range, unless another way is asked for or the method has its own."""
-        if "--publish" in self.options:
-            return self.options[self.options.index("--publish") + 1]
-        return "mean" if self.method in ("mdav", "mdav+") else "range"
+        asked = [item.removeprefix("publish=") for item in self.parameters if item.startswith("publish=")]
+        return asked[0] if asked else "mean" if self.method in ("mdav", "mdav+") else "range"
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """What rides with the method's word: KEY=VALUE."""
+        return self.options[: self.options.index("--show")] if self.show else self.options
 
     @property
     def show(self) -> bool:
@@ -139,17 +143,17 @@ def _promises(
 def _options(rng: np.random.Generator, method: str, table: Table, *, whole: bool) -> tuple[str, ...]:
     """Now and then another way of doing it; of what perturbs, strongly enough to have a chance."""
     if method in PERTURBING:
-        strong = {"noise": "--gamma 4", "swap": "--p 0.9", "pram": "--p 0.95", "shuffle": "--p 0.1"}
+        strong = {"noise": "gamma=4", "swap": "p=0.9", "pram": "p=0.95", "shuffle": "p=0.1"}
         return tuple(strong.get(method, "").split()) if rng.random() < 0.8 else ()
     if method == "coarsen":
-        return ("--resolution", str(rng.choice([1, 2])))
+        return (f"resolution={rng.choice([1, 2])}",)
     if method == "cut-points":
-        return ("--seconds", "2")
+        return ("seconds=2",)
     if method == "recode":
-        return ("--local",) if whole and rng.random() < 0.3 else ()
+        return ("local=true",) if whole and rng.random() < 0.3 else ()
     found: tuple[str, ...] = ()
     if method in GROUPING and rng.random() < 0.25:
-        found += ("--publish", str(rng.choice(["mean", "median"])))
+        found += (f"publish={rng.choice(['mean', 'median'])}",)
     if method in GROUPING and whole and rng.random() < 0.1:
         shown = [f"{column.name}={rng.choice(['range', 'mean', 'median'])}" for column in table.confidential]
         found += ("--show", listed(shown))
@@ -159,21 +163,34 @@ def _options(rng: np.random.Generator, method: str, table: Table, *, whole: bool
 # ---- the command
 
 
+def _method(case: Case) -> str:
+    return f"{case.method}:{','.join(case.parameters)}" if case.parameters else case.method
+
+
+def promised(case: Case, people: str = "") -> list[str]:
+    """The promises as options, each with what rides with it."""
+    more = {"l": f",variant={case.variant}" if case.variant else ""}
+    more["k-map"] = {"fraction": ",fraction=0.1", "population": f',"population={people}"', "": ""}[case.known]
+    words: list[str] = []
+    for name, level in case.promises.items():
+        if name == "measured-risk":
+            words += ["--promise", f"measured-risk:level={level:g}"]
+        else:
+            words += [f"--{name}", f"{level:g}{more.get(name, '')}"]
+    return words
+
+
 def words_of(case: Case, folder: Path) -> list[str]:
     """The command, in a folder that holds the table."""
     columns = (*case.table.quasi, *case.table.confidential)
-    words = ["anonymize", _written(case, folder), "-o", place(output_of(case, folder)), "--method", case.method]
+    words = ["anonymize", _written(case, folder), "-o", place(output_of(case, folder)), "--method", _method(case)]
     words += ["--quasi", listed(column.name for column in case.table.quasi)]
     words += ["--confidential", listed(column.name for column in case.table.confidential)]
     words += ["--identifiers", "identifier", "--insensitive", "rid", "--seed", str(seed_of(case))]
     words += [word for column in columns for word in ("--kind", listed([f"{column.name}={_kind(column)}"]))]
-    words += [word for name, level in case.promises.items() for word in (f"--{name}", f"{level:g}")]
-    words += ["--l-variant", case.variant] if case.variant else []
-    if case.known == "fraction":
-        words += ["--fraction", "0.1"]
-    elif case.known == "population":
+    if case.known == "population":
         write(population(case), folder / "population.parquet")
-        words += ["--population", str(folder / "population.parquet")]
+    words += promised(case, str(folder / "population.parquet"))
     if case.engine == "memory":
         words += ["--certificate", str(folder / "certificate.json")] if case.target != ".db" else []
         if ".csv" in case.source or case.source == ".tsv":
@@ -183,7 +200,7 @@ def words_of(case: Case, folder: Path) -> list[str]:
         words += ["--engine", case.engine]
     words += ["--suppress", f"{case.suppress:g}"] if case.suppress else []
     words += ["--hierarchies", str(_hierarchies(case, folder / "trees"))] if case.method == "recode" else []
-    return [*words, *case.options]
+    return [*words, *case.options[len(case.parameters) :]]
 
 
 def _written(case: Case, folder: Path) -> str:

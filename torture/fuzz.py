@@ -40,7 +40,7 @@ RUNS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("anonymize d.csv -o out.csv --policy p.toml", ("d.csv", "p.toml", "h/town.csv")),
     (f"anonymize parts -o out {ROLES} --k 3", ("parts/a.parquet", "parts/b.parquet")),
     (f"anonymize texts -o out {ROLES} --k 3 --l 2", ("texts/a.csv", "texts/b.csv")),
-    (f"anonymize d.csv -o out.csv {ROLES} --k-map 2 --population people.csv", ("d.csv", "people.csv")),
+    (f"anonymize d.csv -o out.csv {ROLES} --k-map 2,population=people.csv", ("d.csv", "people.csv")),
     (
         f"anonymize d.csv -o out.csv {ROLES} --k 3 --subject person --ledger ledger.db --ledger-key key",
         ("d.csv", "ledger.db", "key"),
@@ -151,7 +151,7 @@ def _options_of(shoal: Shoal, words: list[str]) -> dict[str, str]:
 
 _KNOWN: dict[tuple[str, ...], dict[str, str]] = {}
 OUTPUTS = ("-o", "--output", "--report", "--certificate", "--map", "--log", "--explain", "--plot", "--write-policy")
-NOT_ADDED = (*OUTPUTS, "--help", "--master", "--engine", "--seconds", "--cache", "--frontier")
+NOT_ADDED = (*OUTPUTS, "--help", "--master", "--engine", "--cache", "--frontier")
 
 
 def _added(rng: np.random.Generator, words: list[str], options: dict[str, str], folder: Path) -> list[str]:
@@ -230,10 +230,10 @@ MORE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("releases settle --ledger ledger.db", ()),
     (f"anonymize d.csv -o out.csv {ROLES} --k 3 --split confidential --merge", ()),
     (f"anonymize d.csv -o out.csv {ROLES} --k 3 --show charge=mean", ()),
-    ("anonymize d.csv -o out.csv --quasi age,charge --method noise --measured-risk 0.9", ()),
-    ("anonymize d.csv -o out.csv --quasi town --method pram --measured-risk 0.9", ()),
+    ("anonymize d.csv -o out.csv --quasi age,charge --method noise --promise measured-risk:level=0.9", ()),
+    ("anonymize d.csv -o out.csv --quasi town --method pram --promise measured-risk:level=0.9", ()),
     (f"anonymize d.parquet -o out.parquet {ROLES} --method cut-points --k 3", ()),
-    (f"anonymize d.parquet -o out.xlsx {ROLES} --method coarsen --resolution 2 --k 1", ()),
+    (f"anonymize d.parquet -o out.xlsx {ROLES} --method coarsen:resolution=2 --k 1", ()),
     (f"transactions anonymize t.csv -o out.csv {BUYS} --k 2 --m 1", ()),
     ("engines", ()),
     ("schema anonymize", ()),

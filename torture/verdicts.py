@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from torture import judge
-from torture.cases import PERTURBING, Case, labels, listed, output_of, place, population, seed_of, words_of
+from torture.cases import PERTURBING, Case, labels, listed, output_of, place, population, promised, seed_of, words_of
 from torture.process import Answer, Shoal
 from torture.reading import Row, all_bytes, read_release
 
@@ -282,8 +282,7 @@ def _check_is_fooled(case: Case, shoal: Shoal, folder: Path, rows: list[Row]) ->
     changed = read_release(folder / "changed.csv")
     words = ["check", str(folder / "changed.csv"), "--quasi", listed(column.name for column in case.table.quasi)]
     words += ["--confidential", listed(column.name for column in case.table.confidential)]
-    words += [word for name, level in case.promises.items() for word in (f"--{name}", f"{level:g}")]
-    words += ["--l-variant", case.variant] if case.variant else []
+    words += promised(case)
     columns = case.table.confidential
     words += [
         word

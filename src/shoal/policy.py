@@ -128,7 +128,7 @@ class Policy(BaseModel):
         """From a TOML file; hierarchies and populations are looked for beside it.
 
         Of a policy that somebody else wrote: `within` is the folder that all files it names must lie in, and without
-        `own_code` it can name built-in measures only, none that would have to be imported.
+        `own_code` it can name what is built in or installed, nothing that would have to be imported.
         """
         path = Path(path)
         refuse_pipe(path)
@@ -139,7 +139,7 @@ class Policy(BaseModel):
         except (ValueError, RecursionError) as error:  # of numbers with thousands of digits, too
             raise InputError(f"The policy {str(path)!r} is not valid TOML: {error}.") from None
         if not own_code:
-            refuse_own_code(choices.get("models"), f"The policy {str(path)!r}")
+            refuse_own_code(choices, f"The policy {str(path)!r}")
         files = list(_named_files(choices))
         for table, key in files:
             table[key] = str(_inside(path.parent / table[key], within, path))
@@ -152,7 +152,8 @@ class Policy(BaseModel):
         """Files that the policy of this path names must lie in its folder, but those that the user named as well."""
         for table, key in _named_files(self.model_dump()):
             if table[key] not in own:
-                _inside(Path(table[key]), path.parent, path, ", or name it yourself (--hierarchies, --population)")
+                or_else = ", or name it yourself (--hierarchies, --k-map 5,population=FILE)"
+                _inside(Path(table[key]), path.parent, path, or_else)
 
     @property
     def files(self) -> list[str]:
@@ -288,15 +289,19 @@ def _refuse_named_twice(names: Sequence[str], role: str) -> None:
             raise InputError(f"Column {name!r} is named twice as {role.replace('_', '-')}: name it once.")
 
 
-def refuse_own_code(models: Any, what: str) -> None:
-    """Models that come from elsewhere are data: a measure must be one that is known without importing anything."""
-    for model in models if isinstance(models, list) else ():
-        measure = model.get("measure") if isinstance(model, dict) else None
-        if isinstance(measure, str) and ":" in measure:
-            raise InputError(
-                f"{what} names the measure {measure!r}, which is code to be imported, and a file can only name "
-                "built-in ones: if you trust it, name it yourself (--measured-risk MODULE:FUNCTION=LEVEL)."
-            )
+def refuse_own_code(choices: Mapping[str, Any], what: str) -> None:
+    """Choices that come from elsewhere are data: they can name nothing that would have to be imported."""
+    models, method = choices.get("models"), choices.get("method")
+    tables = [table for table in (*(models if isinstance(models, list) else ()), method) if isinstance(table, dict)]
+    for table in tables:
+        for key, how in (("name", "--method or --promise MODULE:CLASS"), ("measure", "measure=MODULE:FUNCTION")):
+            named = table.get(key)
+            if isinstance(named, str) and ":" in named:
+                sort = "measure" if key == "measure" else "method" if table is method else "model"
+                raise InputError(
+                    f"{what} names the {sort} {named!r}, which is code to be imported, and a file can only name "
+                    f"built-in and installed ones: if you trust it, name it yourself ({how})."
+                )
 
 
 def _named_files(choices: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:

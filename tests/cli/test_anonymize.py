@@ -155,7 +155,7 @@ def test_the_certificate_shows_nothing_but_the_release(shoal: Shoal, tmp_path: P
     source.write_text("patient,age,charge\n" + "".join(f"name{i},{i // 4},{i % 3}\n" for i in range(40)) + "z,99,7\n")
     target, certificate = tmp_path / "r.csv", tmp_path / "c.json"
     run = shoal("anonymize", source, "-o", target, "--identifiers", "patient", "--quasi", "age", "--confidential",
-                "charge", "--k", "3", "--method", "coarsen", "--resolution", "100", "--suppress", "0.1", "--seed",
+                "charge", "--k", "3", "--method", "coarsen:resolution=100", "--suppress", "0.1", "--seed",
                 "98765", "--certificate", certificate, "--json")  # fmt: skip
     assert run.json["suppressed"] == 1
     released, text = rows_of(target), certificate.read_text()

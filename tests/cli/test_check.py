@@ -217,7 +217,7 @@ def test_a_certificate_nested_beyond_all_measure_is_none(shoal: Shoal, people: P
 def test_a_k_map_counted_in_a_population_is_checked_in_the_readers_own(shoal: Shoal, tmp_path: Path) -> None:
     source, release, certificate = (tmp_path / name for name in ("d.csv", "r.csv", "c.json"))
     source.write_text("age,charge\n" + "".join(f"{20 + i % 5},{i}\n" for i in range(30)))
-    asked = ("--k-map", "5", "--population", source)
+    asked = ("--k-map", f"5,population={source}")
     run = shoal("anonymize", source, "-o", release, "--quasi", "age", "--confidential", "charge", *asked,
                 "--certificate", certificate)  # fmt: skip
     assert (run.code, "d.csv" in certificate.read_text()) == (0, False)
@@ -342,9 +342,9 @@ def test_the_command_asks_how_cells_came_about_and_a_certificate_says_it(
     (tmp_path / "h").mkdir()
     shoal("hierarchy", "build", discharges, "age_yrs", "-o", "h/age_yrs.csv", "--steps", "5,10,20")
     shoal("hierarchy", "build", discharges, "patzip", "-o", "h/patzip.csv", "--mask")
-    quasi = ("--quasi", "age_yrs,patzip", "--k-map", "5", "--fraction", "0.02")
+    quasi = ("--quasi", "age_yrs,patzip", "--k-map", "5,fraction=0.02")
     made = shoal("anonymize", discharges, "-o", "r.csv", *quasi, "--method", "recode", "--hierarchies", "h",
-                 "--levels", "age_yrs=1", "--suppress", "1", "--certificate", "r.json")  # fmt: skip
+                 "--suppress", "1", "--certificate", "r.json")  # fmt: skip
     assert made.code == 0
     assert "k-map is inferred, not counted" in " ".join(made.err.split())
     unsure = shoal("check", "r.csv", *quasi)

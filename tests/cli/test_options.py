@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from shoal.cli import console
+from shoal.cli.method import promises_of
 from shoal.cli.options import make_policy, quoted, split
 from shoal.data.schema import Kind
 from shoal.errors import InputError
@@ -44,7 +45,9 @@ def test_without_options_the_file_says_it_all(policy: Path) -> None:
 
 
 def test_options_win_and_leave_the_rest(policy: Path) -> None:
-    chosen = make_policy(policy, ["age"], k=3, kinds=["age=ordinal", "sex=nominal"], method={"name": "sorted"})
+    chosen = make_policy(
+        policy, ["age"], models=promises_of(k="3"), kinds=["age=ordinal", "sex=nominal"], method={"name": "sorted"}
+    )
     before = Policy.read(policy)
     assert chosen.quasi_identifiers == ("age",)
     assert chosen.models == (TCloseness(0.3, "charge"), KAnonymity(3))
@@ -79,7 +82,9 @@ def test_a_policy_names_files_of_its_own_folder_or_the_user_does(tmp_path: Path)
             make_policy(written("job.csv", elsewhere))
     population = str(beside / "people.csv")
     own = make_policy(
-        written("/etc/passwd", "/etc/passwd"), hierarchies=beside, k_map={"k": 2, "population": population}
+        written("/etc/passwd", "/etc/passwd"),
+        hierarchies=beside,
+        models=promises_of(k_map=f"2,population={population}"),
     )
     assert own.attributes["job"].hierarchy == str(beside / "job.csv")
     assert own.models[0].population == population
@@ -87,8 +92,8 @@ def test_a_policy_names_files_of_its_own_folder_or_the_user_does(tmp_path: Path)
 
 def test_without_a_file_5_anonymity_stays_promised() -> None:
     assert make_policy(None, ["a"]).models == (KAnonymity(5),)
-    assert make_policy(None, ["a"], t=0.1).models == (KAnonymity(5), TCloseness(0.1))
-    assert make_policy(None, ["a"], k=2, l=3, l_variant="entropy").models == (
+    assert make_policy(None, ["a"], models=promises_of(t="0.1")).models == (KAnonymity(5), TCloseness(0.1))
+    assert make_policy(None, ["a"], models=promises_of(k="2", l="3,variant=entropy")).models == (
         KAnonymity(2),
         LDiversity(3, variant="entropy"),
     )
@@ -136,7 +141,7 @@ def test_an_override_changes_the_release(shoal: Shoal, discharges: Path, tmp_pat
     )
     words = ("anonymize", discharges, "-o", tmp_path / "r.csv", "--policy", policy, "--json", "--overwrite")
     assert shoal(*words).json["classes"] == 4
-    assert shoal(*words, "--resolution", "1").json["classes"] == 1
+    assert shoal(*words, "--method", "coarsen:resolution=1").json["classes"] == 1
     assert shoal(*words, "--method", "hilbert", "--k", "50").json["smallest_class"] >= 50
     assert "diag_p" in shoal(*words, "--rest", "drop").err
 

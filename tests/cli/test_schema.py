@@ -28,7 +28,7 @@ GOODS = "--customer customer --item good"
 FACTS = f"{GOODS} --time date --price price --quantity quantity"
 MADE = [  # before the runs
     "anonymize d.csv -o r.csv --quasi age,sex,zip --confidential charge --k 5",
-    "anonymize d.csv -o m.csv --quasi age,charge --method noise --keep-order --measured-risk 1",
+    "anonymize d.csv -o m.csv --quasi age,charge --method noise --keep-order --promise measured-risk:level=1",
     "hierarchy build d.csv age -o h/age.csv --steps 2,4",
     "hierarchy build d.csv zip -o h/zip.csv --mask",
     "anonymize keyed.csv -o l.csv --quasi age,sex --ledger ledger.db --ledger-key key --subject id --seed 1",
@@ -41,15 +41,15 @@ RUNS = {  # more than one run where the output may look different
         "d.csv -o x.csv --quasi age,sex,zip --confidential charge --t 0.5 --report x.html",
         "d.csv -o x.csv --quasi age,zip --method recode --hierarchies h --explain explained",
         "d.csv -o x.csv --quasi age,zip --method cut-points",
-        "d.csv -o x.csv --quasi age,charge --method swap --p 0.5 --measured-risk 1",
-        "d.csv -o x.csv --quasi age,zip --k-map 5 --fraction 0.1 --suppress 1 --method recode --hierarchies h",
+        "d.csv -o x.csv --quasi age,charge --method swap:p=0.5 --promise measured-risk:level=1",
+        "d.csv -o x.csv --quasi age,zip --k-map 5,fraction=0.1 --suppress 1 --method recode --hierarchies h",
         "d.csv -o x.csv --policy mean.toml",
-        "d.csv -o x.csv --quasi age,zip --l 2 --l-variant entropy --confidential sex --suppress 1",
+        "d.csv -o x.csv --quasi age,zip --l 2,variant=entropy --confidential sex --suppress 1",
         "d.csv -o y.csv --quasi age,zip --confidential sex,charge --split confidential --merge",
         "d.csv -o y.csv --quasi age --confidential zip,charge --split confidential --independent",
         "d.csv -o in-parts --quasi age,sex,zip --confidential charge --t 0.5 --engine disk",
         "d.csv -o recoded-in-parts --quasi age,zip --method recode --hierarchies h --engine disk",
-        "d.csv -o swapped-in-parts --quasi age,charge --method swap --p 0.5 --measured-risk 1 --engine disk",
+        "d.csv -o swapped --quasi age,charge --method swap:p=0.5 --promise measured-risk:level=1 --engine disk",
     ],
     "check": [
         "r.csv --quasi age,sex,zip --k 5",

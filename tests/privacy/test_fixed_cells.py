@@ -126,7 +126,7 @@ def test_the_error_is_that_of_a_class_seen_in_the_sample() -> None:
 )
 def test_cells_drawn_from_the_sample_are_refused_by_name(method: Method, attributes: dict[str, Any], name: str) -> None:
     table = sample(people(0), 0)
-    with pytest.raises(InputError, match=rf"what '{name}' shows: its cells are drawn .* \(--population FILE\)"):
+    with pytest.raises(InputError, match=rf"what '{name}' shows: its cells are drawn .* \(--k-map 5,population=FILE\)"):
         released(table, method, attributes=attributes, suppression=0.0)
 
 

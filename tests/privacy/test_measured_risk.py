@@ -51,7 +51,7 @@ def test_a_risk_that_is_not_reached_releases_nothing(tmp_path: Path) -> None:
 
 
 def test_a_perturbed_table_cannot_pass_for_k_anonymous() -> None:
-    with pytest.raises(shoal.PromiseError, match=r"k-anonymity: 5 was asked for, 1 is reached.*--measured-risk"):
+    with pytest.raises(shoal.PromiseError, match=r"k-anonymity: 5 was asked for, 1 is.*--promise measured-risk"):
         shoal.anonymize(table(), policy(SWAPPED, shoal.KAnonymity(5)), seed=1)
 
 
@@ -103,7 +103,7 @@ def test_an_unknown_measure_is_refused() -> None:
     ["rank_linkage", "permutation_distance", "correct_links", "correct_links_mahalanobis", "interval_disclosure"],
 )
 def test_a_measure_that_compares_methods_is_no_promise(name: str) -> None:
-    with pytest.raises(shoal.InputError, match=rf"'{name}' is for comparing methods.*--measured-risk 0\.05"):
+    with pytest.raises(shoal.InputError, match=rf"'{name}' is for comparing.*--promise measured-risk:level=0\.05"):
         MeasuredRisk(0.45, name)
 
 

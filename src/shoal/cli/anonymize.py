@@ -12,7 +12,7 @@ from shoal.cli import engines as opt_engines
 from shoal.cli import ledger as opt_ledger
 from shoal.cli import options as opt
 from shoal.cli import split as opt_split
-from shoal.cli.method import LISTED, PANEL, method_choice
+from shoal.cli.method import PANEL, K, KMapK, L, MethodWord, Promises, T, method_of, promises_of
 
 if TYPE_CHECKING:
     from shoal.release import Release
@@ -53,71 +53,12 @@ def anonymize(
     kind: opt.Kinds = None,
     order: opt.Orders = None,
     hierarchies: opt.Hierarchies = None,
-    k: opt.K = None,
-    t: opt.T = None,
-    l: opt.L = None,  # noqa: E741
-    l_variant: opt.LVariant = None,
-    k_map: opt.KMapK = None,
-    fraction: opt.Fraction = None,
-    population: opt.Population = None,
-    test: opt.KMapTest = None,
-    alpha: opt.KMapAlpha = None,
-    measured_risk: opt.MeasuredRisk = None,
-    method: Annotated[str | None, typer.Option(help=f"{LISTED}.", rich_help_panel=PANEL)] = None,
-    resolution: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="N|COLUMN=N",
-            help="Of coarsen: intervals for all columns, or for one.",
-            rich_help_panel=PANEL,
-        ),
-    ] = None,
-    publish: Annotated[
-        str | None,
-        typer.Option(help="Of hilbert to mdav+: classes as range, mean or median.", rich_help_panel=PANEL),
-    ] = None,
-    remainder: Annotated[
-        str | None,
-        typer.Option(help="Of stratified: central, or last as printed in the paper.", rich_help_panel=PANEL),
-    ] = None,
-    cost: Annotated[
-        str | None,
-        typer.Option(
-            help="Of recode: loss, discernibility, average-class-size, precision or entropy.", rich_help_panel=PANEL
-        ),
-    ] = None,
-    mean: Annotated[
-        str | None, typer.Option(help="Of recode: geometric or arithmetic mean of losses.", rich_help_panel=PANEL)
-    ] = None,
-    local: Annotated[
-        bool, typer.Option("--local", help="Of recode: each record as finely as it has company.", rich_help_panel=PANEL)
-    ] = False,
-    levels: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COLUMN=N", help="Of recode: these levels, no search.", rich_help_panel=PANEL),
-    ] = None,
-    seconds: Annotated[
-        float | None,
-        typer.Option(help="Of recode and cut-points: the best found in that time.", rich_help_panel=PANEL),
-    ] = None,
-    gamma: Annotated[
-        float | None,
-        typer.Option(help="Of noise: its variance, as a share of each column's.", rich_help_panel=PANEL),
-    ] = None,
-    s: Annotated[
-        float | None,
-        typer.Option("--s", help="Of mnoise: deviation of the factors from 1.", rich_help_panel=PANEL),
-    ] = None,
-    p: Annotated[
-        float | None,
-        typer.Option("--p", help="Of swap, pram and shuffle: how much moves, up to 1.", rich_help_panel=PANEL),
-    ] = None,
-    whole: Annotated[
-        bool, typer.Option("--whole", help="Of noise and the like: integers stay so.", rich_help_panel=PANEL)
-    ] = False,
-    clamp: Annotated[
-        bool, typer.Option("--clamp", help="Of noise and the like: within stated domains.", rich_help_panel=PANEL)
-    ] = False,
+    k: K = None,
+    t: T = None,
+    l: L = None,  # noqa: E741
+    k_map: KMapK = None,
+    promise: Promises = None,
+    method: MethodWord = None,
     explain: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Of recode: write cost against suppression.", rich_help_panel=PANEL),
@@ -170,17 +111,14 @@ def anonymize(
 
     used = engine_of(source, engine)
     opt_engines.refuse_options(context, used, [source])
+    models = promises_of(promise, k=k, t=t, l=l, k_map=k_map)
     chosen = opt.make_policy(
-        policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, k, t, l, l_variant,
-        {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,
-        order, rest=rest, suppression=suppress, show=opt_split.showing(shown), epsilon=epsilon, method=method_choice(
-            method, k=k, resolution=resolution, publish=publish, remainder=remainder, cost=cost, mean=mean, local=local,
-            levels=levels, seconds=seconds, gamma=gamma, s=s, p=p, whole=whole, clamp=clamp,
-        ),
+        policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, models, order, rest=rest,
+        suppression=suppress, show=opt_split.showing(shown), epsilon=epsilon, method=method_of(method, models),
     )  # fmt: skip
     if explain is not None and chosen.method.name != "recode":
         raise InputError("--explain shows the recodings to choose from: it is for --method recode.")
-    reads: list[str | Path | None] = [source, policy, population, ledger, ledger_key, *chosen.files]
+    reads: list[str | Path | None] = [source, policy, ledger, ledger_key, *chosen.files]
     if used != "memory":
         opt_engines.anonymize_parts(
             source, chosen, output, used, master=master, seed=seed, certificate=certificate, overwrite=overwrite,
@@ -274,17 +212,13 @@ def check(
     identifiers: opt.Identifiers = None,
     kind: opt.Kinds = None,
     order: opt.Orders = None,
-    k: opt.K = None,
-    t: opt.T = None,
-    l: opt.L = None,  # noqa: E741
-    l_variant: opt.LVariant = None,
-    k_map: opt.KMapK = None,
-    fraction: opt.Fraction = None,
+    k: K = None,
+    t: T = None,
+    l: L = None,  # noqa: E741
+    k_map: KMapK = None,
+    promise: Promises = None,
     population: opt.Population = None,
-    test: opt.KMapTest = None,
-    alpha: opt.KMapAlpha = None,
     cells_fixed: opt.CellsFixed = False,
-    measured_risk: opt.MeasuredRisk = None,
     delimiter: opt.Delimiter = None,
     encoding: opt.Encoding = None,
     decimal: opt.Decimal = None,
@@ -315,10 +249,11 @@ def check(
             "leave out --paired, or release with --keep-order."
         )
     chosen = stated.policy if stated else opt.make_policy(
-        policy, quasi, confidential, identifiers, None, kind, None, k, t, l, l_variant,
-        {"k": k_map, "fraction": fraction, "population": population, "test": test, "alpha": alpha}, measured_risk,
-        order,
+        policy, quasi, confidential, identifiers, None, kind, None,
+        promises_of(promise, k=k, t=t, l=l, k_map=k_map and opt.with_population(k_map, population)), order,
     )  # fmt: skip
+    if population is not None and stated is None and k_map is None:
+        raise InputError("--population is that of a certificate, or of --k-map: give one of them as well.")
     if cells_fixed:
         chosen = opt.with_cells_fixed(chosen)
     if used != "memory":

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from shoal.cli import options as opt
-from shoal.cli.method import LISTED, PANEL, method_choice
+from shoal.cli.method import PANEL, K, L, MethodWord, Promises, T, method_of, promises_of
 
 
 def register(app: typer.Typer) -> None:
@@ -38,11 +38,11 @@ def attack(
     kind: opt.Kinds = None,
     order: opt.Orders = None,
     hierarchies: opt.Hierarchies = None,
-    k: opt.K = None,
-    l: opt.L = None,  # noqa: E741
-    l_variant: opt.LVariant = None,
-    t: opt.T = None,
-    method: Annotated[str | None, typer.Option(help=f"That made the release: {LISTED}.", rich_help_panel=PANEL)] = None,
+    k: K = None,
+    l: L = None,  # noqa: E741
+    t: T = None,
+    promise: Promises = None,
+    method: MethodWord = None,
     suppress: Annotated[
         float | None, typer.Option(help="The share of records that could be left out.", rich_help_panel=PANEL)
     ] = None,
@@ -61,9 +61,10 @@ def attack(
     from shoal.cli.console import show, stages
 
     opt.refuse_of_text(context, [original, released])
+    models = promises_of(promise, k=k, l=l, t=t)
     chosen = opt.make_policy(
-        policy, quasi, confidential, kinds=kind, orders=order, hierarchies=hierarchies, k=k, l=l, l_variant=l_variant,
-        t=t, method=method_choice(method, k=k), suppression=suppress,
+        policy, quasi, confidential, kinds=kind, orders=order, hierarchies=hierarchies, models=models,
+        method=method_of(method, models), suppression=suppress,
     )  # fmt: skip
     with stages("attack", 3) as step:
         step("reading")

@@ -36,10 +36,10 @@ def compare(
         list[str] | None,
         typer.Option(
             "--methods",
-            metavar="A,B",
+            metavar="A,B:KEY=VALUE",
             help="hilbert, kd, kd-median, mdav, mdav+, sorted, individual-ranking, multiplicative-noise, noise, pram, "
             "resample, shuffle, swap, coarsen, or one's own as module:function. If not given: mdav, noise, swap and "
-            "multiplicative-noise.",
+            "multiplicative-noise. With its strength given (mdav:k=5,swap:p=0.1) a method is measured there.",
         ),
     ] = None,
     at_risk: Annotated[
@@ -94,6 +94,7 @@ def compare(
     as_json: opt.Json = False,
 ) -> None:
     """Compare masking methods at equal risk or equal utility, best first."""
+    from shoal.choices import grouped_items
     from shoal.cli.console import put, say, show, stages
     from shoal.compare.best import refuse_to_promise
     from shoal.compare.cache import user_cache
@@ -114,7 +115,7 @@ def compare(
     opt.check_paths([source, policy, *chosen.files], output, [plot], overwrite=overwrite)
     if plot is not None:
         check_format(plot)
-    named = opt.split(methods) or METHODS
+    named = grouped_items(opt.split(methods)) or METHODS
     others = opt.split(also)
     question = ask(risk, utility, others, at_risk, at_utility, frontier)  # refused before the file is read
     if best:

@@ -63,12 +63,8 @@ def engines(as_json: opt.Json = False) -> None:
 
 
 _ROLES = ("policy", "quasi", "confidential", "kind", "order")
-_PROMISES = ("k", "t", "l", "l_variant", "measured_risk")
-_K_MAP = ("k_map", "fraction", "population", "test", "alpha")  # the model itself is refused by name
-_METHOD = (
-    *("method", "resolution", "publish", "remainder", "cost", "mean", "local", "levels", "seconds", "suppress"),
-    *("gamma", "s", "p", "whole", "clamp"),
-)
+_PROMISES = ("k", "t", "l", "k_map", "promise")  # a model that it cannot judge is refused by name
+_METHOD = ("method", "suppress")
 _ALWAYS = ("engine", "as_json")
 
 # Command -> the parameters that the engines `disk` and `spark` carry out. What is not named here they refuse.
@@ -76,14 +72,14 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
     "anonymize": frozenset(
         (
             *("source", "output", *_ROLES, "identifiers", "insensitive", "rest", "hierarchies"),
-            *(*_PROMISES, *_K_MAP, *_METHOD, "seed", "certificate", "overwrite", "keep_order", "report", *_ALWAYS),
+            *(*_PROMISES, *_METHOD, "seed", "certificate", "overwrite", "keep_order", "report", *_ALWAYS),
             *("ledger", "subject", "ledger_key", "epsilon_limit"),
         )
     ),
     "check": frozenset(
         (
             *("source", "certificate", "original", "paired", *_ROLES, "identifiers"),
-            *(*_PROMISES, *_K_MAP, "cells_fixed", *_ALWAYS),
+            *(*_PROMISES, "population", "cells_fixed", *_ALWAYS),
         )
     ),
     "risk": frozenset(("source", *_ROLES, "when", "group", "fraction", "population", "threshold", *_ALWAYS)),
@@ -108,7 +104,7 @@ def refuse_options(context: typer.Context, engine: str, files: Sequence[str | Pa
     opt.refuse_of_text(context, files)
 
 
-_STATED = (*_ROLES, "identifiers", *_PROMISES, "k_map", "fraction", "test", "alpha", "cells_fixed")
+_STATED = (*_ROLES, "identifiers", *_PROMISES, "cells_fixed")
 
 
 def refuse_beside_certificate(context: typer.Context) -> None:

@@ -87,7 +87,7 @@ def run() -> None:
         raise
     except BaseException as error:  # Polars' panics are no Exception
         if hasattr(error, "format_message"):  # a wrong option, as Click words it
-            _stop(error.format_message(), 2, "input")
+            _stop(_hint(error) or error.format_message(), 2, "input")
         if os.environ.get("SHOAL_DEBUG"):
             raise
         _stop(
@@ -98,6 +98,15 @@ def run() -> None:
         )
     finally:
         atexit.register(_let_end)  # the last to be registered is the first to be called
+
+
+def _hint(error: BaseException) -> str:
+    """Where an option went that is no longer there."""
+    from shoal.cli.method import moved
+
+    option = getattr(error, "option_name", None)  # of Click's NoSuchOption
+    there = moved(option) if isinstance(option, str) and type(error).__name__ == "NoSuchOption" else ""
+    return f"No such option: {option}.{there}" if there else ""
 
 
 def _let_end() -> None:

@@ -1,60 +1,91 @@
-"""`--method` and the options that belong to one method each."""
+"""`--method` and `--promise`: words of the catalogue, with their parameters behind them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from shoal.cli.options import split
-from shoal.masking import METHODS as CATALOGUE
+import typer
 
-METHODS = tuple(CATALOGUE.words)
-LISTED = f"{', '.join(METHODS[:-1])} or {METHODS[-1]}"
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 PANEL = "Promise and method"
 
+MethodWord = Annotated[
+    str | None,
+    typer.Option(
+        "--method",
+        metavar="WORD[:KEY=VALUE,...]",
+        help="How, if not by hilbert: kd, mdav:publish=median, recode:levels.zip=2, noise:gamma=0.3, ... (shoal "
+        "methods), or your own module:Class. Quote an item that holds a comma as in CSV.",
+        rich_help_panel=PANEL,
+    ),
+]
+Promises = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--promise",
+        metavar="WORD[:KEY=VALUE,...]",
+        help="t-closeness:t=0.2,attribute=charge, measured-risk:level=0.05, ... (shoal models). May be repeated.",
+        rich_help_panel=PANEL,
+    ),
+]
 
-def _taken_by(option: str) -> list[str]:
-    """Which methods take an option; the first is meant where no method is named."""
-    return [kind.name for kind in CATALOGUE if any(each.name == option for each in kind.parameters())]
+
+def _shortcut(option: str, metavar: str, word: str) -> Any:
+    return typer.Option(option, metavar=metavar, help=word, rich_help_panel=PANEL)
 
 
-def method_choice(name: str | None, *, k: int | None = None, **options: Any) -> dict[str, Any] | None:
-    """The method as a policy names it, None where the options say nothing of it.
+K = Annotated[str | None, _shortcut("--k", "K", "k-anonymity: least class size.")]
+T = Annotated[str | None, _shortcut("--t", "T", "t-closeness of every confidential column.")]
+L = Annotated[str | None, _shortcut("--l", "L", "l-diversity of every confidential column: 2, or 2,variant=entropy.")]
+KMapK = Annotated[
+    str | None,
+    _shortcut("--k-map", "K,KEY=VALUE", "k-map: 5,population=FILE or 5,fraction=0.1."),
+]
+SHORTCUTS = {"k": "k-anonymity:k=", "t": "t-closeness:t=", "l": "l-diversity:l=", "k_map": "k-map:k="}
 
-    `k` is what is promised, by which most methods go of themselves; individual ranking promises nothing, and is told.
+
+def method_of(text: str | None, models: Iterable[Any] = ()) -> Any:
+    """The method that the option names; None where it names none.
+
+    A method that is told how many to group, as it makes no classes itself, goes by the k that is promised.
     """
-    from shoal.errors import InputError
+    from shoal.catalogue import made
+    from shoal.choices import read_choice
+    from shoal.masking import METHODS
 
-    given = {option: value for option, value in options.items() if value not in (None, [], "") and value is not False}
-    name = name or next((_taken_by(option)[0] for option in given), None)
-    if name is None:
+    if text is None:
         return None
-    if name not in METHODS:
-        raise InputError(f"There is no method {name!r}.{CATALOGUE.hint(name)}")
-    for option in given:
-        if name not in _taken_by(option):
-            *others, last = _taken_by(option)
-            taken = f"{', '.join(others)} and {last}" if others else last
-            raise InputError(f"--{option} is for --method {taken}, not for {name}: leave one of them out.")
-    if "resolution" in given:
-        given["resolution"] = _by_column("resolution", given["resolution"])
-    if "levels" in given:
-        given["levels"] = _by_column("levels", given["levels"])
-    if name == "individual-ranking" and k is not None:
-        given["k"] = k
-    return {"name": name, **given}
+    kind, parameters = read_choice(text, METHODS)
+    k = max((model.smallest_class for model in models), default=1)
+    if kind.name == "individual-ranking" and k > 1:
+        parameters.setdefault("k", k)
+    return made(kind, parameters, "method")
 
 
-def _by_column(option: str, choices: list[str]) -> int | dict[str, int]:
-    """`4` for all columns, or `age=4,zip=8`."""
-    from shoal.errors import InputError
+def promises_of(promises: list[str] | None = None, **shortcuts: str | None) -> list[Any]:
+    """The models that the options name."""
+    from shoal.choices import chosen
+    from shoal.privacy import MODELS
 
-    found: dict[str, int] = {}
-    for choice in split(choices):
-        column, _, number = choice.rpartition("=")
-        if not number.isdigit() or (option == "levels" and not column):
-            form = "COLUMN=NUMBER" if option == "levels" else "a number of intervals, nor COLUMN=NUMBER"
-            raise InputError(f"--{option} {choice!r} is not {form}: give it so.")
-        found[column] = int(number)
-    if "" in found and len(found) > 1:
-        raise InputError(f"--{option} gives a number for all columns and one for a column: choose one way.")
-    return found.get("", found)
+    texts = [SHORTCUTS[name] + value for name, value in shortcuts.items() if value is not None]
+    return [chosen(text, MODELS) for text in (*texts, *(promises or []))]
+
+
+def moved(option: str) -> str:
+    """Where an option went that rides with its method or model now; empty where it is none of them."""
+    from shoal.masking import METHODS
+    from shoal.privacy import MODELS
+
+    word = option.lstrip("-")
+    name = {"l-variant": "variant"}.get(word, word).replace("-", "_")
+    for catalogue, given in ((MODELS, "--promise"), (METHODS, "--method")):
+        for kind in catalogue:
+            required = [each.name for each in kind.parameters() if each.required]
+            if kind.name == word:
+                return f" Did you mean {given} {word}:{','.join(f'{each}=...' for each in required)}?"
+            if any(each.name == name for each in kind.parameters()):
+                keys = dict.fromkeys([*required, name])
+                return f" Did you mean {given} {kind.name}:{','.join(f'{each}=...' for each in keys)}?"
+    return ""

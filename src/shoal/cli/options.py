@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from shoal.data.notation import Spelling
     from shoal.policy import Policy
+    from shoal.privacy.model import PrivacyModel
 
 _OF_TEXT_FILES = ("delimiter", "encoding", "decimal", "no_header")
 _ROLES, _MODELS, _FILES = "Roles", "Promise and method", "Files"
@@ -57,25 +58,6 @@ Hierarchies = Annotated[
     Path | None,
     typer.Option(metavar="DIR", help="Folder of COLUMN.csv files: value;level 1;level 2;...", rich_help_panel=_ROLES),
 ]
-K = Annotated[int | None, typer.Option("--k", help="k-anonymity: least class size.", rich_help_panel=_MODELS)]
-T = Annotated[
-    float | None,
-    typer.Option("--t", help="t-closeness of every confidential column.", rich_help_panel=_MODELS),
-]
-L = Annotated[
-    float | None,
-    typer.Option("--l", help="l-diversity of every confidential column.", rich_help_panel=_MODELS),
-]
-LVariant = Annotated[
-    str | None,
-    typer.Option("--l-variant", help="distinct (the default), entropy or recursive.", rich_help_panel=_MODELS),
-]
-KMapK = Annotated[
-    int | None,
-    typer.Option(
-        "--k-map", metavar="K", help="k-map: people of the population in each class.", rich_help_panel=_MODELS
-    ),
-]
 Fraction = Annotated[
     float | None, typer.Option(help="Share of the population that the table holds.", rich_help_panel=_MODELS)
 ]
@@ -83,27 +65,11 @@ Population = Annotated[
     str | None,
     typer.Option(metavar="FILE", help="The population: a table of whom an intruder may know.", rich_help_panel=_MODELS),
 ]
-KMapTest = Annotated[
-    str | None,
-    typer.Option("--test", help="Of k-map: truncated-poisson, poisson or individual.", rich_help_panel=_MODELS),
-]
-KMapAlpha = Annotated[
-    float | None, typer.Option("--alpha", help="Of k-map: significance, 0.1 if not given.", rich_help_panel=_MODELS)
-]
 CellsFixed = Annotated[
     bool,
     typer.Option(
         "--cells-fixed",
-        help="Of k-map by --fraction: nothing of the cells was drawn from the sample.",
-        rich_help_panel=_MODELS,
-    ),
-]
-MeasuredRisk = Annotated[
-    str | None,
-    typer.Option(
-        "--measured-risk",
-        metavar="[MEASURE=]LEVEL",
-        help="Of methods that perturb: the share of people whom the best attack may find, as 0.05.",
+        help="Of k-map by a fraction: nothing of the cells was drawn from the sample.",
         rich_help_panel=_MODELS,
     ),
 ]
@@ -127,14 +93,9 @@ Text = Annotated[
 
 def split(values: list[str] | None) -> list[str]:
     """`--quasi a,b --quasi c` gives a, b and c; a name with a comma is quoted as in CSV: `'"age, years",sex'`."""
-    from shoal.errors import InputError
+    from shoal.choices import items_of
 
-    try:
-        rows = [row for value in values or [] for row in csv.reader([value], skipinitialspace=True, strict=True)]
-    except csv.Error:
-        listed = " ".join(values or [])
-        raise InputError(f"{listed!r} is not a list of names: quote them as in CSV, '\"age, years\",sex'.") from None
-    return [name.strip() for row in rows for name in row if name.strip()]
+    return [item for value in values or [] for item in items_of(value)]
 
 
 def quoted(name: str) -> str:
@@ -246,12 +207,7 @@ def make_policy(
     insensitive: list[str] | None = None,
     kinds: list[str] | None = None,
     hierarchies: Path | None = None,
-    k: int | None = None,
-    t: float | None = None,
-    l: float | None = None,  # noqa: E741
-    l_variant: str | None = None,
-    k_map: dict[str, Any] | None = None,
-    measured_risk: str | None = None,
+    models: Sequence[PrivacyModel] = (),
     orders: list[str] | None = None,
     **others: Any,
 ) -> Policy:
@@ -271,11 +227,10 @@ def make_policy(
     }
     choices |= {name: tuple(split(values)) for name, values in roles.items() if values}
     choices |= {name: value for name, value in others.items() if value is not None}
-    models = _models(k, t, l, l_variant, k_map or {}, measured_risk)
     replaced = {type(model) for model in models}
-    if any(model.name in ("k-map", "measured-risk") for model in models) and k is None:
-        replaced.add(KAnonymity)  # they stand in its place
-    choices["models"] = [model for model in base.models if type(model) not in replaced] + models
+    if any(model.instead_of_k for model in models):
+        replaced.add(KAnonymity)
+    choices["models"] = [*(model for model in base.models if type(model) not in replaced), *models]
     attributes: dict[str, Any] = dict(base.attributes)
     stated, listed = _kinds(kinds), _hierarchies(hierarchies, choices["quasi_identifiers"])
     for described in (stated, _orders(orders, stated), listed):
@@ -284,66 +239,27 @@ def make_policy(
             attributes[name] = (known if isinstance(known, dict) else known.model_dump()) | choice
     policy = base.changed(**choices | {"attributes": attributes})
     if path is not None:
-        own = {choice["hierarchy"] for choice in listed.values()} | {str((k_map or {}).get("population"))}
+        own = {choice["hierarchy"] for choice in listed.values()} | {str(model.counted_in) for model in models}
         policy.refuse_elsewhere(path, own)
     return policy
 
 
+def with_population(k_map: str, population: str | None) -> str:
+    """`5` with --population FILE is `5,population=FILE`."""
+    return k_map if population is None else f"{k_map},{quoted(f'population={population}')}"
+
+
 def with_cells_fixed(policy: Policy) -> Policy:
     """The policy whose k-map takes the user's word for how the cells of a file came about."""
-    from dataclasses import replace
-
     from shoal.errors import InputError
-    from shoal.privacy import KMap
 
-    inferred = [model for model in policy.models if isinstance(model, KMap) and model.fraction is not None]
+    inferred = [model for model in policy.models if model.inferred]
     if not inferred:
-        raise InputError("--cells-fixed is about k-map by a sampling fraction: give --k-map and --fraction as well.")
+        raise InputError(
+            "--cells-fixed is about k-map by a sampling fraction: promise that as well (--k-map 5,fraction=0.1)."
+        )
     models = [replace(model, cells_fixed=True) if model in inferred else model for model in policy.models]
     return policy.model_copy(update={"models": tuple(models)})
-
-
-def _models(
-    k: int | None,
-    t: float | None,
-    l: float | None,  # noqa: E741
-    l_variant: str | None,
-    k_map: dict[str, Any],
-    measured_risk: str | None,
-) -> list[Any]:
-    from shoal.errors import InputError
-    from shoal.privacy import KAnonymity, KMap, LDiversity, TCloseness
-
-    models: list[Any] = []
-    given = {name: value for name, value in k_map.items() if value is not None}
-    if "k" in given:
-        models.append(KMap(**given))
-    elif given:
-        raise InputError(f"--{next(iter(given))} is about k-map: give --k-map as well.")
-    if k is not None:
-        models.append(KAnonymity(k))
-    if t is not None:
-        models.append(TCloseness(t))
-    if l is not None:
-        models.append(LDiversity(l, variant=l_variant or "distinct"))  # type: ignore[arg-type]
-    elif l_variant is not None:
-        raise InputError("--l-variant says how l-diversity is counted: give --l as well.")
-    if measured_risk is not None:
-        models.append(_measured(measured_risk))
-    return models
-
-
-def _measured(choice: str) -> Any:
-    from shoal.errors import InputError
-    from shoal.privacy import MeasuredRisk
-
-    measure, _, level = choice.rpartition("=")
-    try:
-        return MeasuredRisk(float(level), measure or MeasuredRisk.measure)
-    except ValueError:
-        raise InputError(
-            f"--measured-risk {choice!r} is neither a number nor MEASURE=NUMBER: give one of them."
-        ) from None
 
 
 def _kinds(pairs: list[str] | None) -> dict[str, dict[str, Any]]:

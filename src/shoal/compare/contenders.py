@@ -22,7 +22,8 @@ from typing import Any
 
 import polars as pl
 
-from shoal.catalogue import import_own
+from shoal.catalogue import Parameter, import_own
+from shoal.choices import read_choice, word_and_items
 from shoal.data.frames import to_polars
 from shoal.data.microdata import Microdata
 from shoal.data.parse_cells import read_cells
@@ -93,18 +94,28 @@ def comparable() -> list[str]:
 
 def contender(name: str) -> Contender:
     """By its word, or by `module:function` for one's own."""
-    if name in METHODS:
-        return Contender.of(name, METHODS.find(name))
-    if ":" in name:
-        return _own(name, import_own(name, "method"))
+    word, _ = word_and_items(name, METHODS)
+    if word in METHODS:
+        return _with_parameters(name, METHODS.find(word))
+    if ":" in word:
+        return _own(word, name, import_own(word, "method"))
     hint = METHODS.hint(name) if name in METHODS.former else did_you_mean(name, comparable())
     hint = hint or f" Known are {', '.join(comparable())}, and one's own as module:function."
     raise InputError(f"There is no method {name!r} to compare.{hint}")
 
 
-def _own(path: str, given: Any) -> Contender:
+def _with_parameters(text: str, kind: type[Method]) -> Contender:
+    """With what is chosen behind the word; the strength may be among it, though it is the promise's."""
+    strength = kind.strength
+    own = () if strength is None else (Parameter(strength.name, int if strength.whole else float, None),)
+    known = {each.name for each in kind.parameters()}
+    _, choices = read_choice(text, METHODS, [each for each in own if each.name not in known])
+    return Contender.of(text, kind, **choices)
+
+
+def _own(path: str, text: str, given: Any) -> Contender:
     if isclass(given) and issubclass(given, Method) and given.strength is not None:
-        return Contender.of(path, given)
+        return _with_parameters(text, given)
     if isclass(given) or not callable(given):
         raise InputError(
             f"{path!r} is no method: give a function of a frame, a parameter and a seed, or a class that is a Method "

@@ -57,7 +57,7 @@ def _remedy(verdict: Verdict) -> str:
         return "Mask more strongly."
     return (
         "Choose a method that groups records, or allow more suppression; "
-        "of a method that perturbs, promise a measured risk (--measured-risk)."
+        "of a method that perturbs, promise a measured risk (--promise measured-risk:level=0.05)."
     )
 
 

@@ -164,6 +164,7 @@ class KMap(PrivacyModel):
 
     needs = ("population or fraction",)
     in_chunks = Chunks("", "release in memory (--engine memory); what is released can be judged by every engine")
+    instead_of_k = True
     prunes = ("recode", "cut-points")
     leaves_open = (
         "Who knows that somebody is in the file",
@@ -198,6 +199,10 @@ class KMap(PrivacyModel):
         return self.fraction is not None
 
     @property
+    def inferred(self) -> bool:
+        return self.fraction is not None
+
+    @property
     def counted_in(self) -> Any:
         return self.population
 
@@ -210,7 +215,7 @@ class KMap(PrivacyModel):
                 f"k-map cannot be inferred from the sampling fraction of what {method!r} shows: its cells are drawn "
                 "from the table's own values, and far fewer people of the population fit them than their records "
                 "suggest. Recode along hierarchies that were fixed beforehand (--method recode, without local and "
-                "without learnt bands), count people (--population FILE), or promise k-anonymity "
+                f"without learnt bands), count people (--k-map {self.k},population=FILE), or promise k-anonymity "
                 f"(--k {self.k})."
             )
         return replace(self, cells_fixed=fixed)
@@ -271,7 +276,7 @@ class KMap(PrivacyModel):
                 f"A class of {smallest} records shows that {self.k} people fit it only if its cells were fixed before "
                 "the sample was drawn, and a file does not show whether they were. If they were (bands and categories "
                 "written down beforehand, the same for all records), say so (--cells-fixed); ranges that were drawn "
-                "round the records can be judged by --population alone."
+                "round the records can be judged by a population alone."
             )
         achieved = reached(smallest, self.fraction, self.test, self.alpha)
         note = "" if smallest >= self.k else self._bounded(classes)

@@ -33,6 +33,7 @@ class MeasuredRisk(PrivacyModel):
     needs = ("a method that perturbs",)
     in_chunks = Chunks("people found again, in random chunks")
     beside_original = True
+    instead_of_k = True
     leaves_open = (
         "A measure is not a crowd",
         "Perturbed records stand apart: an intruder who knows more, or links otherwise than the measure does, may find "
@@ -45,7 +46,7 @@ class MeasuredRisk(PrivacyModel):
             raise InputError(
                 f"{self.measure!r} is for comparing methods: it counts one kind of attack only, and others may find "
                 "nearly everybody where it looks safe. Promise the share of people found by the best attack, as "
-                "--measured-risk 0.05 (found_again)."
+                "--promise measured-risk:level=0.05 (found_again)."
             )
         if self.measure == MeasuredRisk.measure:
             require(self.name, "level", self.level, "a share of people, from 0 to 1", holds=self.level <= 1)

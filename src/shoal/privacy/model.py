@@ -190,6 +190,7 @@ class PrivacyModel(Entry):
 
     less_is_safer: ClassVar[bool] = False  # of its levels
     beside_original: ClassVar[bool] = False  # judged between both tables, not on what is released alone
+    instead_of_k: ClassVar[bool] = False  # promised in place of k-anonymity, unless that is asked for as well
     prunes: ClassVar[tuple[str, ...]] = ()  # searches that leave out what provably misses it
     leaves_open: ClassVar[tuple[str, str] | None] = None  # a title and a text: what the promise does not say
 
@@ -220,6 +221,11 @@ class PrivacyModel(Entry):
     def closeness(self) -> float | None:
         """How far from the whole table the attribute may be distributed in a class, where that is promised."""
         return None
+
+    @property
+    def inferred(self) -> bool:
+        """Whether it is inferred from a sampling fraction how many people fit a class."""
+        return False
 
     @property
     def counted_in(self) -> Any:

@@ -220,7 +220,7 @@ def read_certificate(path: str | Path, source: str | Path, population: str | Pat
     if population is not None and not any(_needs_population(model) for model in content["models"]):
         raise InputError(f"The certificate {str(path)!r} promises no k-map in a population: leave out --population.")
     try:
-        refuse_own_code(content["models"], f"The certificate {str(path)!r}")
+        refuse_own_code(content, f"The certificate {str(path)!r}")
         policy = Policy(
             quasi_identifiers=content["quasi_identifiers"],
             confidential=content["confidential"],

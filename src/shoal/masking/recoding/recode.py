@@ -194,7 +194,7 @@ class Recode(Method):
 def none_found(k: int, limit: int) -> InputError:
     return InputError(
         f"No recoding found keeps classes of {k} with at most {limit} records suppressed: "
-        "allow more (--suppress), or more time (--seconds)."
+        "allow more (--suppress), or more time (recode:seconds=60)."
     )
 
 
