@@ -22,7 +22,7 @@ from shoal.errors import InputError
 from shoal.privacy.classes import CLASS, _InBatch
 from shoal.risk import uniques
 from shoal.risk.disclosure import Asked, _Satisfied
-from shoal.risk.measure import Risk, _confidential, assess_risk
+from shoal.risk.measure import Risk, assess_risk, confidential_values
 from shoal.risk.scenarios import Scenarios, scenarios
 from shoal.risk.uniques import FITTING
 
@@ -196,7 +196,7 @@ def test_all_works_travel(table: pl.DataFrame) -> None:
     chosen = policy()
     schema = chosen.schema(table, released=True)
     with Disk() as disk:
-        values = _confidential(disk.table(table.lazy()), schema, ["charge", "diag_p"]).values
+        values = confidential_values(disk.table(table.lazy()), schema, ["charge", "diag_p"]).values
     work = _InBatch(tuple(QUASI), _Satisfied((*map(Asked, WHEN), *values.values())), nan_is_missing=True)
     batch = Batch(table, 0)
     again = pickle.loads(pickle.dumps(work))(batch)
