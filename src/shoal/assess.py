@@ -19,7 +19,9 @@ from shoal.policy import Policy
 from shoal.risk.attack import Attacked, Scene, run_attacks
 from shoal.risk.disclosure import named_in
 from shoal.risk.measure import Risk, assess_risk
-from shoal.utility.measure import Utility, assess_utility, read_both, why_unpaired
+from shoal.utility.measure import Utility, assess_utility, check_columns, read_both, why_unpaired
+from shoal.utility.placed import Known
+from shoal.utility.tables import compare_tables
 
 
 def risk(frame: Any, policy: Policy, *, when: Sequence[str] = (), engine: str | None = None) -> Risk:
@@ -49,18 +51,23 @@ def utility(
 ) -> Utility:
     """What the masked table kept of the original one; `paired`: whether row i of both is the same person.
 
-    On an engine no record is compared with its own original.
+    On an engine records are compared with their originals only if `paired` says so, and where tables have an order.
     """
     if (chosen := engine_for((original, masked), engine)) != "memory":
-        from shoal.parted.utility import compare_tables
-
-        if paired:
-            raise InputError(f"The engine {chosen!r} does not pair records with their originals: leave `paired` out.")
         as_shown = open_table(masked, chosen, text=policy.quasi_identifiers)
-        return compare_tables(open_table(original, chosen), as_shown, policy)
+        return compare_tables(known_of(open_table(original, chosen), policy), as_shown, paired=bool(paired))
     before, _ = to_polars(original)
     after, _ = to_polars(masked)
     return assess_utility(before, after, policy.schema(before), paired=paired)
+
+
+def known_of(original: Table, policy: Policy) -> Known:
+    """What one pass over an original table tells of its quasi-identifiers."""
+    from shoal.parted.source import prepare
+
+    check_columns(policy.quasi_identifiers, list(original.schema), list(original.schema))
+    source = prepare(original, policy.model_copy(update={"confidential": ()}))
+    return Known(source.table, source.schema, source.attributes.whole, source.summary)
 
 
 def measured(

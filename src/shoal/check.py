@@ -11,13 +11,14 @@ import polars as pl
 from shoal.data.schema import Kind, Role, Schema
 from shoal.draft import prepare
 from shoal.engines.memory import MemoryTable, table_of
-from shoal.engines.table import Table
+from shoal.engines.paired import records_alike
+from shoal.engines.table import Table, records_of
 from shoal.errors import InputError, PromiseError
 from shoal.masking.publishing.confidential import shown_alike
 from shoal.policy import Policy
 from shoal.privacy.check import judge, judgement, released_classes
-from shoal.privacy.classes import Sizes, records_of
-from shoal.privacy.judge import Judged, Original, judge_table, records_alike
+from shoal.privacy.classes import Sizes
+from shoal.privacy.judge import Judged, Original, judge_table
 from shoal.privacy.model import Source, Verdict
 from shoal.show import Sheet
 

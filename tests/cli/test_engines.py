@@ -101,7 +101,6 @@ def test_releases_in_folders_are_audited_by_key(shoal: Shoal) -> None:
         ("risk r --original d --measures all", "--original needs the whole table in memory"),
         ("risk r --delimiter ;", "--delimiter needs the whole table in memory"),
         ("risk r.parquet --engine dsik", "There is no engine 'dsik'. Did you mean 'disk'?"),
-        ("utility d r --paired", "--paired needs the whole table in memory"),
         ("utility d r --text sex", "--text needs the whole table in memory"),
         ("releases audit d r", "audits releases that still say whom a record is about: name that column (--key)"),
         ("releases audit d r --key charge --encoding latin1", "--encoding needs the whole table in memory"),

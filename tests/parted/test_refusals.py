@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.assess import known_of
 from shoal.data.discharges import discharges
 from shoal.engines.disk import Disk
 from shoal.engines.opening import engine_for, engine_of
@@ -16,8 +17,9 @@ from shoal.errors import InputError
 from shoal.masking.recoding.safe_harbor import Step
 from shoal.parted.audit import audit
 from shoal.parted.release import anonymize
-from shoal.parted.utility import measured_tables
 from shoal.risk.scenarios import scenarios
+from shoal.utility import tables
+from shoal.utility.tables import measured_tables
 
 TABLE = discharges(200, seed=1)
 
@@ -63,10 +65,11 @@ def test_two_way_tables_of_one_attribute_or_of_too_many_cells(monkeypatch: pytes
         source = on_disk(disk)
 
         def left_out(*quasi: str) -> str:
-            return measured_tables(source, source, policy(*quasi), ["marginals_2way"]).left_out["marginals_2way"]
+            known = known_of(source, policy(*quasi))
+            return measured_tables(known, source, ["marginals_2way"]).left_out["marginals_2way"]
 
         assert left_out("sex") == "There is only one attribute: there are no two-way tables."
-        monkeypatch.setattr("shoal.parted.utility._CELLS", 5)
+        monkeypatch.setattr(tables, "_CELLS", 5)
         assert left_out("age_yrs", "sex").startswith("The two-way table of age_yrs and sex has more than 5 cells")
 
 

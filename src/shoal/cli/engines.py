@@ -83,7 +83,7 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
         )
     ),
     "risk": frozenset(("source", *_ROLES, "when", "group", "fraction", "population", "threshold", *_ALWAYS)),
-    "utility": frozenset(("original", "masked", *_ROLES, "hierarchies", "measures", *_ALWAYS)),
+    "utility": frozenset(("original", "masked", *_ROLES, "hierarchies", "measures", "paired", *_ALWAYS)),
     "audit": frozenset(("files", "key", "policy", "quasi", "confidential", "k", *_ALWAYS)),
 }
 

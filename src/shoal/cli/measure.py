@@ -208,7 +208,7 @@ def utility(
     opt_engines.refuse_options(context, used, [original, masked])
     chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, orders=order, hierarchies=hierarchies)
     if used != "memory":
-        _utility_in_parts(original, masked, chosen, used, master, opt.split(measures), as_json=as_json)
+        _utility_in_parts(original, masked, chosen, used, master, opt.split(measures), paired=paired, as_json=as_json)
         return
     with stages("utility", 3 + (measures is not None)) as step:
         step("reading")
@@ -225,22 +225,31 @@ def utility(
 
 
 def _utility_in_parts(
-    original: str, masked: str, chosen: Policy, engine: str, master: str | None, measures: list[str], *, as_json: bool
+    original: str,
+    masked: str,
+    chosen: Policy,
+    engine: str,
+    master: str | None,
+    measures: list[str],
+    *,
+    paired: bool,
+    as_json: bool,
 ) -> None:
+    from shoal.assess import known_of
     from shoal.cli.console import stages
     from shoal.engines.opening import open_table
-    from shoal.parted.utility import compare_tables, measured_tables
+    from shoal.utility.tables import compare_tables, measured_tables
 
     with stages("utility", 3 + bool(measures)) as step:
         step("opening")
-        before = open_table(original, engine, master=master)
+        before = known_of(open_table(original, engine, master=master), chosen)
         after = open_table(masked, engine, master=master, text=chosen.quasi_identifiers)
         step("measuring")
-        result = compare_tables(before, after, chosen)
+        result = compare_tables(before, after, paired=paired)
         asked = None
         if measures:
             step("taking the measures named")
-            asked = measured_tables(before, after, chosen, measures)
+            asked = measured_tables(before, after, measures, paired=paired)
         step("done")
     _show_both(result, asked, as_json=as_json)
 

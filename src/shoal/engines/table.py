@@ -8,6 +8,7 @@ travel instead of single rows. A part is worked on by the very code that works o
 from __future__ import annotations
 
 import io
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
@@ -143,6 +144,15 @@ def selected(table: Table, names: Sequence[str]) -> Table:
     """Only these columns, in the table's order."""
     kept = set(names)
     return table.select([name for name in table.schema if name in kept])
+
+
+def records_of(table: Table) -> int:
+    """How many records a table has, by one pass."""
+    return table.fold(_height, operator.add) or 0
+
+
+def _height(batch: Batch) -> int:
+    return batch.frame.height
 
 
 # ---- blocks

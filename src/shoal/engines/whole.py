@@ -142,9 +142,15 @@ class Summary:
         return Summary(self.records + other.records, marginals, sample)
 
 
+def look_at(table: Table, names: Sequence[str]) -> Summary:
+    """What a table shows of these attributes and some of its records, by one pass."""
+    empty = pl.DataFrame(schema={name: table.schema[name] for name in names})
+    return table.fold(partial(Summary.of, list(names)), Summary.plus) or Summary(0, {}, empty)
+
+
 def summarise(table: Table, names: Sequence[str]) -> Summary:
-    """One pass over the table."""
-    found = table.fold(partial(Summary.of, list(names)), Summary.plus)
-    if found is None or found.records == 0:
+    """The same of a table that has records; one without is refused."""
+    found = look_at(table, names)
+    if found.records == 0:
         raise InputError("The table has no records: nothing can be released.")
     return found

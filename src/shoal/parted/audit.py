@@ -17,7 +17,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.engines.table import Batch, Table
+from shoal.engines.table import Batch, Table, records_of
 from shoal.errors import InputError
 from shoal.policy import Policy
 from shoal.privacy.classes import (
@@ -28,7 +28,6 @@ from shoal.privacy.classes import (
     class_sizes,
     counts_of,
     in_classes,
-    records_of,
     rows,
     shown,
     summed,

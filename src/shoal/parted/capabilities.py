@@ -40,12 +40,14 @@ _OTHERS = (
     Capability("measure", "prosecutor, journalist, marketer", _SAME),
     Capability("measure", "attribute disclosure", _SAME),
     Capability("measure", "worst-case uniques of masked cells", f"{_SAME} up to a million classes, then a bound"),
-    Capability("measure", "information loss", "by the release itself"),
+    Capability(
+        "measure", "information loss, sse", "by the release itself; on disk beside an original in the same order"
+    ),
     Capability("measure", "discernibility, average class size", _SAME),
     Capability("measure", "correlations, means", _SAME),
     Capability("measure", "moments, marginals", f"{_SAME} up to a million values"),
     Capability("measure", "pooled audit by key", _SAME),
-    Capability("measure", "earth mover's distance, pmse, sse", "", "measure them in memory"),
+    Capability("measure", "earth mover's distance, pmse", "of records drawn evenly from each table"),
     Capability("measure", "audit by linking, differencing", "", "audit in memory"),
     Capability("other", "private means, values shown alike", "", "show them in memory"),
     Capability("other", "ledger", _SAME),

@@ -8,7 +8,6 @@ class is brought together in one chunk. Of each chunk only counts are left.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
@@ -277,11 +276,3 @@ class ByClass:
 def chunk_of(keys: pl.Series, chunks: int) -> npt.NDArray[np.int64]:
     number = keys.hash(seed=_SEED).to_numpy()
     return ((number >> np.uint64(32)) * np.uint64(chunks) >> np.uint64(32)).astype(np.int64)
-
-
-def records_of(table: Table) -> int:
-    return table.fold(_height, operator.add) or 0
-
-
-def _height(batch: Batch) -> int:
-    return batch.frame.height

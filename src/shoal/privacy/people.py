@@ -18,10 +18,10 @@ import polars as pl
 from shoal.data.schema import Attribute
 from shoal.engines.memory import MemoryTable
 from shoal.engines.opening import open_table
-from shoal.engines.table import COUNTED, Batch, Table
+from shoal.engines.table import COUNTED, Batch, Table, records_of
 from shoal.engines.whole import LISTED
 from shoal.errors import InputError
-from shoal.privacy.classes import class_sizes, list_classes, records_of
+from shoal.privacy.classes import class_sizes, list_classes
 from shoal.privacy.matching import ALL, Matched, Population, beside_people, count_people, match, population_of
 
 

@@ -24,7 +24,7 @@ import polars as pl
 from shoal.data.microdata import Coded, Whole, encode
 from shoal.data.schema import Attribute, Kind
 from shoal.engines.memory import table_of
-from shoal.engines.table import Table
+from shoal.engines.table import Table, records_of
 from shoal.errors import InputError, did_you_mean, require
 from shoal.privacy.classes import (
     RECORDS,
@@ -33,7 +33,6 @@ from shoal.privacy.classes import (
     count_sizes,
     counted,
     counts_of,
-    records_of,
     rows,
     sizes_of,
     without_nan,

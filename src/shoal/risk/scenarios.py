@@ -23,9 +23,9 @@ import polars as pl
 
 from shoal.data.schema import Schema
 from shoal.engines.memory import table_of
-from shoal.engines.table import Table
+from shoal.engines.table import Table, records_of
 from shoal.errors import InputError, did_you_mean, require
-from shoal.privacy.classes import RECORDS, How, by_class, class_sizes, records_of
+from shoal.privacy.classes import RECORDS, How, by_class, class_sizes
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.k_map import KMap, individual_risk, k_prime, reached
 from shoal.privacy.people import people_of_classes

@@ -49,6 +49,7 @@ class Utility(Result):
     mean_shift: Mapping[str, float | None]  # |mean after - mean before| in standard deviations
     correlations: Correlations = field(compare=False)
     left_out: Mapping[str, str]
+    engine: str = "memory"
 
     @property
     def information_loss_rms(self) -> float | None:
@@ -81,6 +82,7 @@ class Utility(Result):
             "mean_shift_by_attribute": dict(self.mean_shift),
             "left_out": dict(self.left_out),
             "higher_is": dict(HIGHER_IS),
+            **({} if self.engine == "memory" else {"engine": self.engine}),
         }
 
     def sheets(self) -> list[Sheet]:

@@ -6,6 +6,7 @@ import datetime as dt
 import math
 import pickle
 import re
+from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
@@ -14,12 +15,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shoal
-from shoal.assess import measured
+from shoal.assess import known_of, measured
 from shoal.data.discharges import discharges
 from shoal.engines.disk import Disk
+from shoal.engines.table import Batch, Table
 from shoal.errors import InputError
-from shoal.parted import utility as parted
-from shoal.parted.utility import compare_tables, measured_tables
+from shoal.measure import Measured
+from shoal.utility import tables
+from shoal.utility.measure import Utility
+from shoal.utility.placed import read_tables
+
+
+def compare_tables(original: Table, masked: Table, chosen: shoal.Policy, **known: bool) -> Utility:
+    return tables.compare_tables(known_of(original, chosen), masked, **known)
+
+
+def measured_tables(
+    original: Table, masked: Table, chosen: shoal.Policy, names: Sequence[str] = ("all",), **known: bool
+) -> Measured:
+    return tables.measured_tables(known_of(original, chosen), masked, names, **known)
+
 
 QUASI = ["age_yrs", "sex", "patzip", "los", "admitted", "severity", "place"]
 SEVERITY = ["mild", "moderate", "severe"]
@@ -170,10 +185,47 @@ def test_what_compares_single_records_is_left_out_by_name(table: pl.DataFrame) -
     with Disk() as disk:
         source = disk.table(table.lazy())
         found = measured_tables(source, source, chosen)
-    assert set(found.values) == set(MEASURED)
-    assert {"sse", "earth_movers_distance", "pmse", "pmse_ratio"} <= set(found.left_out)
-    assert found.left_out["sse"] == parted.UNPAIRED
+    assert set(found.values) == {*MEASURED, *DRAWN}
+    assert found.left_out == {"sse": tables.UNPAIRED}
     assert max(found.values.values()) == pytest.approx(0.0, abs=1e-12)
+
+
+DRAWN = ["earth_movers_distance", "pmse", "pmse_ratio"]
+
+
+@pytest.mark.parametrize("how", MASKINGS)
+def test_what_looks_at_records_of_both_tables_is_measured_on_some_drawn_evenly(
+    table: pl.DataFrame, how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    chosen = policy() if how == "grouped" else policy("age_yrs", "sex", "los", "patzip")
+    masked = masked_by(table, chosen, **MASKINGS[how])
+    expected = measured(table, masked, chosen, "utility", DRAWN, paired=False)
+    with Disk() as disk:
+        source, shown = disk.table(table.lazy()), disk.table(masked.lazy())
+        all_records = measured_tables(source, shown, chosen, DRAWN)
+        monkeypatch.setattr("shoal.engines.whole.SAMPLE", 600)
+        monkeypatch.setattr(tables, "SAMPLE", 600)
+        some = measured_tables(source, shown, chosen, DRAWN)
+    assert close(all_records.values, expected.values)
+    assert all_records.how == {}
+    assert set(some.how.values()) == {"of 600 records of each table, drawn evenly"}
+    assert some.values["pmse"] == pytest.approx(expected.values["pmse"], abs=0.05)
+
+
+@pytest.mark.parametrize("how", MASKINGS)
+def test_tables_in_the_same_order_are_paired_on_disk(table: pl.DataFrame, how: str) -> None:
+    chosen = policy() if how == "grouped" else policy("age_yrs", "sex", "los", "patzip")
+    masked = masked_by(table, chosen, **MASKINGS[how])
+    expected = shoal.utility(table, masked, chosen, paired=True).to_dict()
+    with Disk() as disk:
+        source, shown = disk.table(table.lazy()), disk.table(masked.lazy())
+        utility = compare_tables(source, shown, chosen, paired=True).to_dict()
+        error = measured_tables(source, shown, chosen, ["sse"], paired=True)
+        with pytest.raises(InputError, match="cannot be paired: the original has 1,500 records, the release 7"):
+            compare_tables(source, disk.table(masked.head(7).lazy()), chosen, paired=True)
+    for name in ("paired", "information_loss", "attribute_loss", "left_out"):
+        assert close(utility[name], expected[name]), name
+    assert close(error.values, measured(table, masked, chosen, "utility", ["sse"], paired=True).values)
 
 
 def test_tables_that_cannot_be_compared_are_refused(table: pl.DataFrame) -> None:
@@ -190,8 +242,8 @@ def test_tables_that_cannot_be_compared_are_refused(table: pl.DataFrame) -> None
 def test_all_works_travel(table: pl.DataFrame) -> None:
     with Disk() as disk:
         source = disk.table(table.lazy())
-        both = parted._read(source, source, policy())
+        both = read_tables(known_of(source, policy()), source)
         columns = [both.placed(name)[1] for name in both.quasi]
-        work = parted._Multiply(tuple((column.attribute.name, column) for column in columns))
-    again = pickle.loads(pickle.dumps(work))(parted.Batch(table, 0))
-    assert np.array_equal(again.products, work(parted.Batch(table, 0)).products)
+        work = tables._Multiply(tuple((column.attribute.name, column) for column in columns))
+    again = pickle.loads(pickle.dumps(work))(Batch(table, 0))
+    assert np.array_equal(again.products, work(Batch(table, 0)).products)
