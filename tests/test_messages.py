@@ -285,7 +285,7 @@ def cuts_that_are_no_list() -> None:
 def studied(name: str, **choices: int) -> None:
     from importlib import import_module
 
-    import_module(f"shoal_studies.{name}").run(Path("study"), **choices)
+    import_module(f"shoal_studies.{name}").STUDY.run(Path("study"), **choices)
 
 
 def nothing_to_protect() -> None:

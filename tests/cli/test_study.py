@@ -7,8 +7,12 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+import typer
+from typer.testing import CliRunner
 
+from shoal.cli import study
 from shoal.cli.schema import schema_of
+from shoal.errors import InputError
 from shoal_studies import tour
 from tests.cli.conftest import Shoal
 from tests.studies.small_tour import at_small_sizes, small
@@ -32,12 +36,15 @@ def test_alone_it_shows_its_help(shoal: Shoal) -> None:
         assert words in shown.out
 
 
-def test_without_the_studies_it_says_what_to_install(shoal: Shoal, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.cli.study.find_spec", lambda name: None)
-    for words in (["--all", "-o", "there"], ["big-data", "-o", "there"]):
-        ended = shoal("study", *words)
-        assert ended.code == 2
-        assert "pip install ./studies" in ended.sentence
+def test_without_the_studies_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(study, "find_spec", lambda name: None)
+    app = typer.Typer()
+    app.callback()(lambda: None)
+    study.register(app)
+    for words in (["--all", "-o", "there"], ["big-data", "-o", "there"], []):
+        ended = CliRunner().invoke(app, ["study", *words])
+        assert isinstance(ended.exception, InputError)
+        assert "pip install ./studies" in str(ended.exception)
 
 
 def test_the_tour_writes_its_page_and_says_where(shoal: Shoal, sizes: None, folder: Path) -> None:

@@ -9,8 +9,12 @@ from dataclasses import replace
 import pytest
 
 from shoal.transactions import balanced
-from shoal_studies import k_map, purchases, purchases_dummies, purchases_releases, result, risk_utility
-from shoal_studies.tour import STUDIES, Study
+from shoal_studies import drawing as pictures
+from shoal_studies.driver import Study
+from shoal_studies.k_map import experiment as k_map
+from shoal_studies.purchases import experiment as purchases
+from shoal_studies.risk_utility import experiment as risk_utility
+from shoal_studies.tour import STUDIES
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="30" height="10"/></svg>'
 ASKED: dict[str, dict[str, object]] = {
@@ -32,12 +36,11 @@ def at_small_sizes(*, drawing: bool = False) -> Iterator[pytest.MonkeyPatch]:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("SHOAL_DATA", raising=False)
         if not drawing:
-            patch.setattr(result, "drawn", lambda name, figure: {"png": b"", "svg": SVG})
-        for module in (purchases, purchases_dummies, purchases_releases):
-            patch.setattr(module, "SWEEP", (20, 100, 200))
+            patch.setattr(pictures, "drawn", lambda name, figure: {"png": b"", "svg": SVG})
+        patch.setattr(purchases, "SWEEP", (20, 100, 200))
         patch.setattr(purchases, "SWEEP_SEEDS", 1)
         patch.setattr(purchases, "FULLEST", {100: 4})
         patch.setattr(balanced, "PROPOSALS", 5)
-        patch.setattr(risk_utility, "_SHAPES", {"Census": (150, 4), "EIA": (200, 4)})
+        patch.setattr(risk_utility, "SHAPES", {"Census": (150, 4), "EIA": (200, 4)})
         patch.setattr(k_map, "FRACTIONS", (0.1, 0.3, 0.5, 0.9))
         yield patch

@@ -10,14 +10,24 @@ import polars as pl
 import pytest
 
 from shoal.errors import InputError
-from shoal_studies import big_data
-from shoal_studies.big_data import ALGORITHM, APART, LEDGER, MEANS, TOGETHER, WHOLE, Classes, attacks, known_median
+from shoal_studies.big_data import STUDY
+from shoal_studies.big_data.experiment import (
+    ALGORITHM,
+    APART,
+    LEDGER,
+    MEANS,
+    TOGETHER,
+    WHOLE,
+    Classes,
+    attacks,
+    known_median,
+)
 from shoal_studies.result import StudyResult
 
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory: pytest.TempPathFactory) -> StudyResult:
-    return big_data.run(tmp_path_factory.mktemp("study"), rows=3_000, seed=2)
+    return STUDY.run(tmp_path_factory.mktemp("study"), rows=3_000, seed=2)
 
 
 def part(study: StudyResult, name: str) -> pl.DataFrame:
@@ -34,7 +44,7 @@ def test_everything_is_written(study: StudyResult) -> None:
     names = {path.name for path in study.output.iterdir()}
     drawn = ("dimensions", "one-person", "analysts", "ten-releases")
     figures = {f"{name}.{kind}" for name in drawn for kind in ("csv", "png", "svg")}
-    assert names == figures | {"dependence.csv", "index.html", "results.json"}
+    assert names == figures | {"measured", "dependence.csv", "index.html", "results.json"}
     assert json.loads((study.output / "results.json").read_text())["records"] == 3_000
 
 
@@ -94,4 +104,4 @@ def test_what_a_median_says_is_true_and_exact_only_where_nothing_else_is_possibl
 def test_bad_numbers_are_refused(tmp_path: Path) -> None:
     for choices in ({"rows": 10}, {"seed": -1}):
         with pytest.raises(InputError, match="study big-data"):
-            big_data.run(tmp_path, **choices)
+            STUDY.run(tmp_path, **choices)

@@ -8,21 +8,20 @@ import numpy as np
 import polars as pl
 import pytest
 
-from shoal_studies import figures
-from shoal_studies.curves import Chart, Stroke, small_multiples
+from shoal_studies import charts
+from shoal_studies.charts import IN_THE_DARK, ON_DARK, ON_LIGHT, Panel
+from shoal_studies.curves import Chart, Curve, Plot, Stroke, curves, size_bars, small_multiples
 from shoal_studies.drawing import drawn
-from shoal_studies.figures import IN_THE_DARK, ON_DARK, ON_LIGHT, Panel
-from shoal_studies.purchases_figures import Curve, Plot, curves, size_bars
 
-STROKE = Stroke(figures.BLUE, figures.NAVY, 2.0)
+STROKE = Stroke(charts.BLUE, charts.NAVY, 2.0)
 X = np.array([0.1, 0.5, 0.9])
 BARS = pl.DataFrame({"family": ["a", "b"], "setting": ["1", "2"], "x": [0.2, 0.4]})
 FIGURES = {
-    "grouped bars": lambda: figures.grouped_bars("Title", ["a", "b"], {"s": (figures.GREY, [0.1, 0.9])}),
-    "bar table": lambda: figures.bar_table(
-        "Title", BARS, [Panel("x", "x", str, mark=(0.3, "here"))], {"a": figures.BLUE, "b": figures.GREEN}
+    "grouped bars": lambda: charts.grouped_bars("Title", ["a", "b"], {"s": (charts.GREY, [0.1, 0.9])}),
+    "bar table": lambda: charts.bar_table(
+        "Title", BARS, [Panel("x", "x", str, mark=(0.3, "here"))], {"a": charts.BLUE, "b": charts.GREEN}
     ),
-    "heat map": lambda: figures.heat_map(
+    "heat map": lambda: charts.heat_map(
         "Title", np.array([[0.0, 1.0], [0.5, 0.2]]), [["a", "b"], ["c", "d"]], ["1", "2"], "x", "y", "Blues"
     ),
     "small multiples": lambda: small_multiples(
@@ -31,7 +30,7 @@ FIGURES = {
     "curves": lambda: curves(
         "Title", [Plot("p", [Curve("c", STROKE, {1: 0.1, 2: 0.2})], 1.0, [(1, "m")])], "x", "y", str
     ),
-    "size bars": lambda: size_bars("Title", {"p": {1: 2.0, 3: 1.0}}, [figures.BLUE], 2),
+    "size bars": lambda: size_bars("Title", {"p": {1: 2.0, 3: 1.0}}, [charts.BLUE], 2),
 }
 
 
@@ -57,8 +56,8 @@ def _luminance(colour: str) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-@pytest.mark.parametrize("colour", [figures.INK, figures.SOFT, figures.NAVY, figures.RUST, figures.SEA])
+@pytest.mark.parametrize("colour", [charts.INK, charts.SOFT, charts.NAVY, charts.RUST, charts.SEA])
 def test_text_stands_out_by_day_and_by_night(colour: str) -> None:
-    for ink, paper in ((colour, figures.PAPER), (IN_THE_DARK[colour], IN_THE_DARK[figures.PAPER])):
+    for ink, paper in ((colour, charts.PAPER), (IN_THE_DARK[colour], IN_THE_DARK[charts.PAPER])):
         light, dark = sorted((_luminance(ink), _luminance(paper)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 4.5

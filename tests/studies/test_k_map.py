@@ -8,6 +8,7 @@ import os
 from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shutil import copytree
 from typing import Any
 from xml.etree import ElementTree
 
@@ -24,12 +25,12 @@ from shoal.data.microdata import Microdata
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError
 from shoal.masking.recoding.lattice import search
-from shoal_studies import k_map
 from shoal_studies.curves import lowess
-from shoal_studies.k_map import CRITERIA, FRACTIONS, LEVELS, POINTS, Point, run, stages, thresholds
-from shoal_studies.k_map_populations import populations
+from shoal_studies.driver import KEPT
+from shoal_studies.k_map import STUDY
+from shoal_studies.k_map.experiment import CRITERIA, FRACTIONS, LEVELS, KMap, Point, thresholds
+from shoal_studies.k_map.recodings import Population, Sample, expected_suppression
 from shoal_studies.result import StudyResult
-from shoal_studies.sampled_recoding import Population, Sample, expected_suppression
 
 FIGURES = ["figure-3", "figure-4", "figure-5", "fixed-recoding"]
 DATA = pytest.mark.skipif("SHOAL_DATA" not in os.environ, reason="SHOAL_DATA does not name the folder of real data")
@@ -78,7 +79,7 @@ class Study:
 def study(tmp_path_factory: pytest.TempPathFactory, file: str) -> Study:
     folder = tmp_path_factory.mktemp("k-map")
     said: list[str] = []
-    return Study(folder, run(folder, data=file, samples=2, seed=1, progress=said.append), said)
+    return Study(folder, STUDY.run(folder, data=file, samples=2, seed=1, progress=said.append), said)
 
 
 # ---- recodings and samples
@@ -199,7 +200,7 @@ def test_class_sizes_asked_for(k: int, criterion: str, sizes: list[int]) -> None
 
 
 def test_each_stage_is_announced_once(study: Study, file: str) -> None:
-    assert len(study.stages) == len(set(study.stages)) == stages(file)
+    assert len(study.stages) == len(set(study.stages)) == replace(STUDY, asked={"data": file}).stages
 
 
 def test_figures_are_png_and_svg_and_every_table_is_csv(study: Study) -> None:
@@ -244,7 +245,7 @@ def test_criteria_that_ask_for_the_same_get_the_same(study: Study) -> None:
 
 
 def test_the_points_are_averages_over_the_samples(study: Study, file: str) -> None:
-    population, _ = populations(file, 1)
+    population, _ = KMap(file).populations.values()
     drawn = [population.sample(0.3, np.random.default_rng([1, 300, draw])) for draw in (0, 1)]
     releases = [(one.release(one.best([4])[4], 4), one.release(one.best([5])[5], 5)) for one in drawn]
     for slug, expected in {
@@ -271,7 +272,6 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, float]]:
         return measure(point)
 
     monkeypatch.setattr(StudyResult, "write", lambda self: None)
-    monkeypatch.setattr(k_map, "small_multiples", lambda *chart: None)
     monkeypatch.setattr(Point, "measure", counted)
     return measured
 
@@ -284,34 +284,34 @@ def test_an_interrupted_run_goes_on_where_it_stopped(
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path, data=file, samples=2, seed=1, progress=stop)
+        STUDY.run(tmp_path, data=file, samples=2, seed=1, progress=stop)
     assert len(quick) == 3
-    with (tmp_path / POINTS).open("a") as points:
-        points.write('{"point": {"population": "cut sho')
-    again = run(tmp_path, data=file, samples=2, seed=1).to_dict()
+    cut_short = max((tmp_path / KEPT).iterdir(), key=lambda path: path.stat().st_mtime_ns)
+    cut_short.write_bytes(cut_short.read_bytes()[:-9])
+    again = STUDY.run(tmp_path, data=file, samples=2, seed=1).to_dict()
     assert again["statements"] == study.results["statements"]
     assert again["run"] == study.results["run"]
-    assert len(quick) == len(set(quick)) == 2 * len(FRACTIONS)
-    run(tmp_path, data=file, samples=2, seed=1)
-    assert len(quick) == 2 * len(FRACTIONS)
+    assert len(quick) == 2 * len(FRACTIONS) + 1
+    assert len(set(quick)) == 2 * len(FRACTIONS)
+    STUDY.run(tmp_path, data=file, samples=2, seed=1)
+    assert len(quick) == 2 * len(FRACTIONS) + 1
 
 
 @pytest.mark.parametrize("other", [{"samples": 1}, {"seed": 2}])
 def test_points_of_other_parameters_are_not_taken(
     study: Study, file: str, tmp_path: Path, quick: list[tuple[str, float]], other: dict[str, int]
 ) -> None:
-    (tmp_path / POINTS).write_bytes((study.folder / POINTS).read_bytes())
-    run(tmp_path, data=file, **({"samples": 2, "seed": 1} | other))
+    copytree(study.folder / KEPT, tmp_path / KEPT)
+    STUDY.run(tmp_path, data=file, **({"samples": 2, "seed": 1} | other))
     assert len(quick) == 2 * len(FRACTIONS)
 
 
-def test_points_of_another_table_of_the_same_name_are_not_taken(
-    study: Study, tmp_path: Path, quick: list[tuple[str, float]]
-) -> None:
-    (tmp_path / POINTS).write_bytes((study.folder / POINTS).read_bytes())
-    discharges(600, 5).select("age_yrs", "sex", "adm_qtr").write_csv(tmp_path / "people.csv")
-    run(tmp_path, data=str(tmp_path / "people.csv"), samples=2, seed=1)
-    assert quick == [("records of people.csv", fraction) for fraction in FRACTIONS]
+def test_points_of_another_table_of_the_same_name_are_not_taken(tmp_path: Path, quick: list[tuple[str, float]]) -> None:
+    file = tmp_path / "people.csv"
+    for seed in (5, 6):
+        discharges(600, seed).select("age_yrs", "sex", "adm_qtr").write_csv(file)
+        STUDY.run(tmp_path, data=str(file), samples=2, seed=1)
+    assert len(quick) == 2 * 2 * len(FRACTIONS)
 
 
 # ---- the curves
@@ -344,15 +344,17 @@ def test_lowess_of_one_place_is_the_mean() -> None:
 
 def test_without_real_data_two_populations_are_generated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SHOAL_DATA", raising=False)
-    found = populations(None, 1)
+    found = list(KMap().populations.values())
     assert [(p.name, len(p)) for p in found] == [("generated admissions", 101_034), ("generated patients", 23_590)]
     assert all(50 <= p.lattice.nodes <= 500 for p in found)
-    assert found[1].digest == populations(None, 1)[1].digest != populations(None, 2)[1].digest
+    again, other = (KMap(seed=seed).populations["generated patients"].microdata.frame for seed in (1, 2))
+    assert found[1].microdata.frame.equals(again)
+    assert not again.equals(other)
 
 
 @DATA
 def test_crashes_and_veterans() -> None:
-    crashes, veterans, _ = populations(None, 1)
+    crashes, veterans, _ = KMap().populations.values()
     assert (crashes.name, veterans.name) == ("crashes", "veterans")
     frame = crashes.microdata.frame
     assert [frame[name].n_unique() for name in ("age", "sex")] == [98, 2]  # as in the paper
@@ -380,7 +382,7 @@ def test_a_file_may_hold_any_kinds_of_values_and_records_with_missing_ones_are_l
         }
     )
     table.write_parquet(tmp_path / "t.parquet")
-    result = run(tmp_path / "out", data=str(tmp_path / "t.parquet"), samples=1)
+    result = STUDY.run(tmp_path / "out", data=str(tmp_path / "t.parquet"), samples=1)
     assert result.table.startswith("390 records of t.parquet, ")
 
 
@@ -394,14 +396,14 @@ def test_a_file_may_hold_any_kinds_of_values_and_records_with_missing_ones_are_l
 def test_unfit_files_are_refused(tmp_path: Path, table: pl.DataFrame, message: str) -> None:
     table.write_parquet(tmp_path / "t.parquet")
     with pytest.raises(InputError, match=message):
-        run(tmp_path / "out", data=str(tmp_path / "t.parquet"), samples=1)
+        STUDY.run(tmp_path / "out", data=str(tmp_path / "t.parquet"), samples=1)
 
 
 def test_an_output_that_is_a_file_is_refused_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     said: list[str] = []
     with pytest.raises(InputError, match="taken"):
-        run(tmp_path / "taken", progress=said.append)
+        STUDY.run(tmp_path / "taken", progress=said.append)
     assert said == []
 
 
@@ -409,5 +411,5 @@ def test_the_command(tmp_path: Path, file: str, quick: list[tuple[str, float]]) 
     made = CliRunner().invoke(app, ["study", "k-map", "--data", file, "--samples", "1", "-o", str(tmp_path), "--json"])
     assert made.exit_code == 0, made.output
     found = json.loads(made.stdout)
-    assert found["study"] == k_map.TITLE
+    assert found["study"] == STUDY.title
     assert found["table"].endswith("1 samples a point")

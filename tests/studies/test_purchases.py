@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -23,20 +23,25 @@ from shoal.transactions.attack import jaccard_attack
 from shoal.transactions.balancing import balance
 from shoal.transactions.clustering import cosine_k_means
 from shoal.transactions.theory import best_clusters
-from shoal_studies import purchases, purchases_dummies, purchases_releases
-from shoal_studies.purchases import (
+from shoal_studies.driver import measured
+from shoal_studies.purchases import STUDY, experiment
+from shoal_studies.purchases.claims import TABLE_1, histories_studied, table_1
+from shoal_studies.purchases.dummies import TABLE_2, figure_6, table_2
+from shoal_studies.purchases.experiment import (
     ATTACKED,
+    FULLEST,
+    METHOD_1,
+    METHOD_2,
     PSEUDONYMS,
-    TABLE_1,
+    SETTINGS,
+    SHOAL,
+    Purchases,
     attacked_releases,
-    histories_studied,
-    measure,
-    run,
-    stages,
-    table_1,
+    judged,
+    open_shop,
+    padded,
 )
-from shoal_studies.purchases_dummies import FULLEST, TABLE_2, figure_6, table_2
-from shoal_studies.purchases_releases import GENERATED, METHOD_1, METHOD_2, SETTINGS, SHOAL, judged, open_shop, padded
+from shoal_studies.purchases.measured import GENERATED, Measured
 from shoal_studies.result import Statement, StudyResult
 
 DATA = pytest.mark.skipif("SHOAL_DATA" not in os.environ, reason="SHOAL_DATA names no folder of real data")
@@ -69,9 +74,8 @@ class Study:
 def quick() -> Iterator[pytest.MonkeyPatch]:
     """Fewer numbers of clusters, one release of each, and hardly any exchanges of customers."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in (purchases, purchases_dummies, purchases_releases):
-            patch.setattr(module, "SWEEP", SWEPT)
-        patch.setattr(purchases, "SWEEP_SEEDS", 1)
+        patch.setattr(experiment, "SWEEP", SWEPT)
+        patch.setattr(experiment, "SWEEP_SEEDS", 1)
         patch.setattr(balanced, "PROPOSALS", 20)
         yield patch
 
@@ -82,22 +86,22 @@ def study(quick: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -
         patch.delenv("SHOAL_DATA", raising=False)
         folder = tmp_path_factory.mktemp("generated") / "new" / "folder"
         said: list[str] = []
-        return Study(folder, run(folder, seeds=len(SEEDS), seed=SEEDS[0], progress=said.append), said)
+        return Study(folder, STUDY.run(folder, seeds=len(SEEDS), seed=SEEDS[0], progress=said.append), said)
 
 
 @pytest.fixture(scope="module")
-def paper(quick: pytest.MonkeyPatch) -> list[Statement]:
+def paper(quick: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> list[Statement]:
     """What is said of the paper's own customers."""
-    measured = measure(open_shop(None, 1), SEEDS)
+    found = Measured.of_frames(measured(Purchases(seeds=2), tmp_path_factory.mktemp("paper")))
     parts = (histories_studied, table_1, table_2, figure_6)
-    return [statement for part in parts for statement in part(measured).statements]
+    return [statement for part in parts for statement in part(found).statements]
 
 
 # ---- what is written
 
 
 def test_each_stage_is_announced_once(study: Study, quick: pytest.MonkeyPatch) -> None:
-    assert len(study.stages) == len(set(study.stages)) == stages(len(SEEDS))
+    assert len(study.stages) == len(set(study.stages)) == replace(STUDY, asked={"seeds": len(SEEDS)}).stages
 
 
 def test_figures_are_png_and_svg_and_every_table_is_csv(study: Study) -> None:
@@ -108,6 +112,13 @@ def test_figures_are_png_and_svg_and_every_table_is_csv(study: Study) -> None:
     assert all(study.table(slug).height for slug in FIGURES + TABLES)
     page = (study.folder / "index.html").read_text(encoding="utf-8")
     assert page.count('src="data:image/svg+xml;base64,') == page.count("src=") == len(FIGURES)
+
+
+def test_the_page_says_first_on_which_data_each_table_was_made(study: Study) -> None:
+    page = (study.folder / "index.html").read_text(encoding="utf-8")
+    for section in page.split("<section")[1:]:
+        _, _, after = section.partition("</h2>")
+        assert after.lstrip().startswith('<p class="on">Made on 400 customers of generated purchases')
 
 
 def test_without_the_papers_file_its_numbers_differ_because_data_are_generated(study: Study) -> None:
@@ -263,41 +274,41 @@ def test_the_papers_dummies_and_rates(paper: list[Statement]) -> None:
 
 def test_a_folder_without_the_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"holds no transactions_400\.csv"):
-        run(tmp_path / "out", data=tmp_path)
+        STUDY.run(tmp_path / "out", data=tmp_path)
 
 
 def test_too_few_customers_are_told(tmp_path: Path) -> None:
     lines = [f"{customer},1,2010/12/1,8:45,{good},1.5,2" for customer in range(9) for good in range(3)]
     (tmp_path / "transactions_400.csv").write_text("\n".join(lines))
     with pytest.raises(InputError, match="has 9 customers"):
-        run(tmp_path / "out", data=tmp_path)
+        STUDY.run(tmp_path / "out", data=tmp_path)
 
 
 def test_one_seed_shows_no_spread(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="at least 2"):
-        run(tmp_path, seeds=1)
+        STUDY.run(tmp_path, seeds=1)
 
 
 def test_an_output_that_is_a_file_is_refused_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     said: list[str] = []
     with pytest.raises(InputError, match="taken"):
-        run(tmp_path / "taken", progress=said.append)
+        STUDY.run(tmp_path / "taken", progress=said.append)
     assert said == []
 
 
 def test_the_command(study: Study, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: dict[str, Any] = {}
 
-    def noted(output: Path, **options: Any) -> StudyResult:
-        asked.update(options, output=output)
+    def noted(study_asked: Any, output: Path, progress: Any) -> StudyResult:
+        asked.update(study_asked.asked, output=output)
         return study.result
 
-    monkeypatch.setattr(purchases, "run", noted)
+    monkeypatch.setattr(type(STUDY), "run", noted)
     options = ["--data", str(tmp_path), "--seeds", "3", "-o", str(tmp_path / "out"), "--json"]
     done = CliRunner().invoke(app, ["study", "purchases", *options])
     assert done.exit_code == 0, done.output
-    assert json.loads(done.stdout)["study"] == purchases.TITLE
+    assert json.loads(done.stdout)["study"] == STUDY.title
     assert (asked["output"], asked["data"], asked["seeds"], asked["seed"]) == (tmp_path / "out", tmp_path, 3, 1)
 
 

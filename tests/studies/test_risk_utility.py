@@ -23,9 +23,11 @@ from shoal.errors import InputError
 from shoal.masking.perturbing.noise import Noise
 from shoal.measure import Pair, find_measure
 from shoal.policy import Policy
-from shoal_studies import risk_utility
+from shoal_studies.driver import measured
 from shoal_studies.result import StudyResult
-from shoal_studies.risk_utility import (
+from shoal_studies.risk_utility import STUDY, claims, experiment
+from shoal_studies.risk_utility.claims import SAME_RISK, Measured
+from shoal_studies.risk_utility.experiment import (
     CENSUS,
     EIA,
     EMD,
@@ -34,14 +36,10 @@ from shoal_studies.risk_utility import (
     MICRO,
     MULTIPLIED,
     NOISE,
-    SAME_RISK,
     SWAP,
     UTILITIES,
-    Measured,
     R,
-    measured,
-    run,
-    stages,
+    RiskUtility,
     tables,
 )
 
@@ -65,21 +63,21 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
     said: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("SHOAL_DATA", raising=False)
-        patch.setattr(risk_utility, "_SHAPES", SMALL)
-        return Study(folder, run(folder, runs=2, seed=3, progress=said.append), said)
+        patch.setattr(experiment, "SHAPES", SMALL)
+        return Study(folder, STUDY.run(folder, runs=2, seed=3, progress=said.append), said)
 
 
 @pytest.fixture
 def generated(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SHOAL_DATA", raising=False)
-    monkeypatch.setattr(risk_utility, "_SHAPES", SMALL)
+    monkeypatch.setattr(experiment, "SHAPES", SMALL)
 
 
 # ---- what is written
 
 
 def test_each_stage_is_announced_once(study: Study, generated: None) -> None:
-    assert len(study.stages) == len(set(study.stages)) == stages(None)
+    assert len(study.stages) == len(set(study.stages)) == STUDY.stages
 
 
 def test_figures_are_png_and_svg_and_every_table_is_csv(study: Study) -> None:
@@ -150,10 +148,10 @@ def test_what_was_measured_is_not_measured_again(
 
     monkeypatch.setattr(Contender, "mask", never)
     monkeypatch.setattr(StudyResult, "write", lambda self: None)
-    again = run(study.folder, runs=2, seed=3)
+    again = STUDY.run(study.folder, runs=2, seed=3)
     assert again.to_dict() == study.result.to_dict()
     with pytest.raises(AssertionError, match="masked again"):
-        run(study.folder, runs=2, seed=4)
+        STUDY.run(study.folder, runs=2, seed=4)
 
 
 def test_the_papers_rankings() -> None:
@@ -213,19 +211,19 @@ def test_the_command_on_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_unfit_files_are_refused(tmp_path: Path, table: pl.DataFrame, message: str) -> None:
     table.write_csv(tmp_path / "t.csv")
     with pytest.raises(InputError, match=message):
-        run(tmp_path / "out", data=str(tmp_path / "t.csv"))
+        STUDY.run(tmp_path / "out", data=str(tmp_path / "t.csv"))
 
 
 def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="holds no CSV file"):
-        run(tmp_path / "out", data=str(tmp_path))
+        STUDY.run(tmp_path / "out", data=str(tmp_path))
 
 
 def test_an_output_that_is_a_file_is_refused_before_any_work(tmp_path: Path) -> None:
     (tmp_path / "taken").write_text("")
     said: list[str] = []
     with pytest.raises(InputError, match="taken"):
-        run(tmp_path / "taken", progress=said.append)
+        STUDY.run(tmp_path / "taken", progress=said.append)
     assert said == []
 
 
@@ -234,8 +232,9 @@ def test_an_output_that_is_a_file_is_refused_before_any_work(tmp_path: Path) -> 
 
 @pytest.fixture(scope="module")
 def census(tmp_path_factory: pytest.TempPathFactory) -> Measured:
-    table, _ = tables(None, 1)
-    return measured(table, 1, 1, tmp_path_factory.mktemp("census"), lambda stage: None)
+    folder = str(Path(os.environ["SHOAL_DATA"], "casc", "census.csv"))
+    (census,) = claims.measured(measured(RiskUtility(folder, runs=1), tmp_path_factory.mktemp("census")))
+    return census
 
 
 @DATA

@@ -6,7 +6,7 @@ import io
 import re
 from typing import TYPE_CHECKING
 
-from shoal_studies.figures import IN_THE_DARK
+from shoal_studies.charts import IN_THE_DARK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

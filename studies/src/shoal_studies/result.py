@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
@@ -21,7 +21,6 @@ import polars as pl
 from shoal.compare.cache import key
 from shoal.errors import InputError
 from shoal.show import Result, Sheet
-from shoal_studies.drawing import Drawing, drawn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -47,6 +46,22 @@ class Statement:
         return "agrees" if self.agrees else "differs"
 
 
+def percent(share: float) -> str:
+    """A share that never rounds to nothing or to all."""
+    if share in (0, 1):
+        return f"{share:.0%}"
+    if share < 0.0001:
+        return "<0.01%"
+    if share > 0.9999:
+        return ">99.99%"
+    return f"{share:.2%}" if share < 0.0995 else f"{share:.1%}"
+
+
+def three(value: float) -> str:
+    """Three decimals, as the papers print losses and risks."""
+    return f"{value:.3f}"
+
+
 @dataclass(frozen=True)
 class Part:
     """One figure or table of the paper, made again; `data` is the table, or what the figure shows."""
@@ -54,9 +69,10 @@ class Part:
     name: str
     title: str
     data: pl.DataFrame
-    statements: tuple[Statement, ...] = ()
-    figure: Figure | None = None
+    statements: Sequence[Statement] = ()
+    figure: Callable[[], Figure] | None = None  # draws it
     note: str = ""  # how it was made, where that needs saying
+    on: str = ""  # the data, where they are not those of the whole study
 
     @property
     def words(self) -> str:
@@ -86,8 +102,11 @@ class StudyResult(Result):
         return [(part.name, statement) for part in self.parts for statement in part.statements]
 
     @cached_property
-    def drawings(self) -> dict[str, Drawing]:
-        return {part.slug: drawn(part.slug, part.figure) for part in self.parts if part.figure}
+    def drawings(self) -> dict[str, dict[str, bytes]]:
+        """Each figure's files, by the part's slug and the format."""
+        from shoal_studies.drawing import drawn
+
+        return {part.slug: drawn(part.slug, part.figure()) for part in self.parts if part.figure}
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -103,6 +122,7 @@ class StudyResult(Result):
             "parts": {
                 part.name: {
                     "title": part.title,
+                    "on": part.on or self.table,
                     "note": part.note,
                     "anchor": part.slug,
                     "figure": f"{part.slug}.svg" if part.figure else None,
@@ -141,7 +161,8 @@ class StudyResult(Result):
 
 def run_key(title: str, settings: Mapping[str, object]) -> str:
     """Of all that a study's results depend on: what was asked for, the code, and the real data it may read."""
-    return key(title, _code(), json.dumps(settings, sort_keys=True, default=str), *_real_data())
+    settled = json.dumps(settings, sort_keys=True, default=str)
+    return key(title, _code(), settled, *data_files(settings.get("data")))
 
 
 @cache
@@ -151,10 +172,10 @@ def _code() -> str:
     return sha256(b"".join(path.read_bytes() for path in files)).hexdigest()
 
 
-def _real_data() -> list[tuple[str, int, int]]:
-    """Name, size and time of each file below SHOAL_DATA."""
-    folder = os.environ.get("SHOAL_DATA")
-    files = sorted(path for path in Path(folder).rglob("*") if path.is_file()) if folder else []
+def data_files(*named: object) -> list[tuple[str, int, int]]:
+    """Name, size and time of each file below SHOAL_DATA and below what a user named."""
+    places = [Path(str(place)) for place in (os.environ.get("SHOAL_DATA"), *named) if place]
+    files = [path for place in places for path in (place, *sorted(place.rglob("*"))) if path.is_file()]
     return [(str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in files]
 
 

@@ -8,65 +8,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from inspect import signature
 from pathlib import Path
 from typing import Any
 
 from shoal.show import Result, Sheet
-from shoal_studies import big_data, k_map, papers, proper_anonymization, purchases, risk_utility
-from shoal_studies.papers import Item, Paper
-from shoal_studies.result import PAGE, RESULTS, StudyResult, check_folder, run_key, unwritable, write_json, write_whole
+from shoal_studies import big_data, k_map, proper_anonymization, purchases, risk_utility
+from shoal_studies.driver import Study
+from shoal_studies.papers import Item
+from shoal_studies.result import PAGE, RESULTS, check_folder, run_key, unwritable, write_json, write_whole
 
-
-@dataclass(frozen=True)
-class Study:
-    """One study of the tour; what it is not told is as its `run` has it."""
-
-    name: str
-    paper: Paper
-    title: str
-    run: Callable[..., StudyResult]
-    stages: Callable[[dict[str, Any]], int]  # how often it reports progress, by its settings
-    seconds: float  # about, on two cores
-    asked: Mapping[str, object] = field(default_factory=dict)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        known = {name: given.default for name, given in signature(self.run).parameters.items()}
-        return {name: value for name, value in known.items() if name not in ("output", "progress")} | dict(self.asked)
-
-
-STUDIES = (
-    Study(
-        "proper-anonymization",
-        papers.PROPER_ANONYMIZATION,
-        proper_anonymization.TITLE,
-        proper_anonymization.run,
-        lambda asked: proper_anonymization.STAGES,
-        60,
-    ),
-    Study("big-data", papers.BIG_DATA, big_data.TITLE, big_data.run, lambda asked: big_data.STAGES, 10),
-    Study("k-map", papers.K_MAP, k_map.TITLE, k_map.run, lambda asked: k_map.stages(asked["data"]), 60),
-    Study(
-        "purchases",
-        papers.PURCHASES,
-        purchases.TITLE,
-        purchases.run,
-        lambda asked: purchases.stages(asked["seeds"]),
-        130,
-    ),
-    Study(
-        "risk-utility",
-        papers.RISK_UTILITY,
-        risk_utility.TITLE,
-        risk_utility.run,
-        lambda asked: risk_utility.stages(asked["data"]),
-        180,
-    ),
-)
-
+STUDIES = (proper_anonymization.STUDY, big_data.STUDY, k_map.STUDY, purchases.STUDY, risk_utility.STUDY)
 Progress = Callable[[str, float], None]  # what is done next, and how many seconds of work lie behind it
 
 
@@ -187,8 +140,7 @@ def take_tour(output: Path, studies: Sequence[Study], progress: Progress = lambd
     for study in studies:
         results = finished(study, output / study.name)
         if results is None:
-            step = _Step(study.name, study.seconds / study.stages(study.settings), progress)
-            study.run(output / study.name, **study.asked, progress=step)
+            study.run(output / study.name, _Step(study.name, study.seconds / study.stages, progress))
             results = finished(study, output / study.name)
             assert results is not None
         else:

@@ -14,6 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal_studies.result import percent
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -35,21 +37,6 @@ IN_THE_DARK = {  # what a page in the dark shows for each of these
 WIDTH = 10.0  # inches
 
 Show = Callable[[float], str]
-
-
-def percent(share: float) -> str:
-    """A share that never rounds to nothing or to all."""
-    if share in (0, 1):
-        return f"{share:.0%}"
-    if share < 0.0001:
-        return "<0.01%"
-    if share > 0.9999:
-        return ">99.99%"
-    return f"{share:.2%}" if share < 0.0995 else f"{share:.1%}"
-
-
-def loss(value: float) -> str:
-    return f"{value:.3f}"
 
 
 def grouped_bars(title: str, labels: Sequence[str], series: Mapping[str, tuple[str, Sequence[float]]]) -> Figure:

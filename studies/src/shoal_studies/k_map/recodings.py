@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from hashlib import sha256
 from itertools import product
 from typing import NamedTuple
 
@@ -89,12 +88,6 @@ class Population:
     @cached_property
     def recodings(self) -> list[Recoding]:
         return recodings_of(self.lattice)
-
-    @cached_property
-    def digest(self) -> str:
-        """Changes with the records and with the hierarchies."""
-        parts = (self.lattice.keys, self.lattice.counts, *(tree.codes for tree in self.lattice.trees))
-        return sha256(b"".join(part.tobytes() for part in parts)).hexdigest()[:16]
 
     def in_words(self, node: int) -> str:
         levels = self.lattice.by_attribute(self.recodings[node].levels)

@@ -1,4 +1,4 @@
-"""How many dummies paper 4's methods need, and Shoal's: Table 2, Figures 3 to 6 (sections 3.3 to 4.4).
+"""What paper 4 says of dummies, held against the measurements: Table 2, Figures 3 to 6 (sections 3.3 to 4.4).
 
 Agreement as in docs/spec.md#balancing: dummies of Method 1, and of small s_min, within 3 deviations of the seeds; those
 of the largest s_min, n/c, within 5 %.
@@ -16,23 +16,12 @@ import polars as pl
 
 from shoal.transactions.characteristics import shared_by_proposition_1
 from shoal.transactions.theory import best_clusters, best_clusters_measured
-from shoal_studies import figures
-from shoal_studies.curves import Stroke
-from shoal_studies.purchases_figures import Curve, Plot, curves, size_bars
-from shoal_studies.purchases_releases import (
-    METHOD_1,
-    METHOD_2,
-    PAPER_B,
-    PAPER_MU,
-    SETTINGS,
-    SHOAL,
-    SWEEP,
-    Measured,
-    decimals,
-)
+from shoal_studies.purchases.experiment import FULLEST, METHOD_1, METHOD_2, SETTINGS, SHOAL
+from shoal_studies.purchases.measured import PAPER_B, PAPER_MU, Measured, decimals
 from shoal_studies.result import Part, Statement
 
 PAPER_BEST = 130  # clusters
+
 TABLE_2 = {  # (c, s_min; None: Method 1) -> dummies, jaccard, Reid
     (50, None): (182_897, 0.1728, 0.1235),
     (50, 2): (183_902, 0.1729, 0.1223),
@@ -47,19 +36,8 @@ TABLE_2 = {  # (c, s_min; None: Method 1) -> dummies, jaccard, Reid
     (125, 2): (60_492, 0.3687, 0.3105),
     (125, 3): (46_101, 0.3667, 0.3102),
 }
-FULLEST = {c: max(sizes) for c, sizes in SETTINGS.items()}  # c -> n/c for the paper's n
+
 FIGURE_4 = (50, 5)  # c and s_min
-
-STROKES = {
-    METHOD_1: Stroke(figures.ORANGE, figures.ORANGE, 1.8),
-    METHOD_2: Stroke(figures.BLUE, figures.BLUE, 1.8),
-    SHOAL: Stroke(figures.GREEN, figures.GREEN, 2.4),
-    "Eq. 3": Stroke(figures.GREY, figures.SOFT, 1.6),
-}
-NOT_VALID = Stroke(figures.GREY, figures.SOFT, 1.2, (2, 2))
-
-
-# ---- Table 2
 
 
 def table_2(measured: Measured) -> Part:
@@ -112,7 +90,7 @@ def _dummies_of(measured: Measured, c: int) -> tuple[Statement, Statement]:
         Statement(
             f"c = {c}: {papers[0]:,} dummies by Method 1; {_counts(papers[1:])} with s_min = {sizes}.",
             f"{ours[0]}; {', '.join(map(str, ours[1:]))}.",
-            all(abs(one.mean - p) <= 3 * one.deviation for one, p in zip(ours, papers, strict=True)),
+            all(abs(spread.mean - p) <= 3 * spread.deviation for spread, p in zip(ours, papers, strict=True)),
             measured.otherwise("The paper's run of k-means lies more than 3 deviations from our mean."),
         ),
         Statement(
@@ -148,7 +126,7 @@ def _as_before(measured: Measured, column: str, place: int, what: str) -> Statem
     return Statement(
         f"{what}, Method 1 and the largest s_min at each c: {decimals(papers)}.",
         f"{decimals(ours)}.",
-        all(abs(p - one) <= 0.01 for p, one in zip(papers, ours, strict=True)),
+        all(abs(p - mean) <= 0.01 for p, mean in zip(papers, ours, strict=True)),
         measured.otherwise("It depends on which customers the starts of k-means put together."),
     )
 
@@ -167,13 +145,14 @@ def _c_over_n(measured: Measured) -> Statement:
 
 def _half_of_method_1(measured: Measured) -> Statement:
     method_1, method_2 = measured.dummies(METHOD_1), measured.dummies(METHOD_2)
-    ratio = float(np.mean([method_2[c] / method_1[c] for c in SWEEP]))
+    ratio = float(np.mean([method_2[c] / method_1[c] for c in measured.swept]))
     table = [
         measured.row("dummies", c, s_min).mean / measured.row("dummies", c, None).mean for c, s_min in FULLEST.items()
     ]
     return Statement(
         "Method 2 needs only about 53% of the dummies of Method 1.",
-        f"{ratio:.0%} over c = {SWEEP[0]} to {SWEEP[-1]}; {', '.join(f'{r:.0%}' for r in table)} at c = 50, 100, 125.",
+        f"{ratio:.0%} over c = {measured.swept[0]} to {measured.swept[-1]}; {', '.join(f'{r:.0%}' for r in table)} at "
+        "c = 50, 100, 125.",
         abs(ratio - 0.53) <= 0.05,
         measured.otherwise("The mean depends on which numbers of clusters are taken, which the paper does not say."),
     )
@@ -197,24 +176,12 @@ def _fewer(measured: Measured) -> Statement:
 
 def figures_3_and_4(measured: Measured) -> Part:
     c, s_min = FIGURE_4
-    chosen = {
-        f"{METHOD_1} (Figure 3)": (METHOD_1, None),
-        f"{METHOD_2} (Figure 4)": (METHOD_2, s_min),
-        f"{SHOAL}, s_min = {s_min}": (SHOAL, s_min),
+    data = sizes_of(measured)
+    clusterings = {
+        method: measured.rows(method, c, least)["sizes"].to_list()
+        for method, least in ((METHOD_1, None), (METHOD_2, s_min))
     }
-    panels, largest, smallest = {}, {}, {}
-    for name, (method, least) in chosen.items():
-        clusterings: list[list[int]] = measured.rows(method, c, least)["sizes"].to_list()
-        counted = Counter(size for sizes in clusterings for size in sizes)
-        panels[name] = {size: counted[size] / len(clusterings) for size in sorted(counted)}
-        largest[method], smallest[method] = list(map(max, clusterings)), list(map(min, clusterings))
-    data = pl.DataFrame(
-        [
-            {"method": name, "size": size, "clusters": count}
-            for name, sizes in panels.items()
-            for size, count in sizes.items()
-        ]
-    )
+    largest, smallest = ({method: list(map(end, sizes)) for method, sizes in clusterings.items()} for end in (max, min))
     title = f"Sizes of {c} clusters, mean over the seeds"
     statements = (
         Statement(
@@ -230,8 +197,25 @@ def figures_3_and_4(measured: Measured) -> Part:
             measured.otherwise("k-means from other starts."),
         ),
     )
-    colours = [STROKES[method].colour for method, _ in chosen.values()]
-    return Part("Figures 3 and 4", title, data, statements, size_bars(title, panels, colours, s_min))
+    return Part("Figures 3 and 4", title, data, statements)
+
+
+def sizes_of(measured: Measured) -> pl.DataFrame:
+    """How many clusters of each size there are, mean over the seeds."""
+    c, s_min = FIGURE_4
+    chosen = {
+        f"{METHOD_1} (Figure 3)": (METHOD_1, None),
+        f"{METHOD_2} (Figure 4)": (METHOD_2, s_min),
+        f"{SHOAL}, s_min = {s_min}": (SHOAL, s_min),
+    }
+    rows = []
+    for name, (method, least) in chosen.items():
+        clusterings = measured.rows(method, c, least)["sizes"]
+        counted = Counter(clusterings.explode().to_list())
+        rows += [
+            {"method": name, "size": size, "clusters": counted[size] / len(clusterings)} for size in sorted(counted)
+        ]
+    return pl.DataFrame(rows)
 
 
 def _between(values: Sequence[int]) -> str:
@@ -240,27 +224,13 @@ def _between(values: Sequence[int]) -> str:
 
 
 def figure_5(measured: Measured) -> Part:
-    title = "Dummies needed, by number of clusters"
     first = measured.fewest_valid
-    theory = {c: measured.eq_3(c) for c in range(1, SWEEP[-1] + 1)}
-    drawn = [
-        Curve(METHOD_1, STROKES[METHOD_1], measured.dummies(METHOD_1)),
-        Curve(METHOD_2, STROKES[METHOD_2], measured.dummies(METHOD_2)),
-        Curve(SHOAL, STROKES[SHOAL], measured.dummies(SHOAL)),
-        Curve("Eq. 3", STROKES["Eq. 3"], {c: count for c, count in theory.items() if c >= first}, dots=False),
-        Curve(
-            f"Eq. 3 where it is not valid (c < {first})",
-            NOT_VALID,
-            {c: n for c, n in theory.items() if c <= first and n >= 0},
-            dots=False,
-        ),
-    ]
-    top = 1.08 * max(max(curve.points.values()) for curve in drawn)
-    figure = curves(title, [Plot("", drawn, top)], "clusters (c)", "dummies", lambda count: f"{count:,.0f}")
+    theory = {c: measured.eq_3(c) for c in measured.swept}
     data = measured.by_c.with_columns(
-        pl.Series("Eq. 3", [theory[c] for c in SWEEP]), pl.Series("Eq. 3 is valid", [c >= first for c in SWEEP])
+        pl.Series("Eq. 3", theory.values()), pl.Series("Eq. 3 is valid", [c >= first for c in theory])
     )
-    return Part("Figure 5", title, data, (_near_eq_3(measured), _eq_4(measured)), figure, _MADE_5)
+    title = "Dummies needed, by number of clusters"
+    return Part("Figure 5", title, data, (_near_eq_3(measured), _eq_4(measured)), note=_MADE_5)
 
 
 _MADE_5 = (
@@ -296,25 +266,10 @@ def _eq_4(measured: Measured) -> Statement:
 
 def figure_6(measured: Measured) -> Part:
     title = "Eq. 5: the mean of dummies, as a share of the most, and of the re-identification rate c/n"
-    about = measured.about
-    n = about.customers
-    theory = {c: measured.eq_3(c) for c in range(measured.fewest_valid, SWEEP[-1] + 1)}
-    most = max(theory.values())  # alpha is 1 / this, for all curves
-    losses = {
-        name: {c: (count / most + c / n) / 2 for c, count in counts.items()}
-        for name, counts in {
-            "Eq. 3": theory,
-            METHOD_2: measured.dummies(METHOD_2),
-            SHOAL: measured.dummies(SHOAL),
-        }.items()
-    }
+    about, losses = measured.about, eq_5(measured)
     best = {name: min(curve, key=curve.__getitem__) for name, curve in losses.items()}
-    drawn = [Curve(name, STROKES[name], curve, dots=name != "Eq. 3") for name, curve in losses.items()]
-    top = 1.08 * max(max(curve.values()) for curve in losses.values())
-    marks = [(best["Eq. 3"], f"c* = {best['Eq. 3']} by Eq. 3")]
-    figure = curves(title, [Plot("", drawn, top, marks)], "clusters (c)", "Eq. 5", lambda value: f"{value:.1f}")
     paper_h = shared_by_proposition_1(PAPER_B, PAPER_MU)
-    in_theory = best_clusters(n, about.goods_a_customer, about.h)
+    in_theory = best_clusters(about.customers, about.goods_a_customer, about.h)
     statements = (
         Statement(
             "The best number of clusters for n = 400, b = 65, μ = 0.03 is c* = 130.",
@@ -324,9 +279,17 @@ def figure_6(measured: Measured) -> Part:
         ),
         _best_on_the_data(measured, best, losses[METHOD_2]),
     )
-    places = sorted(set(SWEEP) & set(theory))
+    places = sorted(set(measured.swept) & set(losses["Eq. 3"]))
     data = pl.DataFrame({"c": places} | {name: [curve[c] for c in places] for name, curve in losses.items()})
-    return Part("Figure 6", title, data, statements, figure, _MADE_6)
+    return Part("Figure 6", title, data, statements, note=_MADE_6)
+
+
+def eq_5(measured: Measured) -> dict[str, dict[int, float]]:
+    """By number of clusters, in theory and as measured; alpha is 1 / the most that Eq. 3 gives, for all curves."""
+    theory = {c: measured.eq_3(c) for c in range(measured.fewest_valid, measured.swept[-1] + 1)}
+    most, n = max(theory.values()), measured.about.customers
+    curves = {"Eq. 3": theory, METHOD_2: measured.dummies(METHOD_2), SHOAL: measured.dummies(SHOAL)}
+    return {name: {c: (count / most + c / n) / 2 for c, count in counts.items()} for name, counts in curves.items()}
 
 
 _MADE_6 = "The same α for all: 1 / the most dummies that Eq. 3 gives where it is valid."
@@ -339,7 +302,7 @@ def _best_on_the_data(measured: Measured, best: Mapping[str, int], losses: Mappi
     return Statement(
         "Method 2 is best with about as many clusters (Figure 6).",
         f"Least at {best[METHOD_2]} of the numbers tried, and within 2% of it from {min(flat)} to {max(flat)}; Shoal "
-        f"at {best[SHOAL]}. With α = 1 / the dummies counted at c = {SWEEP[0]}: {own}.",
+        f"at {best[SHOAL]}. With α = 1 / the dummies counted at c = {measured.swept[0]}: {own}.",
         abs(best[METHOD_2] - PAPER_BEST) <= 20,
         measured.otherwise("The minimum is flat: the least of several like values is a matter of chance."),
     )

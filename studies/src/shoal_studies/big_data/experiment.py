@@ -14,8 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,64 +34,91 @@ from shoal.releases.atoms import Pool
 from shoal.releases.differencing import PUBLISHED, Aggregates
 from shoal.releases.incremental import Incremental
 from shoal.releases.published import Published, published
-from shoal.risk.dependence import dependence
+from shoal.risk.dependence import Dependence, dependence
 from shoal.utility.information_loss import attribute_loss
-from shoal_studies import figures
-from shoal_studies.curves import Stroke
-from shoal_studies.figures import Panel, bar_table, percent
-from shoal_studies.purchases_figures import Curve, Plot, curves
-from shoal_studies.result import Part, Statement, StudyResult, check_folder
+from shoal_studies.driver import DATA, Step
 
-TITLE = "Anonymization in the time of big data"
-STAGES = 7
 K = 5
+
 KNOWN = ("age_yrs", "sex", "patzip", "adm_qtr")  # A1..A4
+
 SECRET = ("charge", "los", "income", "weight", "pressure", "glucose", "cholesterol", "creatinine")  # C1..C8
+
 DOMAIN = (0.0, 200_000.0)  # of the charge, as anybody would state it
+
 EPSILONS = (0.1, 1.0, 10.0)
+
 SIZES = (5, 50)  # of the classes that are attacked and analysed
+
 RELEASES, SHARE = 10, 0.6  # each about so many of all people
+
 EXACT = 1e-9  # of the domain: a value known that closely is known
 
 TOGETHER, ALGORITHM, MEANS = "all attributes grouped by", "Algorithm 1, C by ranges", "Algorithm 1, C by means"
+
 SHOWN: dict[str, Showing] = {ALGORITHM: "range", MEANS: "mean"}
+
 APART, LEDGER, WHOLE = "each on its own", "going on from a ledger", "classes shared by all, shown whole"
-STROKES = {
-    TOGETHER: Stroke(figures.ORANGE, figures.ORANGE, 2.2),
-    ALGORITHM: Stroke(figures.BLUE, figures.BLUE, 2.2),
-    MEANS: Stroke(figures.GREEN, figures.GREEN, 2.2, (4, 3)),
-    APART: Stroke(figures.ORANGE, figures.ORANGE, 2.2),
-    LEDGER: Stroke(figures.LIGHT_BLUE, figures.LIGHT_BLUE, 2.2),
-    WHOLE: Stroke(figures.NAVY, figures.NAVY, 2.2, (5, 2)),
-}
 
 Floats = npt.NDArray[np.float64]
-Progress = Callable[[str], None]
 
 
-def run(output: Path, *, rows: int = 20_000, seed: int = 1, progress: Progress = lambda stage: None) -> StudyResult:
-    """Measures everything on so many generated patients and writes it into `output`."""
-    require("study big-data", "rows", rows, "a whole number of at least 1,000", holds=rows >= 1_000)
-    require("study big-data", "seed", seed, "a whole number of at least 0", holds=seed >= 0)
-    check_folder(output)
-    progress("generating patients")
-    table = patients(rows, seed)
-    progress("the curse of dimensionality")
-    parts = [_figure_1(dimensions(table))]
-    progress("dependence")
-    parts.append(_table_1(table))
-    progress("attacks on one person")
-    classes = [Classes.of(table, size, seed) for size in SIZES]
-    parts.append(_figure_2(pl.concat([attacks(one) for one in classes])))
-    progress("what analysts learn")
-    parts.append(_figure_3(pl.concat([analyses(one) for one in classes])))
-    progress("ten releases")
-    parts.append(_figure_4(pool(table, seed)))
-    progress("drawing")
-    table_studied = f"{rows:,} generated patients, k = {K}"
-    result = StudyResult(TITLE, table_studied, rows, tuple(parts), output, {"rows": rows, "seed": seed})
-    result.write()
-    return result
+@dataclass(frozen=True)
+class BigData:
+    """Measures everything on so many generated patients; private noise has no seed."""
+
+    rows: int = 20_000
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        require("study big-data", "rows", self.rows, "a whole number of at least 1,000", holds=self.rows >= 1_000)
+        require("study big-data", "seed", self.seed, "a whole number of at least 0", holds=self.seed >= 0)
+
+    @property
+    def manner(self) -> str:
+        return f"k = {K}"
+
+    def steps(self) -> Sequence[Step]:
+        return (
+            Step(DATA, "generating patients", self._data),
+            Step("dimensions", "the curse of dimensionality", lambda: dimensions(self.table)),
+            Step("dependence", "dependence", self._pairs),
+            Step("shared", "attributes to share classes", self._shared),
+            Step("attacks", "attacks on one person", self._of_classes(attacks)),
+            Step("analyses", "what analysts learn", self._of_classes(analyses)),
+            Step("pool", "ten releases", lambda: pool(self.table, self.seed)),
+        )
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        return patients(self.rows, self.seed)
+
+    @cached_property
+    def _dependence(self) -> Dependence:
+        data = microdata(self.table, KNOWN)
+        return dependence([data[name] for name in SECRET])
+
+    def _data(self) -> pl.DataFrame:
+        return pl.DataFrame({"table": [f"{self.rows:,} generated patients"], "records": [self.rows]})
+
+    def _pairs(self) -> pl.DataFrame:
+        rows = [
+            {
+                "attributes": f"{pair.one}, {pair.other}",
+                "association": pair.association,
+                "bits": pair.information,
+                "p": pair.p,
+                "dependent": "yes" if pair.dependent else "no",
+            }
+            for pair in self._dependence.pairs
+        ]
+        return pl.DataFrame(rows)
+
+    def _shared(self) -> pl.DataFrame:
+        return pl.DataFrame({"attributes": [", ".join(names) for names in self._dependence.components]})
+
+    def _of_classes(self, measure: Callable[[Classes], pl.DataFrame]) -> Callable[[], pl.DataFrame]:
+        return lambda: pl.concat([measure(Classes.of(self.table, size, self.seed)) for size in SIZES])
 
 
 def patients(rows: int, seed: int) -> pl.DataFrame:
@@ -145,75 +170,6 @@ def dimensions(table: pl.DataFrame) -> pl.DataFrame:
                 {"confidential": s, "way": way, "loss_known": np.mean(known), "loss_confidential": np.mean(secret)}
             )
     return pl.DataFrame(rows)
-
-
-def _figure_1(data: pl.DataFrame) -> Part:
-    def plot(title: str, column: str) -> Plot:
-        lines = []
-        for way in (TOGETHER, *SHOWN):
-            points = data.filter(pl.col("way") == way)
-            lines.append(Curve(way, STROKES[way], dict(zip(points["confidential"], points[column], strict=True))))
-        return Plot(title, lines, top)
-
-    top = 1.1 * float(data.select(pl.max_horizontal("loss_known", "loss_confidential").max()).item())
-    figure = curves(
-        "What is lost as confidential attributes are added",
-        [plot("of A1..A4", "loss_known"), plot("of C1..Cs", "loss_confidential")],
-        "confidential attributes s",
-        "mean loss of an attribute, in standard deviations",
-        lambda value: f"{value:.2f}",
-    )
-    first, last = (_losses(data, s) for s in (1, len(SECRET)))
-    known, secret = last[TOGETHER][0] / first[TOGETHER][0], last[TOGETHER][1] / first[TOGETHER][1]
-    statements = (
-        Statement(
-            "With all attributes as quasi-identifiers, the curse of dimensionality: a lot of information is lost "
-            "(Section 4).",
-            f"From 1 to {len(SECRET)} confidential attributes the loss of A1..A4 grows {known:.1f} times, to "
-            f"{last[TOGETHER][0]:.2f} standard deviations; that of the confidential ones {secret:.1f} times.",
-            known > 1.5 and secret > 1.5,
-        ),
-        Statement(
-            "Algorithm 1 circumvents the dimensionality problem (Section 4).",
-            f"The loss of A1..A4 stays at {first[ALGORITHM][0]:.2f}, however many confidential attributes there are.",
-            first[ALGORITHM][0] == last[ALGORITHM][0] < last[TOGETHER][0],
-        ),
-    )
-    note = (
-        "The price is paid in the confidential attributes, by which classes are not made: their ranges are wide "
-        f"({last[ALGORITHM][1]:.2f} standard deviations at s = {len(SECRET)}, {last[TOGETHER][1]:.2f} where all are "
-        f"grouped by), though not wider the more of them there are; means are off by {last[MEANS][1]:.2f}."
-    )
-    return Part("Dimensions", "What is lost as confidential attributes are added", data, statements, figure, note)
-
-
-def _losses(data: pl.DataFrame, s: int) -> dict[str, tuple[float, float]]:
-    found = data.filter(pl.col("confidential") == s).select("way", "loss_known", "loss_confidential")
-    return {way: (known, secret) for way, known, secret in found.iter_rows()}
-
-
-def _table_1(table: pl.DataFrame) -> Part:
-    data = microdata(table, KNOWN)
-    found = dependence([data[name] for name in SECRET])
-    rows = [
-        {
-            "attributes": f"{pair.one}, {pair.other}",
-            "association": pair.association,
-            "bits": pair.information,
-            "p": pair.p,
-            "dependent": "yes" if pair.dependent else "no",
-        }
-        for pair in found.pairs
-    ]
-    groups = "; ".join(", ".join(names) for names in found.components)
-    statement = Statement(
-        "Uncorrelated confidential attributes can be k-anonymized independently; strongly correlated ones must share "
-        "the partition (Section 3.1).",
-        f"Of {len(found.pairs)} pairs {sum(pair.dependent for pair in found.pairs)} are dependent. To share classes: "
-        f"{groups}.",
-        1 < len(found.components) < len(SECRET),
-    )
-    return Part("Dependence", "Which confidential attributes depend on each other", pl.DataFrame(rows), (statement,))
 
 
 # ---- one class, one person
@@ -318,59 +274,6 @@ def _learnt(classes: Classes, attack: str, bounds: tuple[Floats, Floats]) -> dic
     return {f"{attack}_exactly": float(exact.mean()), f"{attack}_off": float(off.mean())}
 
 
-def _figure_2(data: pl.DataFrame) -> Part:
-    panels = [
-        Panel("seen with and without her:\nknown exactly", "seen_exactly", percent, 1.0),
-        Panel("a guess is off by,\nof the domain", "seen_off", percent),
-        Panel("all others known:\nknown exactly", "known_exactly", percent, 1.0),
-        Panel("a guess is off by,\nof the domain", "known_off", percent),
-    ]
-    colours = {f"Classes of {size}": colour for size, colour in zip(SIZES, (figures.ORANGE, figures.BLUE), strict=True)}
-    figure = bar_table("What is learnt of one person's charge", data, panels, colours)
-    small = {row["setting"]: row for row in data.filter(pl.col("family") == f"Classes of {SIZES[0]}").to_dicts()}
-    private = small[f"private mean, ε = {EPSILONS[1]:g}"]
-    statements = (
-        Statement(
-            "Shown as an interval, the value may be disclosed for the largest or the smallest of the class "
-            "(Section 3.2).",
-            f"In classes of {SIZES[0]}, {percent(small['range']['seen_exactly'])} of all people: two of {SIZES[0]}.",
-            abs(small["range"]["seen_exactly"] - 2 / SIZES[0]) < 0.05,
-        ),
-        Statement(
-            "With the mean, an observer who knows all others determines the value (Section 3.2).",
-            f"{percent(small['mean']['known_exactly'])} are known exactly.",
-            small["mean"]["known_exactly"] > 0.999,
-        ),
-        Statement(
-            "With the median, in some cases (Section 3.2).",
-            f"{percent(small['median']['known_exactly'])} are known exactly.",
-            0 < small["median"]["known_exactly"] < 0.5,
-        ),
-        Statement(
-            "A change in the median, from a class with one person to that without, may reveal that person's value "
-            "(Section 3.2).",
-            f"{percent(small['median']['seen_exactly'])} are known for certain by who sees only the two medians.",
-            small["median"]["seen_exactly"] > 0,
-            "The median with her in it is often her own value, but two medians alone do not prove whose it is: they "
-            "bound it on one side. Who knows the others' values too is certain in some cases, see above.",
-        ),
-        Statement(
-            "Differential privacy prevents such disclosure for the mean (Section 3.2).",
-            f"{percent(private['known_exactly'])} are known exactly at ε = {EPSILONS[1]:g}; a guess by who knows all "
-            f"others is off by {percent(private['known_off'])} of the domain.",
-            private["known_exactly"] < 0.001,
-        ),
-    )
-    note = (
-        "One victim in each class. Seen with and without her: two releases whose classes differ in her alone. A guess "
-        "is the middle of what is possible, within the domain of 0 to 200,000."
-    )
-    return Part("One person", "What is learnt of one person's charge", data, statements, figure, note)
-
-
-# ---- what analysts learn
-
-
 def analyses(classes: Classes) -> pl.DataFrame:
     """How far the charges shown are off: a record's own, a class's mean, and the mean of all."""
     values = classes.values
@@ -392,35 +295,6 @@ def analyses(classes: Classes) -> pl.DataFrame:
         for name, at in shown.items()
     ]
     return pl.DataFrame(rows)
-
-
-def _figure_3(data: pl.DataFrame) -> Part:
-    panels = [
-        Panel("a record's charge off by\n(standard deviations)", "record_off", figures.loss),
-        Panel("a class's mean off by\n(standard deviations)", "class_off", figures.loss),
-        Panel("the mean of all off by", "mean_off", lambda share: f"{share:.1%}"),
-    ]
-    colours = {f"Classes of {size}": colour for size, colour in zip(SIZES, (figures.ORANGE, figures.BLUE), strict=True)}
-    figure = bar_table("What the classes still tell an analyst", data, panels, colours)
-    small, large = (
-        {row["setting"]: row for row in data.filter(pl.col("family") == f"Classes of {size}").to_dicts()}
-        for size in SIZES
-    )
-    one = f"private mean, ε = {EPSILONS[-1]:g}"  # least noise: hardly any is clamped
-    ratio, asked = small[one]["class_off"] / large[one]["class_off"], SIZES[1] / SIZES[0]
-    statement = Statement(
-        "The noise is that of a sensitivity of the domain's size divided by k (Section 3.2).",
-        f"At ε = {EPSILONS[-1]:g} a class's mean is off by {small[one]['class_off']:.3f} standard deviations with "
-        f"classes of {SIZES[0]}, by {large[one]['class_off']:.3f} with classes of {SIZES[1]}: {ratio:.1f} times less, "
-        f"where {asked:g} are expected.",
-        abs(ratio / asked - 1) <= 4 / large[one]["classes"] ** 0.5,  # standard errors of a mean of such noise
-        "Clamping to the domain cuts the wide noise of small classes off.",
-    )
-    note = (
-        "A range stands at its middle. Noisy means are clamped to the domain: where the noise is as wide as the "
-        "domain, that moves them towards its middle, and the mean of all with them."
-    )
-    return Part("Analysts", "What the classes still tell an analyst", data, (statement,), figure, note)
 
 
 # ---- ten releases
@@ -485,44 +359,3 @@ def _whole(table: pl.DataFrame, seed: int) -> Iterator[tuple[Published, int]]:
         rows = np.flatnonzero((random.random(label.max() + 1) < SHARE)[label])
         released = shown[rows].with_columns(pl.Series("subject", rows))
         yield published("A release", released, "subject", KNOWN), len(rows)
-
-
-def _figure_4(data: pl.DataFrame) -> Part:
-    def plot(title: str, column: str) -> Plot:
-        lines = []
-        for way in (APART, LEDGER, WHOLE):
-            points = data.filter(pl.col("way") == way)
-            lines.append(Curve(way, STROKES[way], dict(zip(points["releases"], points[column], strict=True))))
-        return Plot(title, lines, 1.0)
-
-    figure = curves(
-        f"Several releases, each about {SHARE:.0%} of the same people",
-        [plot(f"people with fewer than {K} alike over all releases", "below_k"), plot("records shown", "shown")],
-        "releases",
-        "share",
-        lambda value: f"{value:.0%}",
-    )
-    last: dict[str, dict[str, Any]] = {
-        row["way"]: row for row in data.filter(pl.col("releases") == RELEASES).to_dicts()
-    }
-    second = data.filter((pl.col("releases") == 2) & (pl.col("way") == APART))["below_k"].item()
-    statements = (
-        Statement(
-            "Pooled, independent k-anonymous releases give no guarantee (Section 3.2).",
-            f"After two, {percent(second)} of the people have fewer than {K} alike; after {RELEASES}, "
-            f"{percent(last[APART]['below_k'])}, and {last[APART]['mean_anonymity']:.2f} alike on average.",
-            second > 0 and last[APART]["smallest"] < K,
-        ),
-        Statement(
-            "One controller avoids it by using the same classes, or by adjusting them when the population changes "
-            "(Sections 2.4 and 3.2).",
-            f"With shared classes or a ledger nobody ever has fewer than {K} alike.",
-            min(last[WHOLE]["smallest"], last[LEDGER]["smallest"]) >= K,
-        ),
-    )
-    note = (
-        "People drawn anew for each release are the hardest case for a ledger: whoever shared a class with one who is "
-        f"gone must be withheld, so that the last release shows only {percent(last[LEDGER]['shown'])} of its records. "
-        "Classes made once of everybody, and shown whole or not at all, keep all."
-    )
-    return Part("Ten releases", "Effective anonymity over several releases", data, statements, figure, note)

@@ -18,17 +18,13 @@ from shoal.data.hierarchy_files import read_hierarchy
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError
-from shoal_studies.sampled_recoding import Population
+from shoal_studies.k_map.recodings import Population
 
 PHYSICIANS, CRASHES = 23_590, 101_034  # records of the paper's populations
 PATIENTS = "generated patients"
 LEAST = 150  # records of a population, so that a tenth of it can have a class of 15
 
 Made = tuple[pl.DataFrame, dict[str, Hierarchy]]
-
-
-def populations(data: str | None, seed: int) -> list[Population]:
-    return [_population(name, *make(seed)) for name, make in sources(data).items()]
 
 
 def sources(data: str | None) -> dict[str, Callable[[int], Made]]:
@@ -54,7 +50,8 @@ def _from(path: Path, make: Callable[[Path], Made]) -> Callable[[int], Made]:
     return lambda seed: make(path)
 
 
-def _population(name: str, table: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> Population:
+def population(name: str, table: pl.DataFrame, hierarchies: Mapping[str, Hierarchy]) -> Population:
+    """All its attributes are quasi-identifiers, recoded along their hierarchies."""
     quasi = frozenset({Role.QUASI_IDENTIFIER})
     schema = Schema(tuple(Attribute(name, quasi, Kind.NOMINAL, hierarchy=hierarchies[name]) for name in table.columns))
     return Population(name, Microdata(table, schema))
