@@ -1,55 +1,38 @@
-"""Dependencies point downwards only, lazy imports inside functions included; imports for types alone are free.
-
-A module may import from its own layer and from those below it. `report` lies below `release`, whose methods call
-it: what it knows of a release it is given.
-"""
+"""Imports point downwards only, lazy ones and those for types included; `scripts/imports.py` has the rule."""
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
+from scripts.imports import HEIGHT, ROOT, circles, forbidden, graph_of, imports
 
-import shoal
-
-ROOT = Path(shoal.__file__).parent
-LAYERS = [
-    {"cli", "web", "demo", "testing", "__main__"},
-    {"compare", "split", "anonymize", "check", "release", "draft", "parted", "assess", "profile"},
-    {"report"},
-    {"policy"},
-    {"masking", "privacy", "risk", "utility", "measure", "transactions", "releases"},
-    {"data", "kernels", "engines"},
-    {"show", "catalogue", "choices", "events", "errors"},
-]
-HEIGHT = {part: -height for height, layer in enumerate(LAYERS) for part in layer}
-MODULES = sorted(path for path in ROOT.rglob("*.py") if path != ROOT / "__init__.py")
+FOUND = imports()
 
 
-def imported(node: ast.AST) -> Iterator[str]:
-    """What is imported from Shoal anywhere below the node, except for types."""
-    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-        return
-    if isinstance(node, ast.ImportFrom) and node.module:
-        yield from (f"{node.module}.{alias.name}" for alias in node.names)
-    elif isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-    for child in ast.iter_child_nodes(node):
-        yield from imported(child)
+def test_every_room_has_its_layer() -> None:
+    rooms = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    assert rooms - {"__init__"} <= set(HEIGHT)
 
 
-def parts_used(path: Path) -> set[str]:
-    names = (name.split(".") for name in imported(ast.parse(path.read_text(encoding="utf-8"))))
-    return {name[1] for name in names if name[0] == "shoal" and len(name) > 1 and name[1] != "__version__"}
+def test_imports_point_downwards_and_in_no_new_circle() -> None:
+    assert forbidden(FOUND) == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_module_imports_only_from_its_own_layer_and_below(path: Path) -> None:
-    own = path.relative_to(ROOT).with_suffix("").parts[0]
-    assert own in HEIGHT, f"give {own!r} its layer"
-    assert [part for part in parts_used(path) if HEIGHT[part] > HEIGHT[own]] == []
+def test_imports_are_found_wherever_they_stand(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "a.py").write_text(
+        "from shoal.errors import InputError\nif TYPE_CHECKING:\n    from shoal.policy import Policy\n"
+        "def f():\n    import shoal.release\n"
+    )
+    (tmp_path / "release.py").write_text("from shoal.data.a import f\n")
+    found = imports(tmp_path)
+    assert {(one.target, one.when, one.upward) for one in found if one.room == "data"} == {
+        ("errors", "at once", False),
+        ("policy", "for types", True),
+        ("release", "lazily", True),
+    }
+    assert circles(graph_of(found)) == [frozenset({"data", "release"})]
+    assert len(forbidden(found)) == 3
 
 
 def test_shoal_knows_the_studies_by_one_door_only() -> None:
@@ -59,5 +42,4 @@ def test_shoal_knows_the_studies_by_one_door_only() -> None:
 
 
 def test_kernels_know_arrays_only() -> None:
-    for path in (ROOT / "kernels").glob("*.py"):
-        assert parts_used(path) <= {"kernels"}
+    assert [one.module for one in FOUND if one.room == "kernels"] == []

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import numpy as np
 import polars as pl
 import pytest
+from markupsafe import escape
 from rich.console import Console
 
 from shoal.anonymize import anonymize
@@ -98,7 +99,7 @@ def test_the_page_needs_no_other_file_to_be_read(study: Study) -> None:
     page = (study.folder / "index.html").read_text(encoding="utf-8")
     assert page.count('src="data:image/svg+xml;base64,') == page.count("src=") == len(FIGURES)
     for statement in study.results["statements"]:
-        assert statement["paper"].replace("'", "&#x27;") in page
+        assert str(escape(statement["paper"])) in page
 
 
 def test_results_hold_the_papers_statements_beside_ours(study: Study) -> None:

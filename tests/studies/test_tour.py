@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 
 from shoal.errors import InputError
 from shoal_studies.result import Part, StudyResult

@@ -26,7 +26,6 @@ from shoal.data.microdata import Microdata
 from shoal.data.schema import Kind, Schema
 from shoal.draft import assemble, prepare
 from shoal.errors import InputError
-from shoal.masking.grouped import Grouping
 from shoal.masking.grouping.hilbert import Hilbert
 from shoal.masking.grouping.sorted import Sorted
 from shoal.masking.grouping.stratified import Stratified
@@ -43,6 +42,7 @@ from shoal.risk.measure import Risk, assess_risk
 from shoal.utility.correlations import Correlations, Placed, correlations, place_original
 from shoal.utility.information_loss import information_loss
 from shoal_studies.driver import DATA, Step
+from shoal_studies.proper_anonymization.examples import INTERVALS, example, intervals
 from shoal_studies.result import percent
 
 Shown = dict[str, npt.NDArray[np.bool_]]  # attribute -> which records show its value
@@ -73,22 +73,6 @@ S4, SHOAL_T = "with t-closeness (S4)", "with t-closeness (Shoal)"
 
 PRINTED, NINE = "unique by 7 attributes", "unique by all 9"  # readings of Table S3
 LADDERS = {PRINTED: TABLE_S3, NINE: ALL_NINE}
-
-TABLE_S2 = pl.DataFrame(  # its attributes that are numbers
-    {
-        "age": [42, 35, 52, 70, 57, 61],
-        "ZIP code": [93722, 93611, 93561, 93560, 93555, 93551],
-        "quarter": [1, 2, 2, 2, 4, 2],
-        "stay": [33, 47, 13, 1, 2, 2],
-    }
-)
-
-AGES = pl.DataFrame({"age": range(86)})
-
-INTERVALS = {  # resolution -> the table, and the last year of each of its intervals
-    16: ("Table S7", (4, 9, 15, 20, 25, 31, 36, 42, 47, 52, 58, 63, 68, 74, 79, 85)),
-    8: ("Table S8", (9, 20, 31, 42, 52, 63, 74, 85)),
-}
 
 
 @dataclass(frozen=True)
@@ -392,30 +376,3 @@ def _masked_by(
     places = {name: place for place, name in enumerate(order or sorted(table["value"]))}
     table = table.sort(pl.col("value").replace_strict(places, return_dtype=pl.Int64))
     return table.with_columns(attribute=pl.lit(attribute), share=pl.col("records") / pl.col("records").sum())
-
-
-# ---- the paper's examples
-
-
-def example() -> pl.DataFrame:
-    """The six records of Table S2 as Algorithm S2 groups them."""
-    release = anonymize(TABLE_S2, _all_numbers(TABLE_S2, Sorted(), KAnonymity(3)))
-    return release.table.cast(pl.String)
-
-
-def intervals(resolution: int) -> pl.DataFrame:
-    """The intervals of ages by Algorithm S3."""
-    microdata, _ = prepare(AGES, _all_numbers(AGES, Coarsen(resolution)))
-    column = Coarsen(resolution).mask(microdata, ()).columns["age"]
-    ours = [column.text[int(cell)] for cell in dict.fromkeys(column.index.tolist())]
-    return pl.DataFrame({"resolution": [resolution] * len(ours), "ours": ours})
-
-
-def _all_numbers(table: pl.DataFrame, method: Grouping | Coarsen, *models: KAnonymity) -> Policy:
-    numeric = AttributeChoice(kind=Kind.NUMERIC)
-    return Policy(
-        quasi_identifiers=tuple(table.columns),
-        models=models,
-        method=method,
-        attributes=dict.fromkeys(table.columns, numeric),
-    )

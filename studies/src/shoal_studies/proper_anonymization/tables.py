@@ -7,7 +7,8 @@ from collections.abc import Mapping
 import polars as pl
 
 from shoal.privacy.t_closeness import t_of_k
-from shoal_studies.proper_anonymization.experiment import INTERVALS, LEVELS, NINE, PRINTED, QUASI, TABLE_S2
+from shoal_studies.proper_anonymization.examples import INTERVALS, TABLE_S2
+from shoal_studies.proper_anonymization.experiment import LEVELS, NINE, PRINTED, QUASI
 from shoal_studies.result import Part, Statement, percent
 
 PAPER_T = {2: 0.25, 3: 0.17, 5: 0.10, 10: 0.05}

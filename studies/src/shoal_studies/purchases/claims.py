@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -107,7 +107,19 @@ def table_1(measured: Measured) -> Part:
         {"of": a, "and": b, "paper": paper, "ours": found[a, b], "difference": found[a, b] - paper}
         for (a, b), paper in papers.items()
     ]
+    title = f"Correlations over c = {measured.swept[0]} to {measured.swept[-1]}, Method 2"
+    cells = "by sex and country" if measured.people else "by good"
+    note = (
+        f"Each of {measured.sweep.height} releases, with s_min = n/c rounded down, is one point. U1 is the mean error "
+        f"of total spend and U2 of total quantity {cells}, U3 the mean change of recency, frequency and monetary "
+        "scores."
+    )
+    return Part("Table 1", title, pl.DataFrame(rows), _correlated(measured, papers, found), note=note)
 
+
+def _correlated(
+    measured: Measured, papers: Mapping[tuple[str, str], float], found: Mapping[tuple[str, str], float]
+) -> tuple[Statement, ...]:
     def with_dummies(*others: str) -> tuple[str, str, bool]:
         """The paper's and our correlations with the dummies, and whether they are as near as 0.05."""
         pairs = [("dummies", name) for name in others]
@@ -119,7 +131,7 @@ def table_1(measured: Measured) -> Part:
     rest, rest_here, rest_near = with_dummies("jaccard", "Reid", "c")
     least = min(found[pair] for pair in combinations(("jaccard", "Reid", "c"), 2))
     later = measured.sweep.filter(pl.col("c") >= 50)
-    statements = (
+    return (
         Statement(
             f"The errors of cross tables, U1 and U2, follow the dummies: {error}.",
             f"{error_here}.",
@@ -154,14 +166,6 @@ def table_1(measured: Measured) -> Part:
             measured.otherwise("The paper does not say which numbers of clusters it took."),
         ),
     )
-    title = f"Correlations over c = {measured.swept[0]} to {measured.swept[-1]}, Method 2"
-    cells = "by sex and country" if measured.people else "by good"
-    note = (
-        f"Each of {measured.sweep.height} releases, with s_min = n/c rounded down, is one point. U1 is the mean error "
-        f"of total spend and U2 of total quantity {cells}, U3 the mean change of recency, frequency and monetary "
-        "scores."
-    )
-    return Part("Table 1", title, pl.DataFrame(rows), statements, note=note)
 
 
 _UNDEFINED = "The paper does not define U1 and U2; spend and quantity are our reading."
