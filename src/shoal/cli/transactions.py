@@ -3,37 +3,54 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from shoal.cli import options as opt
 
+if TYPE_CHECKING:
+    from shoal.transactions.histories import Histories
+
 transactions = typer.Typer(no_args_is_help=True, help="Purchase histories: how exposed they are, and safe releases.")
 
 
 def register(app: typer.Typer) -> None:
-    from shoal.cli import transactions_pooled, transactions_release  # noqa: F401  # they add their commands
+    from shoal.cli import transactions_measure, transactions_release  # noqa: F401  # they add their commands
 
     app.add_typer(transactions, name="transactions")
 
 
-_COLUMNS = "Columns (names, or numbers from 1 with --no-header)"
-Customer = Annotated[str, typer.Option(metavar="COLUMN", help="Who bought.", rich_help_panel=_COLUMNS)]
-Item = Annotated[str, typer.Option(metavar="COLUMN", help="What was bought.", rich_help_panel=_COLUMNS)]
-Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="When, as a date or more.", rich_help_panel=_COLUMNS)]
-Price = Annotated[str | None, typer.Option(metavar="COLUMN", help="Price of one.", rich_help_panel=_COLUMNS)]
-Quantity = Annotated[str | None, typer.Option(metavar="COLUMN", help="How many.", rich_help_panel=_COLUMNS)]
+COLUMNS = "Columns (names, or numbers from 1 with --no-header)"
+Customer = Annotated[str, typer.Option(metavar="COLUMN", help="Who bought.", rich_help_panel=COLUMNS)]
+Item = Annotated[str, typer.Option(metavar="COLUMN", help="What was bought.", rich_help_panel=COLUMNS)]
+Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="When, as a date or more.", rich_help_panel=COLUMNS)]
+Price = Annotated[str | None, typer.Option(metavar="COLUMN", help="Price of one.", rich_help_panel=COLUMNS)]
+Quantity = Annotated[str | None, typer.Option(metavar="COLUMN", help="How many.", rich_help_panel=COLUMNS)]
 NoHeader = Annotated[
     bool, typer.Option("--no-header", help="The first line is a record already.", rich_help_panel="Files")
 ]
 Basket = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="Which records were one purchase.", rich_help_panel=_COLUMNS),
+    typer.Option(metavar="COLUMN", help="Which records were one purchase.", rich_help_panel=COLUMNS),
+]
+Truth = Annotated[
+    str | None,
+    typer.Option(metavar="FILE", help="Who is who: a table of pseudonym and customer. Otherwise names are the same."),
 ]
 Seed = Annotated[int | None, typer.Option(min=0, help="Makes a run repeatable; keep it secret.")]
+
+
+def reader(context: typer.Context, *roles: str) -> Callable[[str], Histories]:
+    """What reads tables by a command's own options: customer and item, the columns of `roles`, and the layout."""
+    from shoal.transactions.histories import read_histories
+
+    given = context.params
+    options: dict[str, Any] = {name: given.get(name) for name in ("delimiter", "encoding", "decimal")}
+    options |= {role: given[role] for role in ("customer", "item", *roles)}
+    return partial(read_histories, header=not given["no_header"], **options)
 
 
 @transactions.command(
@@ -55,12 +72,7 @@ def attack(
     price: Price = None,
     quantity: Quantity = None,
     basket: Basket = None,
-    truth: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Who is who: a table of pseudonym and customer. Otherwise names are the same."
-        ),
-    ] = None,
+    truth: Truth = None,
     known: Annotated[int | None, typer.Option(metavar="M", help="The intruder knows M items of each customer.")] = None,
     first: Annotated[
         dt.datetime | None,
@@ -94,7 +106,6 @@ def attack(
     from shoal.cli.console import show, stages
     from shoal.data.files import write_table
     from shoal.transactions.attack import jaccard_attack, read_truth
-    from shoal.transactions.histories import read_histories
     from shoal.transactions.trained import KNOWN, trained_attack
 
     opt.refuse_of_text(context, [original, masked])
@@ -113,10 +124,9 @@ def attack(
     with stages("attack", 3) as step:
         step("reading")
         secret = read_truth(truth) if truth is not None else None
-        read = partial(read_histories, customer=customer, item=item, quantity=quantity, header=not no_header)
-        read = partial(read, delimiter=delimiter, encoding=encoding, decimal=decimal)
-        before = read(original, time=time, price=price)
-        after = read(masked, time=time, price=price, basket=basket) if trained else read(masked)
+        before = reader(context, "time", "price", "quantity")(original)
+        shown = ("time", "price", "quantity", "basket") if trained else ("quantity",)
+        after = reader(context, *shown)(masked)
         step("attacking")
         result = jaccard_attack(
             before,
@@ -176,24 +186,14 @@ def risk(
     """Show how alike customers are, and whom a few known purchases single out."""
     from shoal.cli.console import show, stages
     from shoal.transactions.characteristics import characteristics
-    from shoal.transactions.histories import check_customer_table, read_histories
+    from shoal.transactions.histories import check_customer_table
     from shoal.transactions.unicity import unicity
 
     opt.refuse_of_text(context, [source, customers])
     _refuse_unused_columns({"--price": (price, time, "--time")})
     with stages("risk", 4) as step:
         step("reading")
-        histories = read_histories(
-            source,
-            customer=customer,
-            item=item,
-            time=time,
-            price=price,
-            header=not no_header,
-            delimiter=delimiter,
-            encoding=encoding,
-            decimal=decimal,
-        )
+        histories = reader(context, "time", "price")(source)
         if customers is not None:
             check_customer_table(histories, customers, header=not no_header, delimiter=delimiter, encoding=encoding)
         step("comparing customers")

@@ -1,4 +1,4 @@
-"""`shoal transactions anonymize`, `check` and `utility`: release histories, judge releases, measure what they kept."""
+"""`shoal transactions anonymize` and `check`: release histories, and judge releases."""
 
 from __future__ import annotations
 
@@ -11,17 +11,16 @@ import typer
 
 from shoal.cli import ledger as opt_ledger
 from shoal.cli import options as opt
-from shoal.cli.transactions import Basket, Customer, Item, NoHeader, Price, Quantity, Seed, Time, transactions
+from shoal.cli.transactions import COLUMNS, Basket, NoHeader, Price, Quantity, Seed, Time, reader, transactions
 
 if TYPE_CHECKING:
     from shoal.transactions.histories import Histories, Roles
 
-_COLUMNS = "Columns (names, or numbers from 1 with --no-header)"
 AnyCustomer = Annotated[
-    str | None, typer.Option("--customer", metavar="COLUMN", help="Who bought.", rich_help_panel=_COLUMNS)
+    str | None, typer.Option("--customer", metavar="COLUMN", help="Who bought.", rich_help_panel=COLUMNS)
 ]
 AnyItem = Annotated[
-    str | None, typer.Option("--item", metavar="COLUMN", help="What was bought.", rich_help_panel=_COLUMNS)
+    str | None, typer.Option("--item", metavar="COLUMN", help="What was bought.", rich_help_panel=COLUMNS)
 ]
 Baskets = Annotated[
     bool,
@@ -73,7 +72,7 @@ def anonymize(
             "--show",
             metavar="A,B",
             help="Columns to show beside customer and item, of those named above; otherwise none.",
-            rich_help_panel=_COLUMNS,
+            rich_help_panel=COLUMNS,
         ),
     ] = None,
     clusters: Annotated[int | None, typer.Option(help="Sets of goods that will be told apart.")] = None,
@@ -151,10 +150,7 @@ def anonymize(
     _refuse_unread(context, source, baskets)
     with stages("anonymize", 6) as step:
         step("reading")
-        histories = _read(
-            source, baskets, customer, item, time=time, price=price, quantity=quantity, basket=basket,
-            header=not no_header, delimiter=delimiter, encoding=encoding, decimal=decimal,
-        )  # fmt: skip
+        histories = _read(context, "time", "price", "quantity", "basket")
         if known is not None:
             step("recoding goods")
             recoded = anonymize_baskets(
@@ -238,17 +234,17 @@ def _known_goods(k: int | None, m: int | None) -> tuple[int, int] | None:
     return k, m
 
 
-def _read(
-    source: str, baskets: bool, customer: str | None, item: str | None, *, delimiter: str | None, **layout: Any
-) -> Histories:
+def _read(context: typer.Context, *roles: str) -> Histories:
+    """The command's source: lines of baskets, or a table with columns of these roles."""
     from shoal.errors import InputError
-    from shoal.transactions.histories import read_baskets, read_histories
+    from shoal.transactions.histories import read_baskets
 
-    if baskets:
-        return read_baskets(source, delimiter or ",")
-    if customer is None or item is None:
+    given = context.params
+    if given["baskets"]:
+        return read_baskets(given["source"], given["delimiter"] or ",")
+    if given["customer"] is None or given["item"] is None:
         raise InputError("Name the columns of the customer and of the item (--customer, --item), or give --baskets.")
-    return read_histories(source, customer=customer, item=item, delimiter=delimiter, **layout)
+    return reader(context, *roles)(given["source"])
 
 
 @transactions.command(
@@ -304,7 +300,7 @@ def check(
     _refuse_unread(context, source, baskets)
     with stages("check", 4) as step:
         step("reading")
-        histories = _read(source, baskets, customer, item, header=not no_header, delimiter=delimiter, encoding=encoding)
+        histories = _read(context)
         roles = _with_columns(histories.roles, no_header, time=time, price=price, quantity=quantity, basket=basket)
         others = _other_columns(histories, roles)
         facts: dict[str, Any] = {
@@ -361,66 +357,3 @@ def _left_open(facts: dict[str, Any], min_size: int | None, goods_only: bool) ->
         yield f"Nothing was judged of what {others} tell" + ("." if goods_only else f": {ways} (--goods-only).")
     if min_size is not None and facts["share_a_history"] < min_size <= facts["share_a_set"]:
         yield "Sets of goods are alike, histories are not: what differs may tell real records from dummies."
-
-
-@transactions.command(
-    epilog="""Examples:
-
-shoal transactions utility t.csv r.csv --customer 1 --item 5 --time 3 --price 6 --quantity 7 --no-header --truth m.csv
-
-shoal transactions utility t.csv r.csv --customer id --item good --time date --json"""
-)
-def utility(
-    context: typer.Context,
-    original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The transactions as they were.")],
-    masked: Annotated[str, typer.Argument(metavar="MASKED", help="The transactions as released.")],
-    customer: Customer,
-    item: Item,
-    time: Time = None,
-    price: Price = None,
-    quantity: Quantity = None,
-    truth: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FILE", help="Who is who: a table of pseudonym and customer. Otherwise names are the same."
-        ),
-    ] = None,
-    customers: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="A customer table, the customer first: cells of the cross tables."),
-    ] = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B", help="Columns of the customer table that make the cells; otherwise all."),
-    ] = None,
-    no_header: NoHeader = False,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    as_json: opt.Json = False,
-) -> None:
-    """Measure what released purchase histories kept: cross tables, RFM scores, goods bought together, sales."""
-    from functools import partial
-
-    from shoal.cli.console import show, stages
-    from shoal.errors import InputError
-    from shoal.transactions.attack import read_truth
-    from shoal.transactions.histories import read_histories
-    from shoal.transactions.utility import read_people, transaction_utility
-
-    opt.refuse_of_text(context, [original, masked])
-    if by and customers is None:
-        raise InputError("--by names columns of the customer table: give --customers as well.")
-    with stages("utility", 3) as step:
-        step("reading")
-        read = partial(
-            read_histories, customer=customer, item=item, time=time, price=price, quantity=quantity,
-            header=not no_header, delimiter=delimiter, encoding=encoding, decimal=decimal,
-        )  # fmt: skip
-        secret = read_truth(truth) if truth is not None else None
-        people = read_people(customers, opt.split(by), header=not no_header) if customers is not None else None
-        before, after = read(original), read(masked)
-        step("measuring")
-        result = transaction_utility(before, after, truth=secret, people=people)
-        step("done")
-    show(result, as_json)
