@@ -30,7 +30,7 @@ HEIGHT = {room: -depth for depth, layer in enumerate(LAYERS) for room in layer}
 UPWARD_FOR_TYPES = {("report", "release")}  # what the report knows of a release it is given
 IN_A_CIRCLE = {
     frozenset({"check", "parted", "release", "report"}),
-    frozenset({"masking", "releases", "risk"}),
+    frozenset({"masking", "releases", "risk", "utility"}),
 }
 
 
