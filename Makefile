@@ -5,6 +5,8 @@
 PYTHON ?= python3
 SHOAL_DATA ?= $(wildcard $(abspath ../shared/data))
 export SHOAL_DATA
+# What is imported once is kept compiled, whatever the machine says: parsing all of it takes each process two seconds.
+export PYTHONDONTWRITEBYTECODE :=
 QUASI := oshpd_id,age_yrs,sex,ethncty,race,patzip,patcnty,los,adm_qtr
 
 .PHONY: setup browser java demo demo-spark test test-all lint bench torture figures docs lock clean

@@ -1,4 +1,9 @@
-"""How every kernel is compiled: to machine code that is kept beside the package and runs free of Python's lock."""
+"""How every kernel is compiled: to machine code that is kept beside the package and runs free of Python's lock.
+
+The first run waits for it, so kernels are written to be compiled soon: `np.empty` and a loop for `np.zeros`, `np.full`
+and `x[:] = 0`, a condition for `min` and `max` of two, each of which numba compiles as a function of its own; a helper
+that is called in one place is drawn in there (`inline="always"`).
+"""
 
 from __future__ import annotations
 
@@ -10,7 +15,8 @@ from numba.core.event import Event, Listener, register
 
 from shoal.kernels import heard
 
-kernel: Any = partial(njit, cache=True, nogil=True)
+# Nobody calls a kernel from C.
+kernel: Any = partial(njit, cache=True, nogil=True, no_cfunc_wrapper=True)
 
 
 class _Compiling(Listener):

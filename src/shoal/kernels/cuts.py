@@ -19,10 +19,16 @@ def optimal_cuts(line, k, exact):  # type: ignore[no-untyped-def]
     this grows with k, not with its square.
     """
     n = line.shape[0]
-    losses = _class_losses(np.ascontiguousarray(line.T), k, exact)
-    best = np.full(n + 1, np.inf)
-    best[0] = 0.0
-    size = np.zeros(n + 1, np.int64)
+    columns = np.empty((line.shape[1], n), np.float32)
+    for i in range(n):
+        for a in range(line.shape[1]):
+            columns[a, i] = line[i, a]
+    losses = _class_losses(columns, k, exact)
+    best = np.empty(n + 1, np.float64)
+    size = np.empty(n + 1, np.int64)
+    for j in range(n + 1):
+        best[j] = np.inf if j else 0.0
+        size[j] = 0
     for j in range(k, n + 1):
         for s in range(k, min(2 * k - 1, j) + 1):
             loss = best[j - s] + losses[s - k, j - s]
@@ -47,8 +53,8 @@ def _class_losses(columns, k, exact):  # type: ignore[no-untyped-def]
         for a in range(m):
             for i in range(classes):
                 x = columns[a, i + s - 1]
-                low[a, i] = min(low[a, i], x)
-                high[a, i] = max(high[a, i], x)
+                low[a, i] = x if x < low[a, i] else low[a, i]
+                high[a, i] = x if x > high[a, i] else high[a, i]
         if s >= k and exact:
             _corner_distances(columns, low, high, s, losses[s - k, :classes])
         elif s >= k:
@@ -56,26 +62,31 @@ def _class_losses(columns, k, exact):  # type: ignore[no-untyped-def]
     return losses
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, inline="always")
 def _corner_distances(columns, low, high, s, losses):  # type: ignore[no-untyped-def]
     """The summed distances of each class's records to the farthest corner of its box (Eq. 4)."""
     square = np.empty(losses.size, np.float32)
-    losses[:] = 0.0
+    for i in range(losses.size):
+        losses[i] = 0.0
     for r in range(s):
-        square[:] = 0.0
+        for i in range(losses.size):
+            square[i] = 0.0
         for a in range(columns.shape[0]):
             for i in range(losses.size):
                 x = columns[a, i + r]
-                d = max(x - low[a, i], high[a, i] - x)
+                below, above = x - low[a, i], high[a, i] - x
+                d = below if below > above else above
                 square[i] += d * d
         for i in range(losses.size):
             losses[i] += np.sqrt(square[i])
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, inline="always")
 def _diagonals(low, high, s, losses):  # type: ignore[no-untyped-def]
     """Size times diagonal of each class's box."""
-    square = np.zeros(losses.size, np.float32)
+    square = np.empty(losses.size, np.float32)
+    for i in range(losses.size):
+        square[i] = 0.0
     for a in range(low.shape[0]):
         for i in range(losses.size):
             square[i] += (high[a, i] - low[a, i]) ** 2
@@ -83,7 +94,7 @@ def _diagonals(low, high, s, losses):  # type: ignore[no-untyped-def]
         losses[i] = s * np.sqrt(square[i])
 
 
-@kernel
+@kernel(inline="always")
 def walked_back(size):  # type: ignore[no-untyped-def]
     """Walks back from the end of the line over the sizes chosen."""
     n = size.size - 1
@@ -116,6 +127,7 @@ def corner_distance(row, low, high):  # type: ignore[no-untyped-def]
     """Distance of the row to the farthest corner of the box (Eq. 4)."""
     square = np.float32(0.0)
     for a in range(row.size):
-        d = max(row[a] - low[a], high[a] - row[a])
+        below, above = row[a] - low[a], high[a] - row[a]
+        d = below if below > above else above
         square += d * d
     return np.sqrt(square)

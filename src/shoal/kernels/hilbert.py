@@ -22,7 +22,8 @@ def hilbert_keys(rows, low, steps, bits, keys):  # type: ignore[no-untyped-def]
     cell = np.empty(m, np.int64)
     for i in range(n):
         for j in range(m):
-            cell[j] = min(max(np.int64((rows[i, j] - low[j]) * steps[j]), 0), last)
+            place = np.int64((rows[i, j] - low[j]) * steps[j])
+            cell[j] = 0 if place < 0 else last if place > last else place
         _axes_to_transpose(cell, top)
         _interleave(cell, bits, keys, i)
 
@@ -37,7 +38,7 @@ def least(rows):  # type: ignore[no-untyped-def]
     return low
 
 
-@kernel
+@kernel(inline="always")
 def _axes_to_transpose(cell, top):  # type: ignore[no-untyped-def]
     m = cell.size
     first = cell[0]
@@ -65,7 +66,7 @@ def _axes_to_transpose(cell, top):  # type: ignore[no-untyped-def]
         cell[j] ^= t
 
 
-@kernel
+@kernel(inline="always")
 def _interleave(cell, bits, keys, i):  # type: ignore[no-untyped-def]
     """The transposed bits, most significant first, across the words."""
     word = np.uint64(0)

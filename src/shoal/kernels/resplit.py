@@ -15,35 +15,29 @@ import numpy.typing as npt
 from shoal.kernels.compiled import kernel
 from shoal.kernels.cuts import corner_distance, optimal_cuts, widen
 
+Rows = npt.NDArray[np.float32]
+Places = npt.NDArray[np.int64]
+
 _APART = 0.35  # centres farther apart than this share of both diagonals: a third of the pairs, hardly any of the gain
 
 
-@kernel
-def cut_and_divide(rows, order, k, block, exact, passes):  # type: ignore[no-untyped-def]
+def cut_and_divide(rows: Rows, order: Places, k: int, block: int, exact: bool, passes: int) -> tuple[Places, Places]:
     """Classes of a line of records, block after block: optimal cuts, then pairs divided anew.
 
-    Returns the records class after class, and where the classes start. The last block takes what remains.
+    Returns the records class after class, and where the classes start. The last block takes what remains. Two kernels,
+    and not one around both, which would have all of their code compiled once more.
     """
-    n = order.size
     grouped = np.empty_like(order)
-    starts = np.empty(n // k + 2, np.int64)
-    classes = 0
-    a = 0
+    starts = []
+    a, n = 0, order.size
     while a < n:
         b = n if n - a < 2 * block else a + block
-        line = np.empty((b - a, rows.shape[1]), rows.dtype)
-        for i in range(a, b):
-            for j in range(rows.shape[1]):
-                line[i - a, j] = rows[order[i], j]
+        line = rows[order[a:b]]
         inner, begins = resplit(line, optimal_cuts(line, k, exact), k, passes)
-        for i in range(a, b):
-            grouped[i] = order[a + inner[i - a]]
-        for c in range(begins.size - 1):
-            starts[classes] = a + begins[c]
-            classes += 1
+        grouped[a:b] = order[a:b][inner]
+        starts.append(begins[:-1] + a)
         a = b
-    starts[classes] = n
-    return grouped, starts[: classes + 1]
+    return grouped, np.append(np.concatenate(starts), n)
 
 
 @kernel(fastmath=True)
@@ -57,49 +51,56 @@ def resplit(line, starts, k, passes):  # type: ignore[no-untyped-def]
         for t in range(sizes[c]):
             members[c, t] = starts[c] + t
     desk = _desk(4 * k - 2, line.shape[1])
-    changed = np.ones(classes, np.bool_)
-    for _ in range(passes):
-        nearest = _nearest(line, members, sizes, changed)
-        now = np.zeros(classes, np.bool_)
+    changed = np.empty(classes, np.int64)
+    for c in range(classes):
+        changed[c] = 0
+    for turn in range(passes):
+        nearest = _nearest(line, members, sizes, changed, turn)
         for c in range(classes):
             d = nearest[c]
             met = 0 <= d < c and nearest[d] == c
             if d >= 0 and not met and _divide_anew(line, members, sizes, c, d, k, desk):
-                now[c] = True
-                now[d] = True
-        changed = now
+                changed[c] = turn + 1
+                changed[d] = turn + 1
     return _flatten(members, sizes)
 
 
-@kernel(fastmath=True)
-def _nearest(line, members, sizes, changed):  # type: ignore[no-untyped-def]
-    """For every changed class the nearest class by centre, -1 for the others and where the two lie too far apart."""
+@kernel(fastmath=True, inline="always")
+def _nearest(line, members, sizes, changed, turn):  # type: ignore[no-untyped-def]
+    """For every class changed by the last turn the nearest class by centre, -1 for others and where they lie apart."""
     classes, m = sizes.size, line.shape[1]
-    centre = np.zeros((m, classes), np.float32)
-    wide = np.zeros(classes, np.float32)
+    centre = np.empty((m, classes), np.float32)
+    wide = np.empty(classes, np.float32)
     for c in range(classes):
+        wide[c] = 0.0
         for a in range(m):
+            centre[a, c] = 0.0
             low = high = line[members[c, 0], a]
             for t in range(sizes[c]):
                 x = line[members[c, t], a]
                 centre[a, c] += x / sizes[c]
-                low = min(low, x)
-                high = max(high, x)
+                low = x if x < low else low
+                high = x if x > high else high
             wide[c] += (high - low) ** 2
         wide[c] = np.sqrt(wide[c])
-    nearest = np.full(classes, -1, np.int64)
+    nearest = np.empty(classes, np.int64)
     distance = np.empty(classes, np.float32)
     for c in range(classes):
-        if not changed[c] or classes < 2:
+        nearest[c] = -1
+        if changed[c] != turn or classes < 2:
             continue
-        distance[:] = 0.0
+        for d in range(classes):
+            distance[d] = 0.0
         for a in range(m):
             here = centre[a, c]
             for d in range(classes):
                 step = centre[a, d] - here
                 distance[d] += step * step
         distance[c] = 3e38
-        best = np.argmin(distance)
+        best = 0
+        for d in range(1, classes):
+            if distance[d] < distance[best]:
+                best = d
         if distance[best] <= (_APART * (wide[c] + wide[best])) ** 2:
             nearest[c] = best
     return nearest
@@ -118,7 +119,7 @@ class _Desk(NamedTuple):
     high: npt.NDArray[np.float32]
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, inline="always")
 def _desk(most, m):  # type: ignore[no-untyped-def]
     return _Desk(
         np.empty((most, m + 1), np.float32),
@@ -173,7 +174,7 @@ def _divide_anew(line, members, sizes, c, d, k, desk):  # type: ignore[no-untype
     return True
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, inline="always")
 def _spread(line, pool, rows):  # type: ignore[no-untyped-def]
     """The pool's rows in those attributes in which they differ at all."""
     m = 0
@@ -187,7 +188,7 @@ def _spread(line, pool, rows):  # type: ignore[no-untyped-def]
     return rows[: pool.size, :m]
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, inline="always")
 def _sort(along, order):  # type: ignore[no-untyped-def]
     """Where each value of a small pool stood: its rank is how many are less, counted without a branch."""
     for t in range(along.size):
@@ -200,11 +201,12 @@ def _sort(along, order):  # type: ignore[no-untyped-def]
         order[rank] = t
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, inline="always")
 def _between_centres(rows, first, along):  # type: ignore[no-untyped-def]
     """Each row's place along the line from one class's centre to the other's."""
     n = rows.shape[0]
-    along[:] = 0.0
+    for t in range(n):
+        along[t] = 0.0
     for a in range(rows.shape[1]):
         step = 0.0
         for t in range(n):
@@ -213,7 +215,7 @@ def _between_centres(rows, first, along):  # type: ignore[no-untyped-def]
             along[t] += step * rows[t, a]
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, inline="always")
 def _best_cut(rows, order, k, low, high, bound):  # type: ignore[no-untyped-def]
     """The cut with the least sum of size times diagonal, an upper bound of the loss that needs one sweep each way."""
     n = order.size
@@ -245,7 +247,7 @@ def _loss(rows, members, low, high):  # type: ignore[no-untyped-def]
     return total
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, inline="always")
 def _begin(low, high, row):  # type: ignore[no-untyped-def]
     """A box that holds the one row."""
     for a in range(row.size):
@@ -253,9 +255,10 @@ def _begin(low, high, row):  # type: ignore[no-untyped-def]
         high[a] = row[a]
 
 
-@kernel(fastmath=True)
+@kernel(fastmath=True, inline="always")
 def _flatten(members, sizes):  # type: ignore[no-untyped-def]
-    starts = np.zeros(sizes.size + 1, np.int64)
+    starts = np.empty(sizes.size + 1, np.int64)
+    starts[0] = 0
     for c in range(sizes.size):
         starts[c + 1] = starts[c] + sizes[c]
     order = np.empty(starts[-1], np.int64)

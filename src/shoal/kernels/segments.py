@@ -18,8 +18,8 @@ def extremes(codes, order, starts):  # type: ignore[no-untyped-def]
         greatest = least
         for i in range(starts[c] + 1, starts[c + 1]):
             x = codes[order[i]]
-            least = min(least, x)
-            greatest = max(greatest, x)
+            least = x if x < least else least
+            greatest = x if x > greatest else greatest
         low[c] = least
         high[c] = greatest
     return low, high
@@ -56,5 +56,6 @@ def add_squares(squares, codes, positions, index, low, high, scale, missing):  #
             d = missing
         else:
             x = positions[codes[i]]
-            d = max(x - low[cell], high[cell] - x) * scale
+            below, above = x - low[cell], high[cell] - x
+            d = (below if below > above else above) * scale
         squares[i] += d * d
