@@ -106,7 +106,6 @@ def test_releases_in_folders_are_audited_by_key(shoal: Shoal) -> None:
         ("releases audit d r --key charge --encoding latin1", "--encoding needs the whole table in memory"),
         ("releases audit --ledger x.db --engine disk", "--ledger needs the whole table in memory"),
         ("check r --original d", "give both in the same order and say so (--paired)"),
-        ("anonymize d -o x --k-map 5,fraction=0.1", "The engine 'disk' cannot do the model 'k-map'"),
         ("anonymize d -o x --method cut-points", "The engine 'disk' cannot do the method 'cut-points'"),
         ("anonymize d -o r", "'r' is there already"),
     ],

@@ -17,7 +17,7 @@ from shoal.engines.table import Batch, Table, selected
 from shoal.engines.text import SPELLED, Typed
 from shoal.engines.whole import Summary, summarise
 from shoal.errors import InputError
-from shoal.masking.method import class_size
+from shoal.masking.method import class_size, with_cells
 from shoal.policy import Policy
 from shoal.privacy.model import PrivacyModel
 from shoal.releases.ledger import Ledger
@@ -75,7 +75,8 @@ class Source:
 
     @cached_property
     def promises(self) -> tuple[PrivacyModel, ...]:
-        return self.policy.promises(self.schema)
+        promises = self.policy.promises(self.schema)
+        return with_cells(promises, self.policy.method, self.schema, class_size(range(self.records), promises))
 
     @cached_property
     def k(self) -> int:

@@ -52,10 +52,10 @@ def judge_table(
     records: int,
     original: Original | None = None,
 ) -> Judged:
-    """What the models say of the table as it stands there; `records`: no fewer than it has."""
+    """What the models say of the table as it stands there; those of `records` that it does not show were suppressed."""
     quasi = tuple(schema.quasi_identifiers)
     sizes = class_sizes(selected(table, quasi), quasi, records, nan_is_missing=False)
-    by_size = _counted(pl.DataFrame(schema=table.schema).select(quasi), schema, sizes)
+    by_size = _counted(pl.DataFrame(schema=table.schema).select(quasi), schema, sizes, records - sizes.records)
     judged: dict[int, Verdict] = {}
     within: dict[int, PrivacyModel] = {}
     for number, model in enumerate(models):
@@ -71,11 +71,13 @@ def judge_table(
     return Judged(tuple(judged[number] for number in range(len(models))), sizes)
 
 
-def _counted(frame: pl.DataFrame, schema: Schema, sizes: Sizes) -> EquivalenceClasses:
+def _counted(frame: pl.DataFrame, schema: Schema, sizes: Sizes, suppressed: int = 0) -> EquivalenceClasses:
     """Classes of which no more is known than what they show, in `frame`, and how large they are."""
     kinds = {attribute.name: attribute.kind for attribute in schema}
     each = np.repeat(sizes.size, sizes.classes)
-    return EquivalenceClasses(frame, tuple(schema.quasi_identifiers), kinds, schema, counted=each)
+    return EquivalenceClasses(
+        frame, tuple(schema.quasi_identifiers), kinds, schema, counted=each, suppressed=suppressed
+    )
 
 
 def _listed(table: Table, schema: Schema, sizes: Sizes) -> EquivalenceClasses:

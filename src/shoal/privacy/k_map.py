@@ -36,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.catalogue import Chunks, parameter
+from shoal.catalogue import SAME, parameter
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Attribute, Role
 from shoal.engines.memory import MemoryTable
@@ -163,7 +163,7 @@ class KMap(PrivacyModel):
     cells_fixed: bool = parameter("whether nothing of the cells was drawn from the sample", default=False)
 
     needs = ("population or fraction",)
-    in_chunks = Chunks("", "release in memory (--engine memory); what is released can be judged by every engine")
+    in_chunks = SAME
     instead_of_k = True
     prunes = ("recode", "cut-points")
     leaves_open = (
@@ -287,7 +287,9 @@ class KMap(PrivacyModel):
         assert self.fraction is not None
         wrong = error(self.k, self.fraction, self.smallest_class)
         released = len(classes.sizes)
-        left_out = 0 if classes.source is None else len(classes.source.original) - int(classes.sizes.sum())
+        left_out = classes.suppressed
+        if classes.source is not None:
+            left_out = len(classes.source.original) - int(classes.sizes.sum())
         tested = f"the {released:,} classes" if not left_out else f"at most {released + left_out:,} classes"
         return (
             f"k-map is inferred, not counted: a class that fewer than {self.k} people fit passes with a probability of "

@@ -80,6 +80,7 @@ class EquivalenceClasses:
     whole: Mapping[str, pl.DataFrame] | None = None  # of a part of a table: each column's values (@value, @records)
     written: pl.DataFrame | pl.LazyFrame | None = None  # of a file: the quasi-identifiers as a reader tells them apart
     counted: npt.NDArray[np.int64] | None = None  # the size of each class, ascending, where an engine counted them
+    suppressed: int = 0  # records of the original that are in none of them, where the source is not given
 
     @cached_property
     def sizes(self) -> npt.NDArray[np.int64]:
