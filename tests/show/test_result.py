@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from html.parser import HTMLParser
 
@@ -12,7 +13,8 @@ from rich.console import Console
 
 from shoal import KAnonymity, Policy, Release, anonymize, profile
 from shoal.data.discharges import discharges
-from shoal.show import Bars, Series, Sheet
+from shoal.errors import InputError
+from shoal.show import Bars, Result, Series, Sheet
 from shoal.show.figure import MOST, as_figure
 from shoal.show.markup import for_notebook
 from shoal.show.terminal import for_terminal
@@ -111,3 +113,40 @@ def test_labels_are_no_formulas_and_long_charts_are_cut() -> None:
     (axes,) = figure.axes
     assert len(axes.containers[0]) == MOST
     assert axes.get_title("left") == f"many (first {MOST} of {MOST + 1})"
+
+
+def test_a_release_prints_as_a_table_of_plain_text_that_fits_a_terminal(release: Release) -> None:
+    lines = str(release).splitlines()
+    assert lines[0] == "Released"
+    assert [line.split() for line in lines if line.startswith(" records")] == [["records", "300"]]
+    assert any(line.split() == ["k-anonymity", "5", f"{release.verdicts[0].achieved:g}", "holds"] for line in lines)
+    assert max(map(len, lines)) <= 80
+    assert "\x1b" not in str(release)
+    assert repr(release) == str(release)
+
+
+def test_every_result_gives_json_of_what_it_holds(release: Release) -> None:
+    for result in (release, release.risk(), profile(release.table)):
+        assert json.loads(result.to_json()).keys() == result.to_dict().keys()
+
+
+def test_without_matplotlib_a_plot_says_what_to_install(release: Release, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(InputError, match=r"pip install 'shoal\[plot\]'"):
+        release.plot()
+
+
+def test_a_result_of_numbers_alone_says_that_it_has_no_figure() -> None:
+    with pytest.raises(InputError, match="no figure of Nothing"):
+        Nothing().plot()
+    assert repr(Nothing()).startswith("<")
+
+
+class Nothing(Result):
+    """A result that holds nothing."""
+
+    def sheets(self) -> list[Sheet]:
+        return []
+
+    def to_dict(self) -> dict[str, object]:
+        return {}

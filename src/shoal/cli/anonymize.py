@@ -108,6 +108,7 @@ def anonymize(
     from shoal.errors import InputError
     from shoal.release import write
     from shoal.report.certificate import refuse_uncertified
+    from shoal.show.figure import need_matplotlib
 
     used = engine_of(source, engine)
     opt_engines.refuse_options(context, used, [source])
@@ -118,6 +119,8 @@ def anonymize(
     )  # fmt: skip
     if explain is not None and chosen.method.name != "recode":
         raise InputError("--explain shows the recodings to choose from: it is for --method recode.")
+    if explain is not None:
+        need_matplotlib()
     reads: list[str | Path | None] = [source, policy, ledger, ledger_key, *chosen.files]
     if used != "memory":
         opt_engines.anonymize_parts(

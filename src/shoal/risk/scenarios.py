@@ -302,7 +302,7 @@ class Recommendation(Result):
     def sheets(self) -> list[Sheet]:
         of = "" if self.smallest_class is None else f", in classes of {self.smallest_class} records or more"
         title = f"Expect a {self.scenario}: promise {self.model} with k = {self.k}{of}."
-        return [Sheet(title, ("why",), [(reason,) for reason in (*self.reasons, *self.warnings)])]
+        return [Sheet(title, ("why",), [(f"- {reason}",) for reason in (*self.reasons, *self.warnings)])]
 
 
 def recommend(

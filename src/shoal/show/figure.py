@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shoal.errors import InputError
+from shoal.errors import InputError, extra_package
 from shoal.show.charts import AFTER, BARS, BEFORE, COLOURS, LINES, Bars, Chart, HeatTable, Histogram, Lines, filled
 from shoal.show.numbers import WRITTEN, brief
 
@@ -46,10 +46,7 @@ def as_figure(charts: Sequence[Chart]) -> Figure:
 
 def need_matplotlib() -> None:
     """Refuses, before any work, what could not be drawn in the end."""
-    try:
-        import matplotlib  # noqa: F401
-    except ImportError:
-        raise InputError("Figures need matplotlib: pip install 'shoal[plot]'.") from None
+    extra_package("matplotlib", "Drawing a figure with matplotlib", "plot")
 
 
 def check_format(path: str | Path) -> None:
