@@ -212,6 +212,11 @@ class Entry:
         return first_sentence(cls.__doc__)
 
     @classmethod
+    def abilities(cls) -> dict[str, Any]:
+        """What else its sort says of it, for a listing."""
+        return {}
+
+    @classmethod
     def parameters(cls) -> tuple[Parameter, ...]:
         """What can be chosen of it."""
         return _parameters(cls)  # type: ignore[arg-type]

@@ -119,6 +119,8 @@ RUNS = {  # more than one run where the output may look different
     "transactions risk": [f"t.csv {GOODS} --time date --price price", f"t.csv {GOODS}"],
     "transactions utility": [f"t.csv tr.csv {FACTS} --truth map.csv", f"t.csv tr.csv {GOODS}"],
     "engines": [""],
+    "methods": ["", "noise", "recode"],
+    "models": ["", "k-map"],
     "study big-data": ["-o study --rows 1000"],
 }
 SILENT = {  # they print nothing for machines

@@ -16,6 +16,7 @@ from shoal.cli import (
     compare,
     engines,
     hierarchy,
+    listings,
     measure,
     profile,
     releases,
@@ -59,8 +60,8 @@ def _root(
 
 
 for group in (
-    sample, profile, scenario, hierarchy, anonymize, measure, attack, compare, transactions, releases, study, engines,
-    schema,
+    sample, profile, scenario, hierarchy, anonymize, measure, attack, compare, transactions, releases, study, listings,
+    engines, schema,
 ):  # fmt: skip
     group.register(app)
 for command in every_command(app):

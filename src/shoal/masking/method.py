@@ -82,6 +82,11 @@ class Method(Entry):
         raise NotImplementedError
 
     @classmethod
+    def abilities(cls) -> dict[str, Any]:
+        strength = None if cls.strength is None else cls.strength.name
+        return {"can_promise": list(cls.can_promise), "strength": strength, "random": not cls.seedless}
+
+    @classmethod
     def at(cls, strength: float, **choices: Any) -> tuple[Method, tuple[PrivacyModel, ...]]:
         """The method at a strength, all else chosen, and what is promised with it."""
         assert cls.strength is not None

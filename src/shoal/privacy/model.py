@@ -195,6 +195,11 @@ class PrivacyModel(Entry):
     prunes: ClassVar[tuple[str, ...]] = ()  # searches that leave out what provably misses it
     leaves_open: ClassVar[tuple[str, str] | None] = None  # a title and a text: what the promise does not say
 
+    @classmethod
+    def abilities(cls) -> dict[str, Any]:
+        judged = "beside the original" if cls.beside_original else "from the release"
+        return {"judged": judged, "prunes": list(cls.prunes)}
+
     if TYPE_CHECKING:
 
         @property

@@ -1,0 +1,127 @@
+"""A method and a model of one's own are found everywhere, with no list edited; packages add theirs by entry points."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.catalogue import SAME, Catalogue, parameter
+from shoal.choices import chosen
+from shoal.compare.contenders import comparable, contender
+from shoal.data.microdata import Microdata
+from shoal.masking.method import Masked, Method, Strength
+from shoal.parted.capabilities import capabilities
+from shoal.policy import Policy
+from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
+
+
+class ToyMethod(Method):
+    """Everybody shows the same. Nothing else is shown."""
+
+    step: float = parameter("how coarse", default=1.0, above=0, most=9)
+
+    strength = Strength("step", 0.1, 9.0)
+    in_chunks = SAME
+
+    def mask(self, microdata: Microdata, models, *, suppression: float = 0.0, seed: int | None = None) -> Masked:
+        return shoal.Coarsen(1).mask(microdata, models, suppression=suppression, seed=seed)
+
+
+class ToyModel(PrivacyModel):
+    """Classes hold a few records."""
+
+    few: int = parameter("how many", least=1)
+
+    in_chunks = SAME
+    asked = property(lambda self: self.few)
+
+    def levels(self, about, order, starts):
+        return np.diff(starts).astype(np.float64)
+
+    def meets(self, levels):
+        return levels >= self.few
+
+    def verdict(self, classes: EquivalenceClasses) -> Verdict:
+        least = int(classes.sizes.min())
+        return Verdict(self.name, self.few, least, least >= self.few)
+
+
+@pytest.fixture
+def toys() -> Iterator[None]:
+    shoal.METHODS.add(ToyMethod)
+    shoal.MODELS.add(ToyModel)
+    yield
+    shoal.METHODS.remove("toy-method")
+    shoal.MODELS.remove("toy-model")
+
+
+@pytest.mark.usefixtures("toys")
+def test_a_toy_is_found_everywhere() -> None:
+    policy = Policy(
+        quasi_identifiers=["a"], method={"name": "toy-method", "step": 2.0}, models=[{"name": "toy-model", "few": 3}]
+    )
+    assert policy.method == ToyMethod(2.0)
+    assert 'name = "toy-model"' in policy.to_toml()
+    schema = json.dumps(Policy.model_json_schema())
+    assert "toy-method" in schema
+    assert "how many" in schema
+    assert chosen("toy-method:step=3", shoal.METHODS) == ToyMethod(3.0)
+    assert "toy-method" in comparable()
+    assert contender("toy-method:step=2").parameter == Strength("step", 2.0, 2.0)
+    assert {"toy-method", "toy-model"} <= {each.name for each in capabilities() if each.in_parts == "same result"}
+    release = shoal.anonymize(pl.DataFrame({"a": list(range(12))}), policy)
+    assert release.verdicts[0].achieved == 12
+
+
+@pytest.mark.usefixtures("toys")
+def test_a_toys_parameters_are_checked_in_the_one_form_of_sentence() -> None:
+    with pytest.raises(shoal.InputError, match="'step' parameter of toy-method must be a number above 0 and at most 9"):
+        ToyMethod(0.0)
+    with pytest.raises(shoal.InputError, match="needs its parameter 'few'"):
+        Policy(models=[{"name": "toy-model"}])
+
+
+def test_ones_own_code_is_named_by_the_user_and_never_by_a_file(tmp_path: Path) -> None:
+    own = "tests.test_catalogue:ToyMethod"
+    assert type(chosen(f"{own}:step=2", shoal.METHODS)).__name__ == "ToyMethod"
+    assert shoal.METHODS.name_of(ToyMethod) == f"{ToyMethod.__module__}:ToyMethod"
+    file = tmp_path / "shoal.toml"
+    file.write_text(f'method = {{name = "{own}"}}\n', encoding="utf-8")
+    with pytest.raises(shoal.InputError, match="which is code to be imported"):
+        Policy.read(file, own_code=False)
+
+
+def test_an_installed_package_adds_a_method_by_an_entry_point(tmp_path: Path) -> None:
+    (tmp_path / "toy_package.py").write_text(
+        'from shoal.masking.method import Method\n\n\nclass Packaged(Method):\n    """Of a package."""\n'
+    )
+    info = tmp_path / "toy_package-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-package\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[shoal.methods]\npackaged = toy_package:Packaged\n")
+    ask = (
+        "import shoal; from shoal.policy import Policy; print('packaged' in shoal.METHODS.words, "
+        "Policy(method={'name': 'packaged'}).method.name)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", ask], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(tmp_path)}
+    )
+    assert ran.stdout.split() == ["True", "packaged"]
+
+
+@pytest.mark.parametrize("catalogue", [shoal.METHODS, shoal.MODELS], ids=lambda catalogue: catalogue.sort)
+def test_every_entry_says_what_it_is(catalogue: Catalogue) -> None:
+    for word, kind in zip(catalogue.words, catalogue, strict=True):
+        assert kind.name == word
+        assert kind.sentence().endswith(".")
+        assert all(each.help for each in kind.parameters())
+        assert kind.in_chunks.how or kind.in_chunks.instead
+        assert getattr(shoal, kind.__name__) is kind
