@@ -17,11 +17,11 @@ from shoal.check import check_table
 from shoal.data.discharges import discharges
 from shoal.engines.table import Table
 from shoal.errors import InputError
-from shoal.parted.audit import audit
 from shoal.parted.release import anonymize
 from shoal.privacy.check import classes_of
 from shoal.privacy.classes import class_sizes, frame_of
 from shoal.releases.audit import audit as audit_in_memory
+from shoal.releases.audit_tables import audit_tables
 from shoal.releases.published import published
 from shoal.risk.measure import assess_risk
 from shoal.risk.scenarios import scenarios
@@ -102,8 +102,7 @@ def test_all_risk_counts_are_those_in_memory(engine: Engine) -> None:
 def test_the_pooled_audit_is_that_in_memory(engine: Engine) -> None:
     keyed = TABLE.head(500).select(pl.int_range(500).alias("id"), pl.col("age_yrs") // 30, "sex")
     tables = {"one": keyed, "two": keyed.head(300)}
-    chosen = policy(quasi_identifiers=QUASI[:2], confidential=[])
-    found = audit({name: engine(table) for name, table in tables.items()}, chosen, "id", 5)
+    found = audit_tables({name: engine(table) for name, table in tables.items()}, QUASI[:2], "id", 5)
     expected = audit_in_memory([published(name, table, "id", QUASI[:2]) for name, table in tables.items()], 5)
     assert (found.histogram, found.pairs) == (expected.histogram, expected.pairs)
 

@@ -15,8 +15,8 @@ from shoal.engines.opening import engine_for, engine_of
 from shoal.engines.table import Table
 from shoal.errors import InputError
 from shoal.masking.recoding.safe_harbor import Step
-from shoal.parted.audit import audit
 from shoal.parted.release import anonymize
+from shoal.releases.audit_tables import audit_tables
 from shoal.risk.scenarios import scenarios
 from shoal.utility import tables
 from shoal.utility.tables import measured_tables
@@ -38,7 +38,7 @@ def test_a_table_of_no_quasi_identifier() -> None:
         with pytest.raises(InputError, match=r"No quasi-identifier is named: .*\(--quasi a,b\)"):
             anonymize(on_disk(disk), nobody)
         with pytest.raises(InputError, match="No quasi-identifier is named"):
-            audit({"one": on_disk(disk)}, nobody, "id", 5)
+            audit_tables({"one": on_disk(disk)}, nobody.quasi_identifiers, "id", 5)
 
 
 def test_ladders_of_too_many_values_together() -> None:
@@ -82,9 +82,9 @@ class Elsewhere:
 def test_an_audit_of_nothing_or_across_engines() -> None:
     with Disk() as disk:
         with pytest.raises(InputError, match="There is no release to audit: name some"):
-            audit({}, policy(), "id", 5)
+            audit_tables({}, ["sex"], "id", 5)
         with pytest.raises(InputError, match="on different engines: open all of them on the same"):
-            audit({"one": on_disk(disk), "two": Elsewhere()}, policy(), "id", 5)  # type: ignore[dict-item]
+            audit_tables({"one": on_disk(disk), "two": Elsewhere()}, ["sex"], "id", 5)  # type: ignore[dict-item]
 
 
 def test_a_spark_frame_is_sparks() -> None:

@@ -159,19 +159,20 @@ def _audit_in_parts(
     from shoal.cli.console import show, stages
     from shoal.engines.opening import open_table
     from shoal.errors import InputError
-    from shoal.parted.audit import audit
+    from shoal.releases.audit_tables import audit_tables
 
     if key is None:
         raise InputError(
             f"The engine {engine!r} audits releases that still say whom a record is about: name that column (--key), "
-            "or use --engine memory."
+            "or use --engine memory. To link releases by what they show, every record of one is compared with every "
+            "record of the other."
         )
     with stages("audit", 3) as step:
         step("opening")
         text = [*chosen.quasi_identifiers, key]
         tables = {path: open_table(path, engine, master=master, text=text) for path in files}
         step("judging")
-        result = audit(tables, chosen, key, k)
+        result = audit_tables(tables, chosen.quasi_identifiers, key, k, confidential=bool(chosen.confidential))
         step("done")
     show(result, as_json)
     raise typer.Exit(0 if result.holds else 1)

@@ -9,7 +9,7 @@ Defined in docs/spec.md#atoms.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
@@ -58,6 +58,8 @@ class Audit(Result):
     pairs: tuple[Pair, ...]
     worst: tuple[dict[str, Any], ...]
     budget: Budget | None = None  # of private means, where a ledger knows it
+    engine: str = "memory"
+    left_out: Mapping[str, str] = field(default_factory=dict)  # what was not asked of tables in chunks, and why
 
     @property
     def subjects(self) -> int:
@@ -93,6 +95,7 @@ class Audit(Result):
             "worst": list(self.worst),
             "epsilon": self.budget.to_dict() if self.budget is not None else None,
             "holds": self.holds,
+            **({} if self.engine == "memory" else {"engine": self.engine, "left_out": dict(self.left_out)}),
         }
 
     def charts(self) -> list[Chart]:
@@ -163,6 +166,7 @@ class Audit(Result):
             Sheet(
                 "Changed values", ("", "changed", f"fewer than {self.k} alike", "found", "baseline"), changes, numbers=4
             ),
+            Sheet("Left out", ("", "reason"), list(self.left_out.items()), numbers=0),
         ]
 
 

@@ -1,7 +1,7 @@
 """The pooled audit of large releases over the same people (paper 2, section 3.2), as `shoal.releases.audit` has it.
 
 Subjects are known by a keyed hash that is drawn anew for each audit, classes by what they show. The records of one
-subject come together in one part and give her signature: her class in each release, or that she is absent.
+subject come together in one chunk and give her signature: her class in each release, or that she is absent.
 Subjects of one signature, brought together again, are an atom; all that is asked of releases and of pairs of them is
 counted from atoms.
 """
@@ -9,7 +9,7 @@ counted from atoms.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import reduce
 from itertools import combinations
 from secrets import randbits
@@ -19,7 +19,6 @@ import polars as pl
 
 from shoal.engines.table import Batch, Table, records_of
 from shoal.errors import InputError
-from shoal.policy import Policy
 from shoal.privacy.classes import (
     CLASS,
     COUNTS,
@@ -34,7 +33,6 @@ from shoal.privacy.classes import (
 )
 from shoal.releases.audit import WORST, Audit, Pair
 from shoal.releases.published import need_columns, plain_text, subjects_of
-from shoal.show import Sheet
 
 _SUBJECT = ("@who", "@whose")  # two hashes of a subject
 _FIRST, _SECOND = "first class", "second class"  # in the releases of a pair
@@ -44,42 +42,35 @@ _IN_MEMORY = "values of single subjects are compared only in memory"
 _Keys = tuple[int, int]  # of a subject's two hashes
 
 
-@dataclass(frozen=True)
-class PartedAudit(Audit):
-    """The audit of tables on an engine; `left_out` says what was not asked, and why."""
-
-    engine: str = ""
-    left_out: Mapping[str, str] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        return super().to_dict() | {"engine": self.engine, "left_out": dict(self.left_out)}
-
-    def sheets(self) -> list[Sheet]:
-        return [*super().sheets(), Sheet("Left out", ("", "reason"), list(self.left_out.items()), numbers=0)]
-
-
-def audit(tables: Mapping[str, Table], policy: Policy | Mapping[str, Policy], subject: str, k: int) -> PartedAudit:
+def audit_tables(
+    tables: Mapping[str, Table],
+    quasi: Sequence[str] | Mapping[str, Sequence[str]],
+    subject: str,
+    k: int,
+    *,
+    confidential: bool = False,
+) -> Audit:
     """Every pair and the pool of all releases, which still carry the column that tells their subjects.
 
-    `policy` names the quasi-identifiers, of all releases or of each by its name.
+    `quasi` names the quasi-identifiers, of all releases or of each by its name. Where there are `confidential` columns,
+    `left_out` says what was not asked of them.
     """
     if not tables:
         raise InputError("There is no release to audit: name some.")
     if len({table.engine for table in tables.values()}) > 1:
         raise InputError("The releases are on different engines: open all of them on the same.")
-    policies = {name: policy if isinstance(policy, Policy) else policy[name] for name in tables}
-    releases = [_Release(name, table, subject, policies[name].quasi_identifiers) for name, table in tables.items()]
+    known = {name: tuple(quasi[name] if isinstance(quasi, Mapping) else quasi) for name in tables}
+    releases = [_Release(name, table, subject, known[name]) for name, table in tables.items()]
     for release in releases:
         release.check()
     records = [records_of(release.table) for release in releases]
-    parts = releases[0].table.chunks(sum(records))
-    atoms = _atoms(releases, parts)
-    confidential = any(chosen.confidential for chosen in policies.values())
-    return PartedAudit(
+    chunks = releases[0].table.chunks(sum(records))
+    atoms = _atoms(releases, chunks)
+    return Audit(
         tuple(release.summary(number) for release, number in zip(releases, records, strict=True)),
         k,
         _histogram(atoms),
-        tuple(_pair(atoms, i, j, releases, k, parts) for i, j in combinations(range(len(releases)), 2)),
+        tuple(_pair(atoms, i, j, releases, k, chunks) for i, j in combinations(range(len(releases)), 2)),
         _worst(atoms, releases, k),
         engine=releases[0].table.engine,
         left_out=dict.fromkeys(("differencing", "changed values"), _IN_MEMORY) if confidential else {},
@@ -125,7 +116,7 @@ def _label(release: int) -> str:
     return f"{release} class"
 
 
-def _atoms(releases: Sequence[_Release], parts: int) -> Table:
+def _atoms(releases: Sequence[_Release], chunks: int) -> Table:
     """A row an atom: its class in each release, null where absent, and its `@subjects`."""
     keys = randbits(64), randbits(64)
     signed = [release.signed(i, keys) for i, release in enumerate(releases)]
@@ -133,9 +124,9 @@ def _atoms(releases: Sequence[_Release], parts: int) -> Table:
     signatures = _Signatures(tuple(one.name for one in releases), releases[0].subject)
     schema = pl.Schema({**dict.fromkeys(labels, pl.String()), "@subjects": pl.Int64()})
     with_key = pl.Schema({**schema, "@key": pl.String()})
-    by_subject = reduce(lambda one, other: one.union(other), signed).exchange(ByHash(parts, _SUBJECT[0]), parts)
+    by_subject = reduce(lambda one, other: one.union(other), signed).exchange(ByHash(chunks, _SUBJECT[0]), chunks)
     partial_atoms = by_subject.map(signatures, with_key)
-    atoms = partial_atoms.exchange(ByHash(parts, "@key"), parts).map(_Atoms(labels), schema)
+    atoms = partial_atoms.exchange(ByHash(chunks, "@key"), chunks).map(_Atoms(labels), schema)
     return atoms.kept()[0]
 
 
@@ -166,12 +157,12 @@ class _Signed:
 
 @dataclass(frozen=True)
 class _Signatures:
-    """The signatures of a part's subjects, and how many have each."""
+    """The signatures of a chunk's subjects, and how many have each."""
 
     names: tuple[str, ...]
     subject: str
 
-    def __call__(self, frame: pl.DataFrame, part: int) -> pl.DataFrame:
+    def __call__(self, frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
         again = frame.filter(frame.select(*_SUBJECT, "@release").is_duplicated())
         if again.height:
             raise InputError(
@@ -193,7 +184,7 @@ class _Atoms:
 
     labels: tuple[str, ...]
 
-    def __call__(self, frame: pl.DataFrame, part: int) -> pl.DataFrame:
+    def __call__(self, frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
         return frame.group_by(self.labels).agg(pl.col("@subjects").sum())
 
 
@@ -283,7 +274,7 @@ def _joined(atoms: pl.DataFrame) -> pl.DataFrame:
     return atoms.group_by(_FIRST, _SECOND).agg(pl.col("@subjects").sum())
 
 
-def _beside_first(frame: pl.DataFrame, part: int) -> pl.DataFrame:
+def _beside_first(frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
     """Each class of the first release is here with all classes of the second that it meets."""
     others = pl.col("@subjects").sum().over(_FIRST) - pl.col("@subjects")
     return _joined(frame).with_columns(others.alias("first others"), pl.coalesce(_SECOND, _FIRST).alias("@key"))
@@ -292,7 +283,7 @@ def _beside_first(frame: pl.DataFrame, part: int) -> pl.DataFrame:
 _BESIDE_FIRST = pl.Schema({**_Two.schema, "first others": pl.Int64()})
 
 
-def _beside_second(frame: pl.DataFrame, part: int) -> pl.DataFrame:
+def _beside_second(frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
     """And here each of the second with all of the first: what is asked of a pair can be counted."""
     subjects = pl.col("@subjects")
     others = subjects.sum().over(_SECOND) - subjects
@@ -315,9 +306,9 @@ def _counted(numbers: pl.Series) -> pl.DataFrame:
     return numbers.alias("key").to_frame().group_by("key").agg(pl.len().alias("count"))
 
 
-def _pair(atoms: Table, i: int, j: int, releases: Sequence[_Release], k: int, parts: int) -> Pair:
-    two = atoms.map(_Two(_label(i), _label(j)), _Two.schema).exchange(ByHash(parts, "@key"), parts)
-    by_second = two.map(_beside_first, _BESIDE_FIRST).exchange(ByHash(parts, "@key"), parts)
+def _pair(atoms: Table, i: int, j: int, releases: Sequence[_Release], k: int, chunks: int) -> Pair:
+    two = atoms.map(_Two(_label(i), _label(j)), _Two.schema).exchange(ByHash(chunks, "@key"), chunks)
+    by_second = two.map(_beside_first, _BESIDE_FIRST).exchange(ByHash(chunks, "@key"), chunks)
     told = summed(all_of(by_second.map(_beside_second, COUNTS)))
     pooled, common, unequal, others = (counts_of(told, what) for what in ("pooled", "common", "unequal", "others"))
     below = pooled.filter(pl.col("key") < k)

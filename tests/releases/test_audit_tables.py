@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
@@ -14,10 +15,11 @@ from rich.console import Console
 import shoal
 from shoal.data.discharges import discharges
 from shoal.engines.disk import Disk
+from shoal.engines.table import Batch, Table
 from shoal.errors import InputError
-from shoal.parted import audit as parted
-from shoal.parted.audit import PartedAudit, audit
-from shoal.releases.audit import WORST
+from shoal.privacy.classes import in_classes
+from shoal.releases import audit_tables as tables_audit
+from shoal.releases.audit import WORST, Audit
 from shoal.releases.audit import audit as audit_in_memory
 from shoal.releases.published import published
 
@@ -34,7 +36,16 @@ def policy(**choices: object) -> shoal.Policy:
     return shoal.Policy(**{"quasi_identifiers": QUASI, **choices})
 
 
-def same_audit(tables: dict[str, pl.DataFrame], chosen: shoal.Policy, k: int) -> PartedAudit:
+def audit(
+    tables: Mapping[str, Table], chosen: shoal.Policy | Mapping[str, shoal.Policy], subject: str, k: int
+) -> Audit:
+    policies = {name: chosen if isinstance(chosen, shoal.Policy) else chosen[name] for name in tables}
+    confidential = any(each.confidential for each in policies.values())
+    quasi = {name: each.quasi_identifiers for name, each in policies.items()}
+    return tables_audit.audit_tables(tables, quasi, subject, k, confidential=confidential)
+
+
+def same_audit(tables: dict[str, pl.DataFrame], chosen: shoal.Policy, k: int) -> Audit:
     with Disk() as disk:
         found = audit({name: disk.table(table.lazy()) for name, table in tables.items()}, chosen, "id", k)
     quasi = chosen.quasi_identifiers
@@ -147,10 +158,10 @@ def test_what_cannot_be_audited_is_refused(table: pl.DataFrame, message: str) ->
 
 
 def test_all_works_travel() -> None:
-    batch = parted.Batch(released(50, 4), 0)
+    batch = Batch(released(50, 4), 0)
     for work in (
-        parted._Signed("one", "id", QUASI, 0, (1, 2)),
-        parted._Show(QUASI, parted.in_classes(batch.frame, QUASI)["@class"].head(3)),
+        tables_audit._Signed("one", "id", QUASI, 0, (1, 2)),
+        tables_audit._Show(QUASI, in_classes(batch.frame, QUASI)["@class"].head(3)),
     ):
         found = pickle.loads(pickle.dumps(work))(batch)
         assert found.sort(found.columns).equals(work(batch).sort(found.columns))
@@ -158,14 +169,14 @@ def test_all_works_travel() -> None:
 
 def test_subjects_are_hashed_by_a_key_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[np.ndarray] = []
-    signed = parted._Signed.__call__
+    signed = tables_audit._Signed.__call__
 
-    def watched(self: parted._Signed, batch: parted.Batch) -> pl.DataFrame:
+    def watched(self: tables_audit._Signed, batch: Batch) -> pl.DataFrame:
         found = signed(self, batch)
         seen.append(np.sort(found["@who"].to_numpy()))
         return found
 
-    monkeypatch.setattr(parted._Signed, "__call__", watched)
+    monkeypatch.setattr(tables_audit._Signed, "__call__", watched)
     with Disk() as disk:
         source = disk.table(released(50, 4).lazy())
         first, second = (audit({"one": source}, policy(), "id", 5) for _ in range(2))
