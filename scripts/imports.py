@@ -17,6 +17,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1] / "src" / "shoal"
 LAYERS = [
     {"cli", "web", "demo", "testing", "__main__"},
+    {"jobs"},
     {"compare", "split", "anonymize", "check", "release", "draft", "parted", "assess", "profile"},
     {"report"},
     {"policy"},

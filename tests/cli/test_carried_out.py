@@ -53,7 +53,7 @@ def test_what_an_engine_does_not_carry_out_is_refused_by_name(
         raise InputError("There is no such table.")
 
     monkeypatch.setattr("shoal.engines.opening.open_table", not_there)
-    monkeypatch.setattr("shoal.cli.kernels.load_kernels", lambda: None)
+    monkeypatch.setattr("shoal.jobs.kernels.load_kernels", lambda: None)
     for words, parameter in OPTIONS:
         files = FILES.get(words[-1], ("d.parquet",))
         run = shoal(*words, *files, *NEEDED.get(words[-1], ()), "--engine", engine, *given(parameter))

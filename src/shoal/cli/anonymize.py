@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +14,7 @@ from shoal.cli import split as opt_split
 from shoal.cli.method import PANEL, K, KMapK, L, MethodWord, Promises, T, method_of, promises_of
 
 if TYPE_CHECKING:
-    from shoal.release import Release
+    pass
 
 
 _LARGE = 1 << 25  # bytes
@@ -99,16 +98,11 @@ def anonymize(
     as_json: opt.Json = False,
 ) -> None:
     """Mask a table, check the result, and write it; or refuse."""
-    from secrets import randbits
-
     from shoal.cli.console import say, show, stages
-    from shoal.cli.kernels import load_kernels
-    from shoal.draft import draft
     from shoal.engines.opening import engine_of
-    from shoal.errors import InputError
-    from shoal.release import write
-    from shoal.report.certificate import refuse_uncertified
-    from shoal.show.figure import need_matplotlib
+    from shoal.jobs.anonymize import Anonymize, Split
+    from shoal.jobs.ledger import LedgerFile
+    from shoal.split import SplitRelease
 
     used = engine_of(source, engine)
     opt_engines.refuse_options(context, used, [source])
@@ -117,77 +111,30 @@ def anonymize(
         policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, models, order, rest=rest,
         suppression=suppress, show=opt_split.showing(shown), epsilon=epsilon, method=method_of(method, models),
     )  # fmt: skip
-    if explain is not None and chosen.method.name != "recode":
-        raise InputError("--explain shows the recodings to choose from: it is for --method recode.")
-    if explain is not None:
-        need_matplotlib()
-    reads: list[str | Path | None] = [source, policy, ledger, ledger_key, *chosen.files]
-    if used != "memory":
-        opt_engines.anonymize_parts(
-            source, chosen, output, used, master=master, seed=seed, certificate=certificate, overwrite=overwrite,
-            keep_order=keep_order, report=report, reads=reads, as_json=as_json,
-            ledger=partial(opt_ledger.open_ledger, ledger, subject, ledger_key, epsilon_limit),
-        )  # fmt: skip
-        return
-    if split is None:
-        opt.check_paths(reads, output, [report, certificate, *_frontier_in(explain)], overwrite=overwrite)
-        refuse_uncertified(output, [certificate], overwrite=overwrite)
     opt_split.check_options(
-        split, independent=independent, merge=merge, incremental=incremental, explain=explain is not None
+        split, independent=independent, merge=merge, incremental=incremental, explain=explain is not None, disarm=disarm
     )
-    book = opt_ledger.open_ledger(ledger, subject, ledger_key, epsilon_limit)
-    if incremental and book is None:
-        raise InputError("--incremental goes on from earlier releases: name their --ledger.")
-    if book is not None:
-        chosen = opt_ledger.without_subject(chosen, book.subject)
-        text = [*(text or []), opt.quoted(book.subject)]  # known by what stands there, not by a number it reads as
-        seed = seed if seed is not None else randbits(63)  # the ledger keeps it
+    book = LedgerFile(ledger, subject, ledger_key, epsilon_limit)
+    layout = opt.layout(delimiter, encoding, decimal, text)
+    reads = (policy,)
+    job: Anonymize | Split = Anonymize(
+        source, chosen, output, certificate, report, explain, book, incremental, keep_order, disarm, seed, overwrite,
+        used, master, layout, reads,
+    )  # fmt: skip
+    if split is not None:
+        job = Split(
+            source, chosen, output, independent, merge, certificate, report, book, keep_order, seed, overwrite, layout,
+            reads,
+        )  # fmt: skip
+    job.refuse()
+    book.refuse()
     said = opt_split.beforehand(chosen)
     for sentence in said:
         say(sentence)
-    if split is not None:
-        if disarm:
-            raise InputError("--disarm-formulas is for one table: leave out --split, or disarm its files yourself.")
-        opt_split.anonymize_split(
-            chosen, lambda: opt.spelling_of(source, delimiter, encoding, decimal),
-            lambda: opt.read(source, delimiter, encoding, decimal, text, chosen), output, said=said,
-            reads=reads, independent=independent, merge=merge, keep_order=keep_order, report=report,
-            certificate=certificate, seed=seed, ledger=book, overwrite=overwrite, as_json=as_json,
-        )  # fmt: skip
-        return
-    with stages("anonymize", 7) as step:
-        step("reading")
-        if Path(source).is_file() and Path(source).stat().st_size > _LARGE:
-            load_kernels()
-        spelling = opt.spelling_of(source, delimiter, encoding, decimal)
-        table = opt.read(source, delimiter, encoding, decimal, text, chosen)
-        made = draft(table, chosen, seed=seed, after=book if incremental else None, spelling=spelling)
-        if book is not None:
-            made = made.noted(book)
-        release = write(
-            made, output, keep_order=keep_order, certificate=certificate, report=report, seed=seed, ledger=book,
-            disarm=disarm, overwrite=overwrite,
-        )  # fmt: skip
-        if explain is not None:
-            _explain(release, explain, overwrite)
-        step("done")
-    show(release, as_json, sheets=release.sheets(f"Released: {output}"), said=said)
-
-
-def _frontier_in(folder: Path | None) -> list[Path]:
-    """What --explain writes, if its folder is there already."""
-    from shoal.report.figures import FRONTIER
-
-    return [folder / name for name in FRONTIER] if folder is not None and folder.is_dir() else []
-
-
-def _explain(release: Release, folder: Path, overwrite: bool) -> None:
-    from shoal.masking.recoding.frontier import frontier
-    from shoal.report.figures import write_frontier
-
-    method = release.policy.method
-    table = frontier(release.original, method, release.promises)
-    write_frontier(folder, table, method.cost, release.suppressed, overwrite=overwrite)
+    with stages("anonymize", 7):
+        release = job.run()
+    sheets = release.sheets(f"Released: {output}") if not isinstance(release, SplitRelease) else None
+    show(release, as_json, sheets=sheets, said=said)
 
 
 _CHECK_EXAMPLES = """Examples:
@@ -231,57 +178,28 @@ def check(
     as_json: opt.Json = False,
 ) -> None:
     """Judge a released file against a policy: exit code 0 if every promise holds, 1 if not."""
-    from shoal.check import check_table
-    from shoal.cli.console import stages
-    from shoal.data.released import read_released
+    from shoal.cli.console import show, stages
     from shoal.engines.opening import engine_of
     from shoal.errors import InputError
-    from shoal.report.certificate import read_certificate
-    from shoal.report.inspection import inspect_released
+    from shoal.jobs.check import Check
 
     used = engine_of(source, engine)
     opt_engines.refuse_options(context, used, [source, original])
-    if paired and original is None:
-        raise InputError("--paired is about the original: give --original as well.")
+    chosen = None
     if certificate is not None:
         opt_engines.refuse_beside_certificate(context)
-    stated = read_certificate(certificate, source, population) if certificate is not None else None
-    if paired and stated is not None and stated.content.get("record_order") == "shuffled":
-        raise InputError(
-            f"{str(certificate)!r} says that the release was shuffled, so that no row is known to be the original's: "
-            "leave out --paired, or release with --keep-order."
-        )
-    chosen = stated.policy if stated else opt.make_policy(
-        policy, quasi, confidential, identifiers, None, kind, None,
-        promises_of(promise, k=k, t=t, l=l, k_map=k_map and opt.with_population(k_map, population)), order,
-    )  # fmt: skip
-    if population is not None and stated is None and k_map is None:
-        raise InputError("--population is that of a certificate, or of --k-map: give one of them as well.")
-    if cells_fixed:
-        chosen = opt.with_cells_fixed(chosen)
-    if used != "memory":
-        found = opt_engines.check_parts(
-            source,
-            chosen,
-            used,
-            master=master,
-            stated=stated,
-            original=str(original) if original else None,
-            paired=paired,
-        )
-        inspect_released(source)
-        opt_engines.tell_judged(found, chosen, by_policy=policy is not None, as_json=as_json)
-    with stages("check", 3) as step:
-        step("reading")
-        table, written = read_released(
-            source, chosen.quasi_identifiers, delimiter=delimiter, encoding=encoding, decimal=decimal,
-            text=opt.split(text),
+    else:
+        chosen = opt.make_policy(
+            policy, quasi, confidential, identifiers, None, kind, None,
+            promises_of(promise, k=k, t=t, l=l, k_map=k_map and opt.with_population(k_map, population)), order,
         )  # fmt: skip
-        beside = opt.read(str(original), delimiter, encoding, decimal, text) if original else None
-        step("judging")
-        found = check_table(table, written, chosen, original=beside, paired=paired)
-        if stated is not None:
-            stated.verify(table, found.verdicts, written)
-        inspect_released(source)
-        step("done")
-    opt_engines.tell_judged(found, chosen, by_policy=policy is not None, as_json=as_json)
+        if population is not None and k_map is None:
+            raise InputError("--population is that of a certificate, or of --k-map: give one of them as well.")
+        if cells_fixed:
+            chosen = opt.with_cells_fixed(chosen)
+    layout = opt.layout(delimiter, encoding, decimal, text)
+    job = Check(source, chosen, certificate, population, original, paired, policy is not None, used, master, layout)
+    with stages("check", 3):
+        judgement = job.run()
+    show(judgement, as_json)
+    raise typer.Exit(0 if judgement.holds else 1)

@@ -57,8 +57,8 @@ def attack(
     as_json: opt.Json = False,
 ) -> None:
     """Attack a release as somebody would who knows the method and everybody's quasi-identifiers."""
-    from shoal.assess import attack as run
     from shoal.cli.console import show, stages
+    from shoal.jobs.attack import Attack
 
     opt.refuse_of_text(context, [original, released])
     models = promises_of(promise, k=k, l=l, t=t)
@@ -66,11 +66,7 @@ def attack(
         policy, quasi, confidential, kinds=kind, orders=order, hierarchies=hierarchies, models=models,
         method=method_of(method, models), suppression=suppress,
     )  # fmt: skip
-    with stages("attack", 3) as step:
-        step("reading")
-        before = opt.read(original, delimiter, encoding, decimal, text)
-        after = opt.read(released, delimiter, encoding, decimal, text)
-        step("attacking")
-        result = run(before, after, chosen, opt.split(attacks) or ["all"], paired=paired, seed=seed)
-        step("done")
-    show(result, as_json)
+    layout = opt.layout(delimiter, encoding, decimal, text)
+    with stages("attack", 3):
+        attacked = Attack(original, released, chosen, tuple(opt.split(attacks)) or ("all",), paired, seed, layout).run()
+    show(attacked, as_json)

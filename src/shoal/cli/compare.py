@@ -95,16 +95,10 @@ def compare(
 ) -> None:
     """Compare masking methods at equal risk or equal utility, best first."""
     from shoal.choices import grouped_items
-    from shoal.cli.console import put, say, show, stages
-    from shoal.compare.best import refuse_to_promise
+    from shoal.cli.console import say, show, stages
     from shoal.compare.cache import user_cache
-    from shoal.compare.calibrate import TYPICAL
-    from shoal.compare.comparison import METHODS, POINTS, ask
-    from shoal.compare.comparison import compare as run
-    from shoal.errors import InputError
-    from shoal.report.figures import write_figure
-    from shoal.show import Sheet
-    from shoal.show.figure import check_format
+    from shoal.errors import InputError, StoppedError
+    from shoal.jobs.compare import Compare
 
     if cache is not None and no_cache:
         raise InputError("--cache keeps what --no-cache forgets: give one of them.")
@@ -112,43 +106,18 @@ def compare(
         raise InputError("--best writes a release held to a risk: give it together with --at-risk and -o FILE.")
     opt.refuse_of_text(context, [source])
     chosen = opt.make_policy(policy, attributes, kinds=kind, orders=order)
-    opt.check_paths([source, policy, *chosen.files], output, [plot], overwrite=overwrite)
-    if plot is not None:
-        check_format(plot)
-    named = grouped_items(opt.split(methods)) or METHODS
-    others = opt.split(also)
-    question = ask(risk, utility, others, at_risk, at_utility, frontier)  # refused before the file is read
-    if best:
-        refuse_to_promise(question)
     kept = None if no_cache else cache or user_cache()
-    steps = len(named) * ((TYPICAL + 1) * (at_risk is not None or at_utility is not None) + POINTS * frontier)
+    job = Compare(
+        source, chosen, tuple(grouped_items(opt.split(methods))), at_risk, at_utility, risk, utility,
+        tuple(opt.split(also)), frontier,
+        runs, seed, output, plot, overwrite, kept, opt.layout(delimiter, encoding, decimal, text), (policy,),
+    )  # fmt: skip
+    job.refuse()
     try:
-        with stages("compare", 3 + steps) as step:
-            step("reading")
-            table = opt.read(source, delimiter, encoding, decimal, text)
-            if not chosen.quasi_identifiers:
-                chosen = opt.make_policy(chosen, quasi_identifiers=tuple(table.columns))
-            found = run(
-                table, chosen, named, at_risk=at_risk, at_utility=at_utility, risk=risk, utility=utility, also=others,
-                runs=runs, seed=seed, frontier=frontier, cache=kept,
-            )  # fmt: skip
-            step("releasing the best" if best else "done")
-            release = found.release(table).write(output, overwrite=overwrite) if output is not None else None
-    except KeyboardInterrupt:
+        with stages("compare", 3 + job.stages):
+            compared = job.run()
+    except (KeyboardInterrupt, StoppedError):
         if kept is not None:
             say(f"What was measured is kept in {kept}: ask again to go on.")
         raise
-    if plot is not None:
-        write_figure(found.plot(), plot, overwrite=overwrite)
-    if release is None:
-        show(found, as_json)
-        return
-    for note in release.notes:
-        say(note)
-    method = repr(release.policy.method)
-    if as_json:
-        show(found.to_dict() | {"release": {"output": output, "method": method, **release.to_dict()}}, as_json)
-    else:
-        show(found, as_json)
-        rows = [(v.model, f"{v.asked:g}", f"{v.achieved:.4g}") for v in release.verdicts]
-        put(Sheet(f"Released: {output}, by {method}", ("promise", "asked", "reached"), rows, numbers=2))
+    show(compared, as_json)

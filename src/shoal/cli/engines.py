@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoal.cli import options as opt
 
 if TYPE_CHECKING:
-    from shoal.policy import Policy
-    from shoal.releases.ledger import Ledger
-    from shoal.report.certificate import Checked
+    pass
 
 PANEL = "Engine"
 
@@ -117,103 +115,3 @@ def refuse_beside_certificate(context: typer.Context) -> None:
             raise InputError(
                 f"Give {max(parameter.opts, key=len)} or --certificate: a certificate says itself what was promised."
             )
-
-
-def anonymize_parts(
-    source: str,
-    chosen: Policy,
-    output: str,
-    engine: str,
-    *,
-    master: str | None,
-    seed: int | None,
-    certificate: Path | None,
-    as_json: bool,
-    overwrite: bool,
-    keep_order: bool,
-    report: Path | None,
-    ledger: Callable[[], Ledger | None],
-    reads: Sequence[str | Path | None],
-) -> None:
-    from shoal.cli.console import show, stages
-    from shoal.cli.kernels import load_kernels
-    from shoal.cli.ledger import without_subject
-    from shoal.data.outputs import refuse_within
-    from shoal.engines.disk import refuse_used
-    from shoal.engines.opening import KINDS, files_of, kind_of_folder, open_table
-    from shoal.parted.capabilities import refuse_what_cannot
-    from shoal.parted.release import anonymize_to
-    from shoal.report.certificate import refuse_uncertified
-
-    refuse_what_cannot(chosen, engine)
-    opt.check_paths([*reads, output], None, [certificate, report], overwrite=overwrite)
-    refuse_used(Path(output), overwrite=overwrite)
-    inputs = files_of(Path(source)) if Path(source).is_dir() else []
-    read = [path for path in (*reads, *inputs) if path is not None]
-    beside = [paper for paper in (certificate, report) if paper is not None]
-    refuse_within(output, [*read, *beside])
-    for paper in beside:
-        refuse_within(paper, read)
-    refuse_uncertified(output, [certificate], overwrite=overwrite)
-    book = ledger()
-    if book is not None:
-        chosen = without_subject(chosen, book.subject)
-    kinds = (KINDS.get(Path(name).suffix.lower()) for name in (output, source))
-    kind = next((kind for kind in (*kinds, kind_of_folder(Path(source))) if kind in ("csv", "parquet")), "parquet")
-    with stages("anonymize", 5 if book is None else 6) as step:
-        step("opening")
-        load_kernels()
-        # Beside a ledger values are told apart, not spellings; and its subject is known by what stands there.
-        text = [] if book is None else [book.subject]
-        table = open_table(source, engine, master=master, text=text, spelled=kind == "csv" and book is None)
-        release = anonymize_to(
-            table, chosen, output, kind, seed=seed, certificate=certificate, overwrite=overwrite, keep_order=keep_order,
-            ledger=book, report=report,
-        )  # fmt: skip
-        step("done")
-    show(release, as_json, sheets=release.sheets(f"Released: {output}"))
-
-
-def check_parts(
-    source: str,
-    chosen: Policy,
-    engine: str,
-    *,
-    master: str | None,
-    stated: Any,
-    original: str | None = None,
-    paired: bool = False,
-) -> Checked:
-    """`stated` is the certificate that the folder must match, or None."""
-    from shoal.check import check_table
-    from shoal.cli.console import stages
-    from shoal.engines.opening import open_table
-
-    with stages("check", 3) as step:
-        step("opening")
-        table = open_table(source, engine, master=master, as_written=chosen.quasi_identifiers)
-        beside = open_table(original, engine, master=master) if original else None
-        step("judging")
-        found = check_table(table, None, chosen, original=beside, paired=paired)
-        if stated is not None:
-            stated.verify_shown(found.shown, found.verdicts)
-        step("done")
-    return found
-
-
-def tell_judged(found: Checked, chosen: Policy, *, by_policy: bool, as_json: bool) -> NoReturn:
-    """Shows how a release was judged and ends with its code; columns that nothing was promised of are told."""
-    from shoal.check import refuse_unnamed
-    from shoal.cli.console import say, show
-    from shoal.data.schema import Role
-
-    columns = list(found.shown.columns)
-    roles = chosen.roles(columns, released=True)
-    if by_policy:
-        refuse_unnamed(columns, chosen)
-    if unnamed := ", ".join(repr(name) for name in columns if name not in roles):
-        say(f"No role names {unnamed}: nobody protects this. A release made by these options would not show it.")
-    if as_they_are := ", ".join(repr(name) for name in columns if Role.INSENSITIVE in roles.get(name, ())):
-        say(f"Released as they are, as insensitive: {as_they_are}.")
-    show(found, as_json)
-    raise typer.Exit(0 if found.holds else 1)

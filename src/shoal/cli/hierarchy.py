@@ -105,6 +105,7 @@ def build(
     from shoal.data.build_hierarchy import build as make
     from shoal.data.hierarchy_files import write_hierarchy
     from shoal.errors import InputError
+    from shoal.jobs.paths import check_paths
 
     ways: dict[str, tuple[object, dict[str, Any]]] = {
         "--steps": (steps, {"type": "steps", "steps": _numbers("--steps", steps)}),
@@ -122,10 +123,10 @@ def build(
     if len(chosen) != 1:
         raise InputError(f"Got {' and '.join(chosen) or 'no way'} to build by: choose one of {', '.join(ways)}.")
     opt.refuse_of_text(context, [source])
-    opt.check_paths([source, tree], None, [output], overwrite=overwrite)
+    check_paths([source, tree], None, [output], overwrite=overwrite)
     with stages("hierarchy", 4) as step:
         step("reading")
-        values = _column(opt.read(source, delimiter, encoding, decimal, text), column)
+        values = _column(opt.layout(delimiter, encoding, decimal, text).read(source), column)
         step("building")
         hierarchy = make(next(iter(chosen.values())), values, column)
         step("writing")
@@ -169,7 +170,7 @@ def check(
         facts = hierarchy.to_dict()
         if data is not None:
             step("reading the table")
-            values = _column(opt.read(data, delimiter, encoding, decimal, text), column or file.stem)
+            values = _column(opt.layout(delimiter, encoding, decimal, text).read(data), column or file.stem)
             step("looking up its values")
             hierarchy.encode(values)
             facts |= {"records": len(values), "missing": values.null_count()}

@@ -10,9 +10,7 @@ from shoal.cli import engines as opt_engines
 from shoal.cli import options as opt
 
 if TYPE_CHECKING:
-    from shoal.measure import Measured
-    from shoal.policy import Policy
-    from shoal.utility.measure import Utility
+    pass
 
 
 def register(app: typer.Typer) -> None:
@@ -72,87 +70,21 @@ def risk(
     as_json: opt.Json = False,
 ) -> None:
     """Measure how exposed the people in a table are."""
-    from shoal.assess import measured
-    from shoal.assess import risk as assess
-    from shoal.cli.console import say, show, stages
+    from shoal.cli.console import show, stages
     from shoal.engines.opening import engine_for
-    from shoal.errors import InputError
-    from shoal.risk.scenarios import scenarios
+    from shoal.jobs.measure import Risk
 
     used = engine_for([path for path in (source, population) if path], engine)
     opt_engines.refuse_options(context, used, [source, original, population])
-    if paired and original is None:
-        raise InputError("--paired is about the original: give --original and --measures as well.")
-    if (original is None) != (measures is None):
-        raise InputError("--measures compare a released table with its original: give both --original and --measures.")
     groups = _groups(group)
     chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, orders=order, groups=groups or None)
-    if used != "memory":
-        _risk_in_parts(
-            source, chosen, used, master, when or [], population, fraction=fraction, threshold=threshold,
-            as_json=as_json,
-        )  # fmt: skip
-        return
-    with stages("risk", 4 + (original is not None)) as step:
-        step("reading")
-        table = opt.read(source, delimiter, encoding, decimal, text)
-        step("counting who is unique")
-        result = assess(table, chosen, when=when or ())
-        schema = chosen.schema(table, released=True)
-        step("thinking as an intruder")
-        intruders = scenarios(table, schema, population=population, fraction=fraction, threshold=threshold)
-        asked = None
-        if original is not None:
-            step("measuring beside the original")
-            before = opt.read(original, delimiter, encoding, decimal, text)
-            asked = measured(before, table, chosen, "risk", opt.split(measures), paired=paired or None)
-        step("done")
-    if as_json:
-        for note in intruders.remarks():
-            say(note)
-        more = asked.to_dict() if asked else {}
-        show(result.to_dict() | {"scenarios": intruders.to_dict()} | more, as_json)
-    else:
-        for part in (result, intruders, asked):
-            if part:
-                show(part, as_json)
-
-
-def _risk_in_parts(
-    source: str,
-    chosen: Policy,
-    engine: str,
-    master: str | None,
-    when: list[str],
-    population: str | None,
-    *,
-    fraction: float | None,
-    threshold: float,
-    as_json: bool,
-) -> None:
-    from shoal.assess import may_be_masked, released_schema
-    from shoal.cli.console import say, show, stages
-    from shoal.engines.opening import open_table
-    from shoal.risk.measure import assess_risk
-    from shoal.risk.scenarios import scenarios
-
-    with stages("risk", 4) as step:
-        step("opening")
-        table = open_table(source, engine, master=master, text=may_be_masked(chosen, when))
-        people = open_table(population, engine, master=master) if population else None
-        step("counting who is unique")
-        schema = released_schema(table, chosen)
-        result = assess_risk(table, schema, when=when, groups=chosen.groups)
-        step("thinking as an intruder")
-        three = scenarios(table, schema, population=people, fraction=fraction, threshold=threshold)
-        step("done")
-    if as_json:
-        for note in three.remarks():
-            say(note)
-        show(result.to_dict() | {"scenarios": three.to_dict()}, as_json)
-    else:
-        show(result, as_json)
-        show(three, as_json)
+    job = Risk(
+        source, chosen, tuple(when or ()), population, fraction, threshold, original, tuple(opt.split(measures)),
+        paired, used, master, opt.layout(delimiter, encoding, decimal, text),
+    )  # fmt: skip
+    with stages("risk", 4 + (original is not None)):
+        measured = job.run()
+    show(measured, as_json)
 
 
 def _groups(choices: list[str] | None) -> dict[str, list[str]]:
@@ -199,68 +131,15 @@ def utility(
     as_json: opt.Json = False,
 ) -> None:
     """Measure what a masked table kept of the original."""
-    from shoal.assess import measured
-    from shoal.assess import utility as assess
-    from shoal.cli.console import stages
+    from shoal.cli.console import show, stages
     from shoal.engines.opening import engine_for
+    from shoal.jobs.measure import Utility
 
     used = engine_for((original, masked), engine)
     opt_engines.refuse_options(context, used, [original, masked])
     chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, orders=order, hierarchies=hierarchies)
-    if used != "memory":
-        _utility_in_parts(original, masked, chosen, used, master, opt.split(measures), paired=paired, as_json=as_json)
-        return
-    with stages("utility", 3 + (measures is not None)) as step:
-        step("reading")
-        before = opt.read(original, delimiter, encoding, decimal, text)
-        after = opt.read(masked, delimiter, encoding, decimal, text)
-        step("measuring")
-        result = assess(before, after, chosen, paired=paired or None)
-        asked = None
-        if measures is not None:
-            step("taking the measures named")
-            asked = measured(before, after, chosen, "utility", opt.split(measures), paired=paired or None)
-        step("done")
-    _show_both(result, asked, as_json=as_json)
-
-
-def _utility_in_parts(
-    original: str,
-    masked: str,
-    chosen: Policy,
-    engine: str,
-    master: str | None,
-    measures: list[str],
-    *,
-    paired: bool,
-    as_json: bool,
-) -> None:
-    from shoal.assess import known_of
-    from shoal.cli.console import stages
-    from shoal.engines.opening import open_table
-    from shoal.utility.tables import compare_tables, measured_tables
-
-    with stages("utility", 3 + bool(measures)) as step:
-        step("opening")
-        before = known_of(open_table(original, engine, master=master), chosen)
-        after = open_table(masked, engine, master=master, text=chosen.quasi_identifiers)
-        step("measuring")
-        result = compare_tables(before, after, paired=paired)
-        asked = None
-        if measures:
-            step("taking the measures named")
-            asked = measured_tables(before, after, measures, paired=paired)
-        step("done")
-    _show_both(result, asked, as_json=as_json)
-
-
-def _show_both(result: Utility, asked: Measured | None, *, as_json: bool) -> None:
-    from shoal.cli.console import show
-
-    if as_json and asked:
-        more = asked.to_dict()
-        show(result.to_dict() | more | {"left_out": dict(result.left_out) | more["left_out"]}, as_json)
-    else:
-        for part in (result, asked):
-            if part:
-                show(part, as_json)
+    layout = opt.layout(delimiter, encoding, decimal, text)
+    with stages("utility", 3 + (measures is not None)):
+        job = Utility(original, masked, chosen, tuple(opt.split(measures)), paired, used, master, layout)
+        measured = job.run()
+    show(measured, as_json)

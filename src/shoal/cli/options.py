@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -14,9 +13,7 @@ import typer
 from shoal.cli.quiet import NAME as QUIET
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from shoal.data.notation import Spelling
+    from shoal.jobs.layout import Layout
     from shoal.policy import Policy
     from shoal.privacy.model import PrivacyModel
 
@@ -103,34 +100,11 @@ def quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def read(
-    path: str,
-    delimiter: str | None,
-    encoding: str | None,
-    decimal: str | None,
-    text: list[str] | None,
-    policy: Policy | None = None,
-) -> pl.DataFrame:
-    """The table; where a policy leaves out what no role names, that need not be understood."""
-    from shoal.data.files import read_table
+def layout(delimiter: str | None, encoding: str | None, decimal: str | None, text: list[str] | None) -> Layout:
+    """How text files are to be read."""
+    from shoal.jobs.layout import Layout
 
-    needed = None
-    if policy is not None and policy.rest == "drop":
-        roles = (policy.identifiers, policy.quasi_identifiers, policy.confidential, policy.insensitive)
-        needed = {name for names in roles for name in names}
-    return read_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=split(text), needed=needed)
-
-
-def spelling_of(path: str, delimiter: str | None, encoding: str | None, decimal: str | None) -> Spelling | None:
-    """How a text file is written, to be kept where nothing is masked; to be called before it is read."""
-    from shoal.data.files import is_delimited
-    from shoal.data.notation import Spelling
-    from shoal.data.paths import check_readable
-
-    if not is_delimited(path):
-        return None
-    check_readable(Path(path))
-    return Spelling.of(Path(path), delimiter, encoding, decimal)
+    return Layout(delimiter, encoding, decimal, tuple(split(text)))
 
 
 def given(context: typer.Context) -> dict[str, str]:
@@ -158,45 +132,6 @@ def refuse_of_text(context: typer.Context, files: Sequence[str | Path | None]) -
     asked = [option for name, option in given(context).items() if name in _OF_TEXT_FILES]
     if asked and not any(is_delimited(path) for path in files if path is not None):
         raise InputError(f"{asked[0]} is of text files, and none is read here: leave it out.")
-
-
-def check_paths(
-    read: Sequence[str | Path | None],
-    table: str | None,
-    beside: Sequence[Path | None] = (),
-    *,
-    overwrite: bool,
-) -> None:
-    """Refuses, before any work, to write over what is read, twice to one place, or where nothing can be written.
-
-    Nor over anything else, unless the user says so.
-    """
-    from shoal.data.files import format_of, same_file
-    from shoal.data.outputs import refuse_existing
-    from shoal.data.paths import check_writable, is_sql
-    from shoal.data.sql import refuse_existing_table
-    from shoal.errors import InputError
-
-    if table is not None and not is_sql(table):
-        format_of(Path(table))
-    taken = [path for path in read if path is not None]
-    for target in (path for path in (table, *beside) if path is not None):
-        for path in taken:
-            if same_file(path, target):
-                raise InputError(
-                    f"The output {str(target)!r} would replace {str(path)!r}, which this command reads or writes too: "
-                    "choose another name."
-                )
-        taken.append(target)
-        folder = Path(target).parent
-        if not is_sql(target) and not (folder.is_dir() and os.access(folder, os.W_OK)):
-            state = "may not be written to" if folder.is_dir() else "does not exist"
-            raise InputError(f"{str(target)!r} cannot be written: the folder {str(folder)!r} {state}.")
-        if is_sql(target):
-            refuse_existing_table(str(target), overwrite=overwrite)
-        else:
-            check_writable(target)
-            refuse_existing(target, overwrite=overwrite)
 
 
 def make_policy(

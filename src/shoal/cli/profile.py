@@ -36,19 +36,12 @@ def profile(
 ) -> None:
     """Show each column's kind, suggested role and how identifying it is."""
     from shoal.cli.console import say, show, stages
-    from shoal.data.paths import atomic_write
-    from shoal.profile import profile as examine
+    from shoal.jobs.profile import Profile
 
     opt.refuse_of_text(context, [source])
-    opt.check_paths([source], None, [write_policy], overwrite=overwrite)
-    with stages("profile", 3) as step:
-        step("reading")
-        table = opt.read(source, delimiter, encoding, decimal, text)
-        step("examining")
-        found = examine(table)
-        step("done")
+    layout = opt.layout(delimiter, encoding, decimal, text)
+    with stages("profile", 3):
+        profiled = Profile(source, write_policy, overwrite, layout).run()
     if write_policy is not None:
-        with atomic_write(write_policy, private=True, overwrite=overwrite) as temporary:
-            Path(temporary).write_text(found.policy_toml(), encoding="utf-8")
         say(f"A starting policy was written to {write_policy}: look it through before using it.")
-    show(found, as_json)
+    show(profiled, as_json)

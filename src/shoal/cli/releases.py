@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,11 +12,7 @@ from shoal.cli import ledger as opt_ledger
 from shoal.cli import options as opt
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from shoal.policy import Policy
     from shoal.releases.audit import Audit
-    from shoal.releases.linking import Linkage, Linked
 
 releases = typer.Typer(no_args_is_help=True, help="Several releases over the same people: are they safe together?")
 
@@ -116,6 +110,8 @@ def audit(
     from shoal.cli.console import show, stages
     from shoal.engines.opening import engine_for
     from shoal.errors import InputError
+    from shoal.jobs.audit import Audit, AuditLedger
+    from shoal.jobs.audit import K as K_ANYWAY
 
     used = engine_for(files or [ledger], engine)
     opt_engines.refuse_options(context, used, files or [])
@@ -132,101 +128,17 @@ def audit(
             f"{'--kind' if kind else '--order'} says how an intruder compares values, and with --key nobody has to: "
             "leave one of them out."
         )
-    if len(files or []) == 1:
-        raise InputError("One release alone is judged by shoal check: name at least two files.")
-    if used != "memory":
+    job: AuditLedger | Audit
+    if ledger is not None:
+        job = AuditLedger(ledger, k)
+    else:
         chosen = opt.make_policy(policy, quasi, confidential, None, None, kind, orders=order)
-        _audit_in_parts(files or [], chosen, used, master, key, k or 5, as_json=as_json)
-    with stages("audit", 3) as step:
-        step("reading")
-        result: Audit | Linkage
-        if ledger is not None:
-            result = _audit_ledger(ledger, k)
-        else:
-            named = [*(text or []), *([opt.quoted(key)] if key else [])]
-            tables = {path: opt.read(path, delimiter, encoding, decimal, named) for path in files or []}
-            step("judging")
-            chosen = opt.make_policy(policy, quasi, confidential, None, None, kind, orders=order)
-            result = _audit_keyed(tables, chosen, key, k or 5) if key else _audit_linked(tables, chosen, k or 5)
-        step("done")
-    show(result, as_json)
-    raise typer.Exit(0 if result.holds else 1)
-
-
-def _audit_in_parts(
-    files: Sequence[str], chosen: Policy, engine: str, master: str | None, key: str | None, k: int, *, as_json: bool
-) -> NoReturn:
-    from shoal.cli.console import show, stages
-    from shoal.engines.opening import open_table
-    from shoal.errors import InputError
-    from shoal.releases.audit_tables import audit_tables
-
-    if key is None:
-        raise InputError(
-            f"The engine {engine!r} audits releases that still say whom a record is about: name that column (--key), "
-            "or use --engine memory. To link releases by what they show, every record of one is compared with every "
-            "record of the other."
-        )
-    with stages("audit", 3) as step:
-        step("opening")
-        text = [*chosen.quasi_identifiers, key]
-        tables = {path: open_table(path, engine, master=master, text=text) for path in files}
-        step("judging")
-        result = audit_tables(tables, chosen.quasi_identifiers, key, k, confidential=bool(chosen.confidential))
-        step("done")
-    show(result, as_json)
-    raise typer.Exit(0 if result.holds else 1)
-
-
-def _audit_ledger(path: Path, k: int | None) -> Audit:
-    from dataclasses import replace
-
-    from shoal.errors import InputError
-    from shoal.releases.audit import audit
-    from shoal.releases.ledger import budget, entries
-
-    found = entries(path)
-    if not found:
-        raise InputError(f"The ledger {str(path)!r} holds no release yet: make one with --ledger first.")
-    result = audit([entry.published for entry in found], k or max(entry.k for entry in found))
-    return replace(result, budget=budget(path))
-
-
-def _audit_keyed(tables: dict[str, pl.DataFrame], policy: Policy, key: str, k: int) -> Audit:
-    from shoal.releases.audit import audit
-    from shoal.releases.published import published
-
-    _need_quasi(policy.quasi_identifiers)
-    quasi, confidential = policy.quasi_identifiers, policy.confidential
-    return audit([published(name, table, key, quasi, confidential) for name, table in tables.items()], k, confidential)
-
-
-def _audit_linked(tables: dict[str, pl.DataFrame], policy: Policy, k: int) -> Linkage:
-    import polars as pl
-
-    from shoal.releases.linking import Linkage, as_shown, both_columns, link
-    from shoal.releases.published import need_columns
-
-    _need_quasi(policy.quasi_identifiers)
-    names = [*policy.quasi_identifiers, *policy.confidential]
-    for path, table in tables.items():
-        need_columns(path, table, names)
-    pairs: list[Linked] = []
-    for (a, first), (b, second) in combinations(tables.items(), 2):
-        both = pl.DataFrame([both_columns(first, second, name) for name in names])
-        schema = policy.schema(both, released=True)
-        stated = {name for name, choice in policy.attributes.items() if choice.kind is not None}
-        attributes = [each if each.name in stated else as_shown(each, both[each.name]) for each in schema]
-        pairs += link((a, b), first, second, attributes, k)
-    facts = tuple({"name": path, "records": table.height} for path, table in tables.items())
-    return Linkage(k, tuple(pairs), facts)
-
-
-def _need_quasi(names: Sequence[str]) -> None:
-    from shoal.errors import InputError
-
-    if not names:
-        raise InputError("No quasi-identifier is named: name the columns that make the classes (--quasi a,b).")
+        layout = opt.layout(delimiter, encoding, decimal, text)
+        job = Audit(tuple(files or ()), chosen, key, k or K_ANYWAY, used, master, layout)
+    with stages("audit", 3):
+        audited = job.run()
+    show(audited, as_json)
+    raise typer.Exit(0 if audited.holds else 1)
 
 
 @releases.command(
@@ -251,42 +163,23 @@ def add(
     as_json: opt.Json = False,
 ) -> None:
     """Record a release that was made elsewhere: exit code 1 if it left somebody below k, recorded all the same."""
-    from dataclasses import replace
-
     from shoal.cli.console import out, say, show, stages
-    from shoal.privacy.check import classes_of
-    from shoal.releases.published import from_classes, need_columns
-    from shoal.releases.store import Promised
+    from shoal.jobs.audit import K as K_ANYWAY
+    from shoal.jobs.audit import RecordRelease
+    from shoal.jobs.ledger import LedgerFile as Book
 
     opt.refuse_of_text(context, [source])
-    names = opt.split(quasi)
-    _need_quasi(names)
-    book = opt_ledger.open_ledger(ledger, subject, ledger_key)
-    assert book is not None
-    with stages("add", 4) as step:
-        step("reading")
-        table = opt.read(source, delimiter, encoding, None, [opt.quoted(subject)])
-        need_columns(source, table, names)
-        step("finding its classes")
-        subjects = book.digests(table)
-        values = book.own(subjects, table.drop(subject, *names))
-        release = replace(from_classes(source, subjects, classes_of(table, names, {}), table), values=values)
-        step("judging it beside the others")
-        found = book.add(release, Promised(k or 5), source)
-        step("done")
-    facts = {
-        "records": table.height,
-        "classes": release.shown.height,
-        "smallest_class": int(release.sizes.min()),
-        "subjects_pushed_below_k": found.subjects if found else 0,
-    }
-    if found is not None:
-        say(f"It left {found.subjects:,} subjects with fewer than {k or 5} over the pool, {found.smallest} at least.")
+    book, layout = Book(ledger, subject, ledger_key), opt.layout(delimiter, encoding, None, None)
+    with stages("add", 4):
+        recorded = RecordRelease(source, book, tuple(opt.split(quasi)), k or K_ANYWAY, layout).run()
+    for note in recorded.notes:
+        say(note)
     if as_json:
-        show(facts, as_json)
+        show(recorded.to_dict(), as_json)
     else:
+        facts = recorded.to_dict()
         out.print(" ".join(f"{name.replace('_', ' ')}: {fact:,}" for name, fact in facts.items()))
-    raise typer.Exit(0 if found is None else 1)
+    raise typer.Exit(0 if recorded.subjects_pushed_below_k == 0 else 1)
 
 
 @releases.command(

@@ -39,12 +39,13 @@ def discharges(
     from shoal.cli.console import say, stages
     from shoal.data.discharges import discharges as generate
     from shoal.data.files import write_table
+    from shoal.jobs.paths import check_paths
 
     if not Path(output).suffix:
         _discharges_in_chunks(Path(output), rows, seed, overwrite)
         say(f"{rows:,} discharges written to {output}.")
         return
-    opt.check_paths([], output, overwrite=overwrite)
+    check_paths([], output, overwrite=overwrite)
     with stages("sample", 3) as step:
         step("generating")
         table = generate(rows, seed)
@@ -86,8 +87,9 @@ def purchases(
     from shoal.cli.console import say, stages
     from shoal.data.files import write_table
     from shoal.data.purchases import purchases as generate
+    from shoal.jobs.paths import check_paths
 
-    opt.check_paths([], output, overwrite=overwrite)
+    check_paths([], output, overwrite=overwrite)
     with stages("sample", 3) as step:
         step("generating")
         table = generate(customers, seed)
@@ -122,14 +124,15 @@ def regenerate(
     """Put plausible values in the place of masked ones, from published counts (Algorithm S1)."""
     from shoal.cli.console import say, stages
     from shoal.data.files import write_table
+    from shoal.jobs.paths import check_paths
     from shoal.masking.regenerate import read_counts
     from shoal.masking.regenerate import regenerate as fill
 
     opt.refuse_of_text(context, [source])
-    opt.check_paths([source, counts], output, overwrite=overwrite)
+    check_paths([source, counts], output, overwrite=overwrite)
     with stages("regenerate", 4) as step:
         step("reading")
-        table = opt.read(source, delimiter, encoding, decimal, text)
+        table = opt.layout(delimiter, encoding, decimal, text).read(source)
         step("drawing values")
         filled = fill(table, read_counts(counts), seed=seed, rescale=rescale)
         step("writing")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -12,11 +9,7 @@ import typer
 from shoal.cli import options as opt
 
 if TYPE_CHECKING:
-    import polars as pl
-
-    from shoal.data.notation import Spelling
     from shoal.policy import Policy
-    from shoal.releases.ledger import Ledger
 
 PANEL = "Confidential columns"
 
@@ -72,7 +65,10 @@ def beforehand(policy: Policy) -> tuple[str, ...]:
     return budget(policy.private_means(), k)
 
 
-def check_options(split: str | None, *, independent: bool, merge: bool, incremental: bool, explain: bool) -> None:
+def check_options(
+    split: str | None, *, independent: bool, merge: bool, incremental: bool, explain: bool, disarm: bool
+) -> None:
+    """Refuses options that are about one table, or about several, where it is the other."""
     from shoal.errors import InputError
 
     if split is None and (independent or merge):
@@ -81,48 +77,5 @@ def check_options(split: str | None, *, independent: bool, merge: bool, incremen
         raise InputError(f"--split {split!r} is not known: a release is split by its columns that are 'confidential'.")
     if split is not None and (incremental or explain):
         raise InputError(f"--{'incremental' if incremental else 'explain'} is about one table: leave out --split.")
-
-
-def anonymize_split(
-    policy: Policy,
-    spelled: Callable[[], Spelling | None],
-    read: Callable[[], pl.DataFrame],
-    output: str,
-    *,
-    said: Collection[str],
-    reads: list[str | Path | None],
-    independent: bool,
-    merge: bool,
-    keep_order: bool,
-    report: Path | None,
-    certificate: Path | None,
-    seed: int | None,
-    ledger: Ledger | None,
-    overwrite: bool,
-    as_json: bool,
-) -> None:
-    """One table for each confidential column; all are written, or none."""
-    from shoal.cli.console import show, stages
-    from shoal.report.certificate import refuse_uncertified
-    from shoal.split import beside, beside_which, split_draft
-
-    first, *others = [beside(output, name) for name in policy.confidential] or [Path(output)]
-    certificates = [beside(certificate, name) for name in policy.confidential] if certificate is not None else []
-    merged = [Path(output), certificate] if merge else []
-    opt.check_paths(reads, str(first), [*others, report, *certificates, *merged], overwrite=overwrite)
-    for name in policy.confidential:
-        paper = None if certificate is None else beside(certificate, name)
-        asked_by = partial(beside_which, name=name)
-        refuse_uncertified(beside(output, name), [paper], overwrite=overwrite, asked_by=asked_by)
-    with stages("anonymize", 7) as step:
-        step("reading")
-        spelling = spelled()
-        made = split_draft(read(), policy, independent=independent, seed=seed, spelling=spelling)
-        if ledger is not None:
-            made = made.noted(ledger)
-        release = made.write(
-            output, merge=merge, keep_order=keep_order, certificate=certificate, report=report, seed=seed,
-            ledger=ledger, overwrite=overwrite,
-        )  # fmt: skip
-        step("done")
-    show(release, as_json, said=said)
+    if split is not None and disarm:
+        raise InputError("--disarm-formulas is for one table: leave out --split, or disarm its files yourself.")

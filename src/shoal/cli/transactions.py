@@ -104,12 +104,9 @@ def attack(
 ) -> None:
     """Link each released customer to the most similar original, and count how many are found (Algorithm 1)."""
     from shoal.cli.console import show, stages
-    from shoal.data.files import write_table
-    from shoal.transactions.attack import jaccard_attack, read_truth
-    from shoal.transactions.trained import KNOWN, trained_attack
+    from shoal.jobs.transactions import AttackTransactions, Columns
 
     opt.refuse_of_text(context, [original, masked])
-    opt.check_paths([original, masked, truth], output, overwrite=overwrite)
     _refuse_unused_columns(
         {
             "--time": (time, trained or first or last, "--trained, --from or --to"),
@@ -121,33 +118,14 @@ def attack(
     window = (
         None if first is None and last is None else (first.date() if first else None, last.date() if last else None)
     )
-    with stages("attack", 3) as step:
-        step("reading")
-        secret = read_truth(truth) if truth is not None else None
-        before = reader(context, "time", "price", "quantity")(original)
-        shown = ("time", "price", "quantity", "basket") if trained else ("quantity",)
-        after = reader(context, *shown)(masked)
-        step("attacking")
-        result = jaccard_attack(
-            before,
-            after,
-            truth=secret,
-            known=known,
-            window=window,
-            similarity=similarity,  # type: ignore[arg-type]
-            one_to_one=one_to_one,
-            seed=seed,
-        )
-        learnt = trained_attack(before, after, truth=secret, known=known or KNOWN, seed=seed) if trained else None
-        step("done")
-    if output is not None:
-        write_table(result.guesses, output, private=True, overwrite=overwrite)
-    if as_json:
-        show(result.to_dict() | {"trained": None if learnt is None else learnt.to_dict()}, as_json)
-        return
-    show(result, as_json)
-    if learnt is not None:
-        show(learnt, as_json)
+    columns = Columns(customer, item, time, price, quantity, basket, not no_header, False, delimiter, encoding, decimal)
+    job = AttackTransactions(
+        original, masked, columns, truth, known, window, similarity, one_to_one, trained, output,  # type: ignore[arg-type]
+        seed, overwrite,
+    )  # fmt: skip
+    with stages("attack", 3):
+        attacked = job.run()
+    show(attacked, as_json)
 
 
 def _refuse_unused_columns(columns: Mapping[str, tuple[str | None, object, str]]) -> None:

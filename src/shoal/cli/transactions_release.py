@@ -131,65 +131,34 @@ def anonymize(
 
     With --k and --m goods are recoded or taken out instead, until any m of them are those of at least k baskets.
     """
-    from shoal.cli.console import say, show, stages
-    from shoal.data.pseudonyms import read_key
+    from shoal.cli.console import show, stages
     from shoal.errors import InputError
-    from shoal.transactions.k_m import anonymize_baskets, read_taxonomy
-    from shoal.transactions.release import anonymize_transactions
+    from shoal.jobs.ledger import LedgerFile
+    from shoal.jobs.transactions import AnonymizeBaskets, AnonymizeTransactions, Columns
 
-    opt.check_paths([source, key, taxonomy, ledger, ledger_key], output, [secret_map, log], overwrite=overwrite)
     known = _known_goods(k, m)
-    if ledger is not None:
-        _check_ledger(known, key, incremental, clusters, baskets)
-    elif ledger_key is not None or incremental:
-        raise InputError("--ledger-key and --incremental are about a ledger: give --ledger as well.")
+    if ledger is not None and known is not None:
+        raise InputError("A ledger judges clusters of customers: leave out --ledger, or --k, --m and --baskets.")
     if known is None and taxonomy is not None:
         raise InputError("A taxonomy recodes goods for k^m-anonymity: give --k and --m as well.")
     if known is not None:
         opt.refuse_all_but(context, _RECODING, "has no part in recoding goods (--k, --m): leave it out.")
-    _refuse_unread(context, source, baskets)
-    with stages("anonymize", 6) as step:
-        step("reading")
-        histories = _read(context, "time", "price", "quantity", "basket")
-        if known is not None:
-            step("recoding goods")
-            recoded = anonymize_baskets(
-                histories,
-                *known,
-                taxonomy=read_taxonomy(taxonomy) if taxonomy is not None else None,
-                key=read_key(key) if key is not None else None,
-            )
-            step("writing and judging the file")
-            show(recoded.write(output, overwrite=overwrite), as_json)
-            return
-        book = opt_ledger.open_ledger(ledger, histories.roles.customer, ledger_key) if ledger is not None else None
-        release = anonymize_transactions(
-            histories,
-            clusters=clusters,
-            min_size=min_size,
-            method=method,  # type: ignore[arg-type]
-            show=_columns(shown, no_header),
-            dummies=dummies,  # type: ignore[arg-type]
-            delete=delete,
-            alter=alter,
-            key=read_key(key) if key is not None else None,
-            seed=seed,
-            after=book if incremental else None,
-        )
-        step("attacking the release")
-        release = release.attacked()
-        facts = release.to_dict()
-        strangers = release.strangers(book) if book is not None else ()
-        release.write(output, header=not no_header, secret_map=secret_map, log=log, ledger=book, overwrite=overwrite)
-        facts["notes"] = [*facts["notes"], *strangers]
-    if as_json:
-        for note in facts["notes"]:
-            say(note)
-        show(facts, as_json)
+    columns = Columns(
+        customer, item, time, price, quantity, basket, not no_header, baskets, delimiter, encoding, decimal
+    )
+    job: AnonymizeTransactions | AnonymizeBaskets
+    if known is not None:
+        job = AnonymizeBaskets(source, output, columns, *known, taxonomy, key, overwrite)
     else:
-        for note in strangers:
-            say(note)
-        show(release, as_json)
+        job = AnonymizeTransactions(
+            source, output, columns, tuple(opt.split(shown)), clusters, min_size, method, dummies, delete,  # type: ignore[arg-type]
+            alter, key, secret_map, log, LedgerFile(ledger, None, ledger_key), incremental, seed, overwrite,
+        )  # fmt: skip
+    job.refuse()
+    _refuse_unread(context, source, baskets)
+    with stages("anonymize", 6):
+        release = job.run()
+    show(release, as_json)
 
 
 def _refuse_unread(context: typer.Context, source: str, baskets: bool) -> None:
@@ -200,20 +169,6 @@ def _refuse_unread(context: typer.Context, source: str, baskets: bool) -> None:
     of_tables = ("customer", "item", "time", "price", "quantity", "basket", "shown", "encoding", "decimal")
     others = [parameter.name or "" for parameter in context.command.params if parameter.name not in of_tables]
     opt.refuse_all_but(context, others, "is about tables, and a line of baskets has goods alone: leave it out.")
-
-
-def _check_ledger(
-    known: tuple[int, int] | None, key: Path | None, incremental: bool, clusters: int | None, baskets: bool
-) -> None:
-    """Refuses what cannot be judged together with other releases."""
-    from shoal.errors import InputError
-
-    if known is not None or baskets:
-        raise InputError("A ledger judges clusters of customers: leave out --ledger, or --k, --m and --baskets.")
-    if key is not None:
-        raise InputError("Releases of a ledger get new numbers each: leave out --key, or --ledger.")
-    if incremental and clusters is not None:
-        raise InputError("--incremental keeps the clusters of earlier releases: give --min-size alone.")
 
 
 def _columns(named: list[str] | None, no_header: bool) -> list[str]:

@@ -1,0 +1,45 @@
+"""Jobs: what a user can ask for, one typed object a request; see `shoal.jobs.job.Job` and docs/jobs.md."""
+
+from shoal.events import Event
+from shoal.jobs.anonymize import Anonymize, Split
+from shoal.jobs.attack import Attack
+from shoal.jobs.audit import Audit, AuditLedger, RecordRelease
+from shoal.jobs.check import Check
+from shoal.jobs.compare import Compare
+from shoal.jobs.job import Job
+from shoal.jobs.layout import Layout
+from shoal.jobs.ledger import LedgerFile
+from shoal.jobs.measure import Risk, Utility
+from shoal.jobs.profile import Profile
+from shoal.jobs.transactions import (
+    AnonymizeBaskets,
+    AnonymizeTransactions,
+    AttackTransactions,
+    AuditTransactions,
+    Columns,
+    TransactionsUtility,
+)
+
+__all__ = [
+    "Anonymize",
+    "AnonymizeBaskets",
+    "AnonymizeTransactions",
+    "Attack",
+    "AttackTransactions",
+    "Audit",
+    "AuditLedger",
+    "AuditTransactions",
+    "Check",
+    "Columns",
+    "Compare",
+    "Event",
+    "Job",
+    "Layout",
+    "LedgerFile",
+    "Profile",
+    "RecordRelease",
+    "Risk",
+    "Split",
+    "TransactionsUtility",
+    "Utility",
+]

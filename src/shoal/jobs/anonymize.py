@@ -1,0 +1,228 @@
+"""Anonymize: a table is masked, judged and written, with what goes with it; or nothing is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from secrets import randbits
+from typing import TYPE_CHECKING
+
+from shoal import events
+from shoal.errors import InputError
+from shoal.jobs.job import Job
+from shoal.jobs.layout import Layout
+from shoal.jobs.ledger import LedgerFile, without_subject
+from shoal.jobs.paths import check_paths
+
+if TYPE_CHECKING:
+    from shoal.parted.release import PartedRelease
+    from shoal.policy import Policy
+    from shoal.release import Release
+    from shoal.releases.ledger import Ledger
+    from shoal.split import SplitRelease
+
+_LARGE = 1 << 25  # bytes of a table while which is read the kernels are loaded
+
+
+@dataclass(frozen=True)
+class Anonymize(Job["Release | PartedRelease"]):
+    """A release of a table, written to `output` if every promise of the policy holds of what stands there.
+
+    `certificate` and `report` are files that go with it, `explain` a folder for what recoding could choose from. Of a
+    folder, or with the engine `disk` or `spark`, the release is a folder. `reads` are files that the policy came from,
+    which are never written over.
+    """
+
+    source: str | Path
+    policy: Policy
+    output: str | Path
+    certificate: Path | None = None
+    report: Path | None = None
+    explain: Path | None = None
+    ledger: LedgerFile = field(default_factory=LedgerFile)
+    incremental: bool = False
+    keep_order: bool = False
+    disarm: bool = False
+    seed: int | None = field(default=None, repr=False)
+    overwrite: bool = False
+    engine: str | None = None
+    master: str | None = None
+    layout: Layout = field(default_factory=Layout)
+    reads: tuple[str | Path | None, ...] = ()
+
+    def refuse(self) -> None:
+        """Raises, before any work, where these choices and files cannot be meant."""
+        from shoal.show.figure import need_matplotlib
+
+        if self.explain is not None and self.policy.method.name != "recode":
+            raise InputError("--explain shows the recodings to choose from: it is for --method recode.")
+        if self.explain is not None:
+            need_matplotlib()
+        if self._engine() != "memory":
+            self._refuse_in_parts()
+            return
+        self._refuse_files()
+        if self.incremental and self.ledger.path is None:
+            raise InputError("--incremental goes on from earlier releases: name their --ledger.")
+
+    def work(self) -> Release | PartedRelease:
+        """Reads, works and writes, and gives the result."""
+        if self._engine() != "memory":
+            return self._work_in_parts()
+        from shoal.draft import draft
+        from shoal.jobs.kernels import load_kernels
+        from shoal.release import write
+
+        ledger = self.ledger.opened()
+        policy, seed, text = prepared(self.policy, ledger, self.seed)
+        events.stage("reading")
+        if Path(self.source).is_file() and Path(self.source).stat().st_size > _LARGE:
+            load_kernels()
+        spelling = self.layout.spelling(self.source)
+        table = self.layout.read(self.source, policy, text)
+        made = draft(table, policy, seed=seed, after=ledger if self.incremental else None, spelling=spelling)
+        if ledger is not None:
+            made = made.noted(ledger)
+        release = write(
+            made, self.output, keep_order=self.keep_order, certificate=self.certificate, report=self.report, seed=seed,
+            ledger=ledger, disarm=self.disarm, overwrite=self.overwrite,
+        )  # fmt: skip
+        if self.explain is not None:
+            self._explain(release, self.explain)
+        events.stage("done")
+        return release
+
+    def _engine(self) -> str:
+        from shoal.engines.opening import engine_of
+
+        return engine_of(self.source, self.engine)
+
+    def _refuse_files(self) -> None:
+        from shoal.report.certificate import refuse_uncertified
+        from shoal.report.figures import FRONTIER
+
+        folder = self.explain
+        explained = [folder / name for name in FRONTIER] if folder is not None and folder.is_dir() else []
+        others = [self.report, self.certificate, *explained]
+        check_paths(_all_read(self), self.output, others, overwrite=self.overwrite)
+        refuse_uncertified(self.output, [self.certificate], overwrite=self.overwrite)
+
+    def _explain(self, release: Release, folder: Path) -> None:
+        from shoal.masking.recoding.frontier import frontier
+        from shoal.report.figures import write_frontier
+
+        method = release.policy.method
+        table = frontier(release.original, method, release.promises)
+        write_frontier(folder, table, method.cost, release.suppressed, overwrite=self.overwrite)
+
+    def _refuse_in_parts(self) -> None:
+        from shoal.data.outputs import refuse_within
+        from shoal.engines.disk import refuse_used
+        from shoal.engines.opening import files_of
+        from shoal.parted.capabilities import refuse_what_cannot
+        from shoal.report.certificate import refuse_uncertified
+
+        refuse_what_cannot(self.policy, self._engine())
+        reads = _all_read(self)
+        check_paths([*reads, self.output], None, [self.certificate, self.report], overwrite=self.overwrite)
+        refuse_used(Path(self.output), overwrite=self.overwrite)
+        inputs = files_of(Path(self.source)) if Path(self.source).is_dir() else []
+        read = [path for path in (*reads, *inputs) if path is not None]
+        papers = [paper for paper in (self.certificate, self.report) if paper is not None]
+        refuse_within(self.output, [*read, *papers])
+        for paper in papers:
+            refuse_within(paper, read)
+        refuse_uncertified(self.output, [self.certificate], overwrite=self.overwrite)
+
+    def _work_in_parts(self) -> PartedRelease:
+        from shoal.engines.opening import KINDS, kind_of_folder, open_table
+        from shoal.jobs.kernels import load_kernels
+        from shoal.parted.release import anonymize_to
+
+        ledger = self.ledger.opened()
+        policy = self.policy if ledger is None else without_subject(self.policy, ledger.subject)
+        kinds = (KINDS.get(Path(name).suffix.lower()) for name in (self.output, self.source))
+        known = (*kinds, kind_of_folder(Path(self.source)))
+        kind = next((kind for kind in known if kind in ("csv", "parquet")), "parquet")
+        events.stage("opening")
+        load_kernels()
+        # Beside a ledger values are told apart, not spellings; and its subject is known by what stands there.
+        text = [] if ledger is None else [ledger.subject]
+        spelled = kind == "csv" and ledger is None
+        table = open_table(self.source, self._engine(), master=self.master, text=text, spelled=spelled)
+        release = anonymize_to(
+            table, policy, str(self.output), kind, seed=self.seed, certificate=self.certificate,
+            overwrite=self.overwrite, keep_order=self.keep_order, ledger=ledger, report=self.report,
+        )  # fmt: skip
+        events.stage("done")
+        return release
+
+
+@dataclass(frozen=True)
+class Split(Job["SplitRelease"]):
+    """One table for each confidential column, `output.COLUMN.csv` and so on; all are written, or none.
+
+    With `merge` all columns are written in one table too; with `independent` only columns that depend on each other
+    share their classes. The other choices are those of `Anonymize`.
+    """
+
+    source: str | Path
+    policy: Policy
+    output: str | Path
+    independent: bool = False
+    merge: bool = False
+    certificate: Path | None = None
+    report: Path | None = None
+    ledger: LedgerFile = field(default_factory=LedgerFile)
+    keep_order: bool = False
+    seed: int | None = field(default=None, repr=False)
+    overwrite: bool = False
+    layout: Layout = field(default_factory=Layout)
+    reads: tuple[str | Path | None, ...] = ()
+
+    def refuse(self) -> None:
+        """Raises, before any work, where these choices and files cannot be meant."""
+        from shoal.report.certificate import refuse_uncertified
+        from shoal.split import beside, beside_which
+
+        names, certificate = self.policy.confidential, self.certificate
+        first, *others = [beside(self.output, name) for name in names] or [Path(self.output)]
+        papers = {name: None if certificate is None else beside(certificate, name) for name in names}
+        merged = [Path(self.output), certificate] if self.merge else []
+        check_paths(_all_read(self), first, [*others, self.report, *papers.values(), *merged], overwrite=self.overwrite)
+        for name, paper in papers.items():
+            asked_by = partial(beside_which, name=name)
+            refuse_uncertified(beside(self.output, name), [paper], overwrite=self.overwrite, asked_by=asked_by)
+
+    def work(self) -> SplitRelease:
+        """Reads, works and writes, and gives the result."""
+        from shoal.split import split_draft
+
+        ledger = self.ledger.opened()
+        policy, seed, text = prepared(self.policy, ledger, self.seed)
+        events.stage("reading")
+        spelling = self.layout.spelling(self.source)
+        table = self.layout.read(self.source, policy, text)
+        made = split_draft(table, policy, independent=self.independent, seed=seed, spelling=spelling)
+        if ledger is not None:
+            made = made.noted(ledger)
+        release = made.write(
+            self.output, merge=self.merge, keep_order=self.keep_order, certificate=self.certificate,
+            report=self.report, seed=seed, ledger=ledger, overwrite=self.overwrite,
+        )  # fmt: skip
+        events.stage("done")
+        return release
+
+
+def _all_read(job: Anonymize | Split) -> list[str | Path | None]:
+    """Every file that the job reads, or keeps: none of them is an output."""
+    return [job.source, *job.reads, job.ledger.path, job.ledger.key, *job.policy.files]
+
+
+def prepared(policy: Policy, ledger: Ledger | None, seed: int | None) -> tuple[Policy, int | None, tuple[str, ...]]:
+    """Policy, seed and columns of text as a ledger needs them: the subject is never released, and the seed is kept."""
+    if ledger is None:
+        return policy, seed, ()
+    # The subject is known by what stands there, not by a number it reads as.
+    return without_subject(policy, ledger.subject), randbits(63) if seed is None else seed, (ledger.subject,)

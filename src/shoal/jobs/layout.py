@@ -1,0 +1,51 @@
+"""How a file of text is to be read, where that is not left to be found out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.data.notation import Spelling
+    from shoal.policy import Policy
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The delimiter, encoding and decimal mark of text files, each detected if None; and columns that are text."""
+
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | None = None
+    text: tuple[str, ...] = ()
+
+    def read(self, source: str | Path, policy: Policy | None = None, text: Sequence[str] = ()) -> pl.DataFrame:
+        """The table; where a policy leaves out what no role names, that need not be understood.
+
+        `text` names more columns to be read as text.
+        """
+        from shoal.data.files import read_table
+
+        needed = None
+        if policy is not None and policy.rest == "drop":
+            roles = (policy.identifiers, policy.quasi_identifiers, policy.confidential, policy.insensitive)
+            needed = {name for names in roles for name in names}
+        return read_table(
+            source, delimiter=self.delimiter, encoding=self.encoding, decimal=self.decimal, text=[*self.text, *text],
+            needed=needed,
+        )  # fmt: skip
+
+    def spelling(self, source: str | Path) -> Spelling | None:
+        """How a text file is written, to be kept where nothing is masked; to be called before it is read."""
+        from shoal.data.files import is_delimited
+        from shoal.data.notation import Spelling
+        from shoal.data.paths import check_readable
+
+        if not is_delimited(source):
+            return None
+        check_readable(Path(source))
+        return Spelling.of(Path(source), self.delimiter, self.encoding, self.decimal)

@@ -1,0 +1,206 @@
+"""Risk and Utility: what an intruder could do with a table, and what an analyst still can."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from shoal import events
+from shoal.errors import InputError
+from shoal.jobs.job import Job
+from shoal.jobs.layout import Layout
+from shoal.show.result import Result
+
+if TYPE_CHECKING:
+    from shoal.measure import Measured
+    from shoal.policy import Policy
+    from shoal.risk.measure import Risk as Exposure
+    from shoal.risk.scenarios import Scenarios
+    from shoal.show.charts import Chart
+    from shoal.show.sheet import Sheet
+    from shoal.utility.measure import Utility as Kept
+
+
+@dataclass(frozen=True, repr=False)
+class RiskMeasured(Result):
+    """Who is unique and what can be learnt, what three intruders can do, and the measures that were named."""
+
+    risk: Exposure
+    intruders: Scenarios
+    measured: Measured | None = None
+
+    def _parts(self) -> list[Result]:
+        return [self.risk, self.intruders, *([self.measured] if self.measured is not None else [])]
+
+    def sheets(self) -> list[Sheet]:
+        """The result as tables."""
+        return [sheet for part in self._parts() for sheet in part.sheets()]
+
+    def charts(self) -> list[Chart]:
+        """The result as charts."""
+        return self.risk.charts()
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader should know beside the tables."""
+        return tuple(remark for part in self._parts() for remark in part.remarks())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result, ready for JSON."""
+        more = self.measured.to_dict() if self.measured is not None else {}
+        return self.risk.to_dict() | {"scenarios": self.intruders.to_dict()} | more
+
+
+@dataclass(frozen=True)
+class Risk(Job[RiskMeasured]):
+    """Measures how exposed the people in an original or a released table are.
+
+    `when` are conditions that must not be learnt, as `charge > 100000`; `measures` compare the table with its
+    `original`, by their names.
+    """
+
+    source: str | Path
+    policy: Policy
+    when: tuple[str, ...] = ()
+    population: str | None = None
+    fraction: float | None = None
+    threshold: float = 0.2
+    original: str | Path | None = None
+    measures: tuple[str, ...] = ()
+    paired: bool = False
+    engine: str | None = None
+    master: str | None = None
+    layout: Layout = field(default_factory=Layout)
+
+    def refuse(self) -> None:
+        """Raises, before any work, where these choices and files cannot be meant."""
+        if self.paired and self.original is None:
+            raise InputError("--paired is about the original: give --original and --measures as well.")
+        if (self.original is None) != (not self.measures):
+            raise InputError(
+                "--measures compare a released table with its original: give both --original and --measures."
+            )
+
+    def work(self) -> RiskMeasured:
+        """Reads, works and writes, and gives the result."""
+        from shoal.engines.opening import engine_for
+
+        engine = engine_for([path for path in (self.source, self.population) if path], self.engine)
+        measured = self._in_memory() if engine == "memory" else self._in_parts(engine)
+        events.stage("done")
+        return measured
+
+    def _in_memory(self) -> RiskMeasured:
+        from shoal.assess import measured, risk
+        from shoal.risk.scenarios import scenarios
+
+        events.stage("reading")
+        table = self.layout.read(self.source)
+        events.stage("counting who is unique")
+        exposure = risk(table, self.policy, when=self.when)
+        schema = self.policy.schema(table, released=True)
+        events.stage("thinking as an intruder")
+        intruders = scenarios(
+            table, schema, population=self.population, fraction=self.fraction, threshold=self.threshold
+        )
+        if self.original is None:
+            return RiskMeasured(exposure, intruders)
+        events.stage("measuring beside the original")
+        before = self.layout.read(self.original)
+        named = measured(before, table, self.policy, "risk", self.measures, paired=self.paired or None)
+        return RiskMeasured(exposure, intruders, named)
+
+    def _in_parts(self, engine: str) -> RiskMeasured:
+        from shoal.assess import may_be_masked, released_schema
+        from shoal.engines.opening import open_table
+        from shoal.risk.measure import assess_risk
+        from shoal.risk.scenarios import scenarios
+
+        events.stage("opening")
+        table = open_table(self.source, engine, master=self.master, text=may_be_masked(self.policy, self.when))
+        people = open_table(self.population, engine, master=self.master) if self.population else None
+        events.stage("counting who is unique")
+        schema = released_schema(table, self.policy)
+        exposure = assess_risk(table, schema, when=self.when, groups=self.policy.groups)
+        events.stage("thinking as an intruder")
+        intruders = scenarios(table, schema, population=people, fraction=self.fraction, threshold=self.threshold)
+        return RiskMeasured(exposure, intruders)
+
+
+@dataclass(frozen=True, repr=False)
+class UtilityMeasured(Result):
+    """What a masked table kept, and the measures that were named."""
+
+    utility: Kept
+    measured: Measured | None = None
+
+    def sheets(self) -> list[Sheet]:
+        """The result as tables."""
+        return [*self.utility.sheets(), *(self.measured.sheets() if self.measured is not None else [])]
+
+    def charts(self) -> list[Chart]:
+        """The result as charts."""
+        return self.utility.charts()
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader should know beside the tables."""
+        return (*self.utility.remarks(), *(self.measured.remarks() if self.measured is not None else ()))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result, ready for JSON."""
+        facts = self.utility.to_dict()
+        if self.measured is None:
+            return facts
+        more = self.measured.to_dict()
+        return facts | more | {"left_out": dict(self.utility.left_out) | more["left_out"]}
+
+
+@dataclass(frozen=True)
+class Utility(Job[UtilityMeasured]):
+    """Measures what a masked table kept of the original; `paired` says that row i of both is the same person."""
+
+    original: str | Path
+    masked: str | Path
+    policy: Policy
+    measures: tuple[str, ...] = ()
+    paired: bool = False
+    engine: str | None = None
+    master: str | None = None
+    layout: Layout = field(default_factory=Layout)
+
+    def work(self) -> UtilityMeasured:
+        """Reads, works and writes, and gives the result."""
+        from shoal.engines.opening import engine_for
+
+        engine = engine_for((self.original, self.masked), self.engine)
+        measured = self._in_memory() if engine == "memory" else self._in_parts(engine)
+        events.stage("done")
+        return measured
+
+    def _in_memory(self) -> UtilityMeasured:
+        from shoal.assess import measured, utility
+
+        events.stage("reading")
+        before, after = self.layout.read(self.original), self.layout.read(self.masked)
+        events.stage("measuring")
+        paired = self.paired or None
+        kept = utility(before, after, self.policy, paired=paired)
+        if not self.measures:
+            return UtilityMeasured(kept)
+        events.stage("taking the measures named")
+        return UtilityMeasured(kept, measured(before, after, self.policy, "utility", self.measures, paired=paired))
+
+    def _in_parts(self, engine: str) -> UtilityMeasured:
+        from shoal.assess import known_of
+        from shoal.engines.opening import open_table
+        from shoal.utility.tables import compare_tables, measured_tables
+
+        events.stage("opening")
+        before = known_of(open_table(self.original, engine, master=self.master), self.policy)
+        after = open_table(self.masked, engine, master=self.master, text=self.policy.quasi_identifiers)
+        events.stage("measuring")
+        kept = compare_tables(before, after, paired=self.paired)
+        if not self.measures:
+            return UtilityMeasured(kept)
+        events.stage("taking the measures named")
+        return UtilityMeasured(kept, measured_tables(before, after, self.measures, paired=self.paired))
