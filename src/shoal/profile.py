@@ -352,7 +352,7 @@ name = "k-anonymity"
 k = 5
 
 [method]
-name = "grouped"
+name = "hilbert"
 
 # Texts that stand in an order, the lowest first:
 # [attributes.education]

@@ -139,7 +139,7 @@ def test_options_of_text_are_refused_where_no_text_is_read(shoal: Shoal, words: 
     assert run.sentence.startswith(f"{max(parameter.opts, key=len)} is of text files"), run.err
 
 
-RECODING = {"k", "m", "taxonomy", "key", "customer", "item", "baskets", "output", "overwrite", "as_json"}
+RECODING = {"k", "m", "taxonomy", "key", "customer", "item", "baskets", "output", "overwrite", "as_json", "quiet"}
 READING = {"no_header", "delimiter", "encoding", "decimal"}
 
 
