@@ -60,10 +60,15 @@ demo-spark: setup java
 	.venv/bin/shoal check demo-spark/release --certificate demo-spark/release/_certificate.json \
 	  --engine spark --master 'local[2]'
 
-test: setup browser java
+# Kernels are compiled once, before the tests' processes start; else each would compile them for itself.
+.venv/warm: .venv/ready $(wildcard src/shoal/kernels/*.py)
+	.venv/bin/shoal warm-up --quiet
+	@touch $@
+
+test: .venv/warm browser java
 	.venv/bin/python -m pytest
 
-test-all: setup browser java
+test-all: .venv/warm browser java
 	.venv/bin/python -m pytest -m "" --hypothesis-profile=all --cov
 
 lint: setup

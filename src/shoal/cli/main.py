@@ -25,6 +25,7 @@ from shoal.cli import (
     schema,
     study,
     transactions,
+    warm_up,
 )
 from shoal.cli.quiet import every_command, with_quiet
 
@@ -61,7 +62,7 @@ def _root(
 
 for group in (
     sample, profile, scenario, hierarchy, anonymize, measure, attack, compare, transactions, releases, study, listings,
-    engines, schema,
+    engines, schema, warm_up,
 ):  # fmt: skip
     group.register(app)
 for command in every_command(app):
