@@ -71,4 +71,6 @@ def test_the_page_says_which_numbers_are_of_drawn_records(
     assert 150 <= int(said[1]) <= 160
     assert f"{release.records:,} records released" in page
     assert "Every promise holds" in page
+    assert "Who is found again is not measured: among drawn records" in page
+    assert "found again</td>" not in page
     assert (tmp_path / "report.html").stat().st_mode & 0o077 == 0

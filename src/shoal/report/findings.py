@@ -98,24 +98,28 @@ def measure(release: Reported) -> Findings:
         two_way=two_way_tables([original[name] for name in quasi[:MOST]], [columns[name] for name in quasi[:MOST]]),
         attacked=attacked(release, after.counts.smallest),
         measured={
-            "risk": _linked(Pair.of(original, columns, kept), pair),
+            "risk": _linked(Pair.of(original, columns, kept), pair, among_all=release.drawn in (None, release.read)),
             "utility": evaluate(pair.sample(SAMPLE), ["all"], "utility"),
         },
         drawn=release.drawn,
     )
 
 
-def _linked(every: Pair, few: Pair) -> Measured:
+def _linked(every: Pair, few: Pair, *, among_all: bool) -> Measured:
     """Some people, looked for among all that is released: among a few, hardly anybody would have their like.
 
-    By every attribute, or by a few of them where the measure only compares.
+    By every attribute, or by a few of them where the measure only compares. Where not all records are at hand, nobody
+    is looked for.
     """
     linked = [name for name, one in measures("risk").items() if one.how is not None]
-    found = [name for name in linked if name == MeasuredRisk.measure]
+    by_all = [name for name in linked if name == MeasuredRisk.measure]
+    compared = evaluate(few.sample(SAMPLE), [name for name in measures("risk") if name not in linked], "risk")
+    if not among_all:
+        return compared
     parts = (
-        evaluate(replace(every, linked_at_most=SAMPLE), found, "risk"),
-        evaluate(replace(few, linked_at_most=SAMPLE), [name for name in linked if name not in found], "risk"),
-        evaluate(few.sample(SAMPLE), [name for name in measures("risk") if name not in linked], "risk"),
+        evaluate(replace(every, linked_at_most=SAMPLE), by_all, "risk"),
+        evaluate(replace(few, linked_at_most=SAMPLE), [name for name in linked if name not in by_all], "risk"),
+        compared,
     )
     return Measured(*(_merged([getattr(part, item.name) for part in parts]) for item in fields(Measured)))
 

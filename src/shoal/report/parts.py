@@ -28,10 +28,13 @@ def measures(findings: Findings, about: About) -> Measures:
         measure = measured.measures[name]
         rows.append((name.replace("_", " "), f"{value:.4g}", f"{measure.meaning} Higher is {measure.higher_is}."))
     drawn = ""
+    some = findings.drawn not in (None, findings.before.records)
     if findings.after.records > SAMPLE:
         whom = {"risk": "people", "utility": "records"}[about] + " drawn at random"
-        among = "all records" if findings.drawn is None else f"{findings.drawn:,} drawn records"
-        drawn += f" Measured on {SAMPLE:,} {whom}{f', each looked for among {among}' if about == 'risk' else ''}."
+        looked_for = ", each looked for among all records" if about == "risk" and not some else ""
+        drawn += f" Measured on {SAMPLE:,} {whom}{looked_for}."
+    if about == "risk" and some:
+        drawn += " Who is found again is not measured: among drawn records hardly anybody has their like."
     if len(findings.losses) > MOST:
         drawn += f" Only the first {MOST} attributes are compared; people are found again by all of them."
     return Measures(rows, drawn)
