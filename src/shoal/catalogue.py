@@ -111,7 +111,7 @@ class Parameter:
         if isinstance(value, bool | str):
             return True
         return (
-            math.isfinite(value)
+            (isinstance(value, int) or math.isfinite(value))  # a whole number may be too large for a float
             and (self.above is None or value > self.above)
             and (self.least is None or value >= self.least)
             and (self.most is None or value <= self.most)

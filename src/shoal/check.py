@@ -42,6 +42,8 @@ def check(
     from shoal.engines.opening import engine_of, open_table
     from shoal.report.inspection import inspect_released
 
+    if paired and original is None:
+        raise InputError("Which rows belong together is asked beside the original: give it as well (original=).")
     chosen = engine_of(frame, engine)
     written = None
     if chosen != "memory":

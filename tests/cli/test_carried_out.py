@@ -92,11 +92,12 @@ def test_options_without_effect_are_refused_in_memory_too(shoal: Shoal, tmp_path
     assert not (tmp_path / "x.csv").exists()
 
 
-def test_from_python_an_argument_that_an_engine_does_not_carry_out_is_refused(tmp_path: Path) -> None:
+def test_from_python_an_argument_that_nothing_is_done_with_is_refused(tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text("age,c\n" + "30,1\n" * 5)
     policy = library.Policy(quasi_identifiers=["age"], confidential=["c"])
-    with pytest.raises(InputError, match="'disk' judges a release by itself"):
-        library.check(tmp_path / "d.csv", policy, paired=True, engine="disk")
+    for engine in ("memory", "disk"):
+        with pytest.raises(InputError, match="beside the original"):
+            library.check(tmp_path / "d.csv", policy, paired=True, engine=engine)
 
 
 # ---- commands and ways without an engine
