@@ -246,7 +246,7 @@ def test_policy_is_valid_toml_whatever_the_columns_are_called() -> None:
         "confidential": [],
         "insensitive": [],
         "models": [{"name": "k-anonymity", "k": 5}],
-        "method": {"name": "grouped"},
+        "method": {"name": "hilbert"},
     }
 
 

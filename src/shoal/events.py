@@ -124,8 +124,9 @@ def ticking(items: Iterable[T], total: int | None = None) -> Iterator[T]:
 
 def waited(work: Future[T]) -> T:
     """The result of work in another thread, waited for in short turns: so the job can be stopped, and by Ctrl-C."""
-    while not wait([work], timeout=_TURN).done:
+    while not work.done():  # nor would `wait` ever take cancelled work for done
         check()
+        wait([work], timeout=_TURN)
     return work.result()
 
 

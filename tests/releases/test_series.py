@@ -27,7 +27,7 @@ from shoal.releases.ledger import Ledger
 
 K = 3
 METHODS: list[Any] = [
-    {"name": "grouped"},
+    {"name": "hilbert"},
     {"name": "kd"},
     {"name": "mdav"},
     {"name": "coarsen", "resolution": 2},
