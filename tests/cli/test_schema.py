@@ -131,6 +131,7 @@ SILENT = {  # they print nothing for machines
     "sample discharges",
     "sample purchases",
     "schema",
+    "warm-up",
 }
 
 

@@ -87,7 +87,7 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     ("choice", "words"),
     [
         ({"method": shoal.CutPoints()}, "cannot do the method 'cut-points'"),
-        ({"models": [shoal.KMap(5, fraction=0.1)]}, "cannot do the model 'k-map'"),
+        ({"models": [shoal.KMap(5, fraction=0.1)]}, "k-map cannot be inferred"),
     ],
     ids=str,
 )
