@@ -295,7 +295,7 @@ def test_the_order_in_which_records_are_written_changes_nothing() -> None:
 def test_the_attack_stands_above_its_control_where_there_is_something_to_find() -> None:
     table = incomes()
     policy = shoal.Policy(quasi_identifiers=table.columns, models=[], method=shoal.Swap(0.1))
-    shown = draft(table, policy, seed=1).shown
+    shown = draft(table, policy, seed=1).table
     outcomes = shoal.attack(table, shown, policy, ["linkage"], paired=True).outcomes
     best = outcomes[0]
     assert best.found == max(outcome.found for outcome in outcomes) > 0.5

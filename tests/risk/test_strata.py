@@ -208,7 +208,8 @@ def test_on_adult_too_strata_do_not_tell_the_salary() -> None:
 
 
 def test_the_report_attacks_the_very_release_whatever_its_lots_were() -> None:
-    found = attacked_in_report(shoal.anonymize(people(60), asked()))
+    release = shoal.anonymize(people(60), asked())
+    found = attacked_in_report(release, int(release.sizes.min()))
     outcomes = [each for each in found.outcomes if each.attack == "minimality"]
     assert [each.people for each in outcomes] == [60, 60]
     assert all(each.notes == () for each in outcomes)

