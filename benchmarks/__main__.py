@@ -17,6 +17,7 @@ from benchmarks import (
     release,
     releases,
     spark,
+    stopping,
     transactions,
 )
 from benchmarks.measure import Claim
@@ -36,6 +37,7 @@ BENCHMARKS: dict[str, Callable[[int], list[Claim]]] = {
     "releases": releases.releases,
     "out-of-core": out_of_core.out_of_core,
     "spark": spark.spark,
+    "stopping": stopping.stopping,
 }
 
 

@@ -10,9 +10,9 @@ from typing import Any
 
 from benchmarks.measure import Claim
 from benchmarks.release import _policy
+from shoal.chunked_release import anonymize_to
 from shoal.data.discharges import discharges
 from shoal.engines.spark import Spark
-from shoal.parted.release import anonymize_to
 
 FILE = 1_000_000  # records
 SPREAD = 0.01  # of the input: what a stage's only task may read

@@ -11,24 +11,21 @@ import io
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import partial
 from hashlib import sha256
 from inspect import getfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol
 
 import polars as pl
 
 from shoal.compare.cache import key
+from shoal.show import Chart
 from shoal_studies.papers import Paper
 from shoal_studies.result import Part, StudyResult, check_folder, data_files, write_whole
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 Frames = Mapping[str, pl.DataFrame]
 Progress = Callable[[str], None]
-Draw = Callable[[str, Frames], "Figure"]  # from a part's title and the frames
+Draw = Callable[[Frames], Sequence[Chart]]
 DATA = "data"  # the frame that says what was studied: a table in words and its number of records, a row each
 KEPT = "measured"
 
@@ -85,9 +82,7 @@ class Study:
         frames = measured(experiment, output, progress)
         progress("drawing")
         parts = tuple(
-            replace(part, figure=partial(self.figures[part.name], part.title, frames))
-            if part.name in self.figures
-            else part
+            replace(part, charts=self.figures[part.name](frames)) if part.name in self.figures else part
             for part in self.parts(frames)
         )
         table = "; ".join(filter(None, (", ".join(frames[DATA]["table"]), experiment.manner)))

@@ -7,7 +7,6 @@ shown there without a script: a style rule hides the rest while the box is ticke
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING
 
 from shoal.show.markup import templates
@@ -34,7 +33,7 @@ def tour_page(tour: Tour) -> str:
 
 def _template(name: str) -> Template:
     environment = templates("shoal_studies")
-    environment.filters |= {"cell": _cell, "base64": lambda content: base64.b64encode(content).decode()}
+    environment.filters["cell"] = _cell
     return environment.get_template(name)
 
 

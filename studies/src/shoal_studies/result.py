@@ -9,21 +9,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 
 from shoal.compare.cache import key
 from shoal.errors import InputError
-from shoal.show import Result, Sheet
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from shoal.show import Chart, Result, Sheet
+from shoal.show.figure import as_files
 
 RESULTS, PAGE = "results.json", "index.html"
 
@@ -70,14 +68,9 @@ class Part:
     title: str
     data: pl.DataFrame
     statements: Sequence[Statement] = ()
-    figure: Callable[[], Figure] | None = None  # draws it
+    charts: Sequence[Chart] = ()  # of a figure
     note: str = ""  # how it was made, where that needs saying
     on: str = ""  # the data, where they are not those of the whole study
-
-    @property
-    def words(self) -> str:
-        """The figure for those who cannot see it: what was found, in words."""
-        return f"{self.title}. " + " ".join(statement.ours for statement in self.statements)
 
     def is_number(self, column: str) -> bool:
         """Whether a column of the data holds numbers."""
@@ -104,9 +97,7 @@ class StudyResult(Result):
     @cached_property
     def drawings(self) -> dict[str, dict[str, bytes]]:
         """Each figure's files, by the part's slug and the format."""
-        from shoal_studies.drawing import drawn
-
-        return {part.slug: drawn(part.slug, part.figure()) for part in self.parts if part.figure}
+        return {part.slug: as_files(part.slug, part.charts) for part in self.parts if part.charts}
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -125,7 +116,7 @@ class StudyResult(Result):
                     "on": part.on or self.table,
                     "note": part.note,
                     "anchor": part.slug,
-                    "figure": f"{part.slug}.svg" if part.figure else None,
+                    "figure": f"{part.slug}.png" if part.charts else None,
                     "data": part.data.to_dicts(),
                 }
                 for part in self.parts

@@ -3,69 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import polars as pl
 
-from shoal_studies import charts
-from shoal_studies.big_data.experiment import ALGORITHM, APART, LEDGER, MEANS, SHOWN, SIZES, TOGETHER, WHOLE, K
-from shoal_studies.charts import Panel, bar_table
-from shoal_studies.curves import Curve, Plot, Stroke, curves
+from shoal.show import Lines
+from shoal.show.charts import Bars, Colour
+from shoal.show.numbers import Unit
+from shoal_studies.big_data.experiment import ALGORITHM, APART, LEDGER, MEANS, SHOWN, TOGETHER, WHOLE, K
+from shoal_studies.charts import Panel, bar_table, curve
 from shoal_studies.driver import Draw, Frames
-from shoal_studies.result import percent, three
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-STROKES = {
-    TOGETHER: Stroke(charts.ORANGE, charts.ORANGE, 2.2),
-    ALGORITHM: Stroke(charts.BLUE, charts.BLUE, 2.2),
-    MEANS: Stroke(charts.GREEN, charts.GREEN, 2.2, (4, 3)),
-    APART: Stroke(charts.ORANGE, charts.ORANGE, 2.2),
-    LEDGER: Stroke(charts.LIGHT_BLUE, charts.LIGHT_BLUE, 2.2),
-    WHOLE: Stroke(charts.NAVY, charts.NAVY, 2.2, (5, 2)),
+COLOURS: dict[str, Colour] = {
+    TOGETHER: "orange",
+    ALGORITHM: "blue",
+    MEANS: "green",
+    APART: "orange",
+    LEDGER: "sky",
+    WHOLE: "ink",
 }
-COLOURS = {f"Classes of {size}": colour for size, colour in zip(SIZES, (charts.ORANGE, charts.BLUE), strict=True)}
+DASHED = (MEANS, WHOLE)  # they run together with others
 
 
-def dimensions(title: str, frames: Frames) -> Figure:
+def dimensions(frames: Frames) -> list[Lines]:
     data = frames["dimensions"]
-    shown = {"of A1..A4": "loss_known", "of C1..Cs": "loss_confidential"}
+    shown = {"Loss of A1..A4": "loss_known", "Loss of C1..Cs": "loss_confidential"}
     top = 1.1 * float(data.select(pl.max_horizontal(*shown.values()).max()).item())
-    plots = [_plot(words, data, "confidential", column, (TOGETHER, *SHOWN), top) for words, column in shown.items()]
-    upwards = "mean loss of an attribute, in standard deviations"
-    return curves(title, plots, "confidential attributes s", upwards, lambda value: f"{value:.2f}")
+    axes = "confidential", "confidential attributes s", "mean loss of an attribute, in standard deviations"
+    return [_lines(title, data, column, (TOGETHER, *SHOWN), axes, top) for title, column in shown.items()]
 
 
-def ten_releases(title: str, frames: Frames) -> Figure:
-    shown = {f"people with fewer than {K} alike over all releases": "below_k", "records shown": "shown"}
+def ten_releases(frames: Frames) -> list[Lines]:
+    shown = {f"People with fewer than {K} alike over all releases": "below_k", "Records shown": "shown"}
+    axes = "releases", "releases", "share"
     ways = (APART, LEDGER, WHOLE)
-    plots = [_plot(words, frames["pool"], "releases", column, ways, 1.0) for words, column in shown.items()]
-    return curves(title, plots, "releases", "share", lambda value: f"{value:.0%}")
+    return [_lines(title, frames["pool"], column, ways, axes, 1.0, "share") for title, column in shown.items()]
 
 
-def _plot(title: str, data: pl.DataFrame, across: str, column: str, ways: Iterable[str], top: float) -> Plot:
-    points = {way: dict(data.filter(way=way)[across, column].iter_rows()) for way in ways}
-    return Plot(title, [Curve(way, STROKES[way], of_way) for way, of_way in points.items()], top)
+def _lines(
+    title: str,
+    data: pl.DataFrame,
+    column: str,
+    ways: Iterable[str],
+    axes: tuple[str, str, str],  # the column across, its name, and that of the other axis
+    top: float,
+    unit: Unit = "number",
+) -> Lines:
+    across, name_across, upwards = axes
+    lines = (curve(data.filter(way=way), way, across, column, COLOURS[way], dashed=way in DASHED) for way in ways)
+    return Lines(title, tuple(lines), name_across, upwards, unit=unit, top=top)
 
 
-def one_person(title: str, frames: Frames) -> Figure:
+def one_person(frames: Frames) -> list[Bars]:
     panels = [
-        Panel("seen with and without her:\nknown exactly", "seen_exactly", percent, 1.0),
-        Panel("a guess is off by,\nof the domain", "seen_off", percent),
-        Panel("all others known:\nknown exactly", "known_exactly", percent, 1.0),
-        Panel("a guess is off by,\nof the domain", "known_off", percent),
+        Panel("Seen with and without her: known exactly", "seen_exactly", "share", 1.0),
+        Panel("Seen with and without her: a guess is off by, of the domain", "seen_off", "share"),
+        Panel("All others known: known exactly", "known_exactly", "share", 1.0),
+        Panel("All others known: a guess is off by, of the domain", "known_off", "share"),
     ]
-    return bar_table(title, frames["attacks"], panels, COLOURS)
+    return bar_table(frames["attacks"], panels)
 
 
-def analysts(title: str, frames: Frames) -> Figure:
+def analysts(frames: Frames) -> list[Bars]:
     panels = [
-        Panel("a record's charge off by\n(standard deviations)", "record_off", three),
-        Panel("a class's mean off by\n(standard deviations)", "class_off", three),
-        Panel("the mean of all off by", "mean_off", lambda share: f"{share:.1%}"),
+        Panel("A record's charge off by (standard deviations)", "record_off"),
+        Panel("A class's mean off by (standard deviations)", "class_off"),
+        Panel("The mean of all off by", "mean_off", "share"),
     ]
-    return bar_table(title, frames["analyses"], panels, COLOURS)
+    return bar_table(frames["analyses"], panels)
 
 
 FIGURES: dict[str, Draw] = {

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from shoal_studies.curves import lowess
 from shoal_studies.driver import DATA, Frames
 from shoal_studies.k_map.experiment import CRITERIA, DISCLOSED, FIXED, LEVELS, OPTIMAL, thresholds
+from shoal_studies.k_map.lowess import lowess
 from shoal_studies.k_map.populations import PATIENTS
 from shoal_studies.result import Part, Statement, percent, three
 

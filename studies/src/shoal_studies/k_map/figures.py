@@ -1,74 +1,73 @@
-"""How paper 3's simulation is drawn: a row of charts for each population."""
+"""How paper 3's simulation is drawn: a chart for each population and k, curves smoothed by lowess (Cleveland, 1979)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from shoal_studies import charts
-from shoal_studies.curves import Chart, Stroke, small_multiples
+from shoal.show import Line, Lines
+from shoal.show.charts import Colour
+from shoal.show.numbers import Unit
 from shoal_studies.driver import Draw, Frames
 from shoal_studies.k_map.claims import Measured, measured
 from shoal_studies.k_map.experiment import CRITERIA, FIXED, LEVELS, OPTIMAL
+from shoal_studies.k_map.lowess import lowess
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+_GRID = 81  # places at which a curve is drawn
 
-STROKES = {
-    "D1": Stroke("#b9c3ce", charts.SOFT, 6.0),
-    "D2": Stroke(charts.ORANGE, charts.RUST, 1.6, (5, 2)),
-    "D3": Stroke(charts.LIGHT_BLUE, charts.SEA, 4.0),
-    "D4": Stroke(charts.NAVY, charts.NAVY, 1.5),
+STROKES: dict[str, tuple[Colour, float]] = {  # curves that run together stay visible: the wider ones come first
+    "D1": ("before", 6.0),
+    "D2": ("orange", 1.6),
+    "D3": ("sky", 4.0),
+    "D4": ("blue", 1.5),
 }
-Show = Callable[[float], str]
-Column = tuple[str, str, int, Show]  # a chart's title, what it shows, for which k, and how values are written
+UNITS: dict[str, tuple[str, Unit]] = {  # what a chart's upward axis shows
+    "risk": ("actual risk", "number"),
+    "discernibility": ("information lost, share of D1's", "share"),
+    "suppressed": ("records suppressed", "share"),
+}
 
 
-def _two_digits(value: float) -> str:
-    return f"{value:.2g}"
-
-
-def _share(value: float) -> str:
-    return f"{100 * value:.3g}%"
-
-
-def _drawn(recoding: str, columns: Sequence[Column], title: str, frames: Frames) -> Figure:
+def _drawn(recoding: str, columns: Sequence[tuple[str, int]], frames: Frames) -> list[Lines]:
+    """A row of charts for each population; each shows what a column says for a k."""
     of_recoding = measured(frames["points"], recoding)
-    rows = {
-        population: [_chart(of_recoding, population, words, column, k) for words, column, k, _ in columns]
-        for population in of_recoding.populations
-    }
-    return small_multiples(title, rows, STROKES, "sampling fraction", [show for *_, show in columns])
+    return [_chart(of_recoding, place, column, k) for place in of_recoding.populations for column, k in columns]
 
 
-def _chart(measured: Measured, population: str, title: str, column: str, k: int) -> Chart:
-    curves = {}
-    for criterion in CRITERIA if column != "discernibility" else CRITERIA[1:]:  # D1 is 1 by definition
-        curve = measured.curve(population, k, criterion, column)
-        curves[criterion] = np.array(list(curve)), np.array(list(curve.values()))
+def _chart(measured: Measured, population: str, column: str, k: int) -> Lines:
+    criteria = CRITERIA if column != "discernibility" else CRITERIA[1:]  # D1 is 1 by definition
+    lines = tuple(_line(name, measured.curve(population, k, name, column)) for name in criteria)
     top = max(1.2 / k if column == "risk" else 0.0, *measured.values(column, CRITERIA, k=k), 1e-9)
-    mark = {"risk": (1 / k, f"1/{k}"), "discernibility": (1.0, "D1"), "suppressed": None}[column]
-    return Chart(title, curves, top, mark)
+    rules = {"risk": [(1 / k, f"1/{k}")], "discernibility": [(1.0, "D1")]}.get(column, [])
+    upwards, unit = UNITS[column]
+    return Lines(
+        f"{population}: k = {k}",
+        lines,
+        "sampling fraction",
+        upwards,
+        [("upwards", place, name) for place, name in rules],
+        unit=unit,
+        top=top,
+    )
 
 
-def _by_k(column: str, show: Show) -> Draw:
-    return partial(_drawn, OPTIMAL, [(f"k = {k}", column, k, show) for k in LEVELS])
+def _line(name: str, measured: Mapping[float, float]) -> Line:
+    x, y = np.array(list(measured)), np.array(list(measured.values()))
+    at = np.linspace(x.min(), x.max(), _GRID)
+    smooth = list(zip(at.tolist(), lowess(x, y, at).tolist(), strict=True))
+    colour, width = STROKES[name]
+    return Line(name, smooth, dots=list(measured.items()), dashed=name == "D2", width=width, colour=colour)
+
+
+def _by_k(column: str) -> Draw:
+    return partial(_drawn, OPTIMAL, [(column, k) for k in LEVELS])
 
 
 FIGURES: dict[str, Draw] = {
-    "Figure 3": _by_k("risk", _two_digits),
-    "Figure 4": _by_k("discernibility", _share),
-    "Figure 5": _by_k("suppressed", _share),
-    "Fixed recoding": partial(
-        _drawn,
-        FIXED,
-        [
-            ("Actual risk", "risk", LEVELS[0], _two_digits),
-            ("Information lost, share of D1's", "discernibility", LEVELS[0], _share),
-            ("Suppressed", "suppressed", LEVELS[0], _share),
-        ],
-    ),
+    "Figure 3": _by_k("risk"),
+    "Figure 4": _by_k("discernibility"),
+    "Figure 5": _by_k("suppressed"),
+    "Fixed recoding": partial(_drawn, FIXED, [(column, LEVELS[0]) for column in UNITS]),
 }

@@ -30,9 +30,10 @@ from shoal.masking.grouping.hilbert import Hilbert
 from shoal.masking.grouping.sorted import Sorted
 from shoal.masking.grouping.stratified import Stratified
 from shoal.masking.method import Method
-from shoal.masking.recoding.coarsening import Coarsen, classes_of
+from shoal.masking.recoding.coarsening import Coarsen
 from shoal.masking.recoding.safe_harbor import TABLE_S3, SafeHarbor
 from shoal.masking.recoding.safe_harbor import Step as Rung
+from shoal.masking.recoding.suppressing import classes_of
 from shoal.masking.regenerate import regenerate
 from shoal.policy import AttributeChoice, Policy
 from shoal.privacy import KAnonymity, TCloseness
