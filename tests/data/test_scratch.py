@@ -165,6 +165,25 @@ def test_without_locks_nothing_is_swept(left: Path, monkeypatch: pytest.MonkeyPa
         assert len(list(left.iterdir())) == 3
 
 
+def test_a_thread_that_still_writes_when_all_is_cleared_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remove, refused = os.unlink, list[str]()
+
+    def remove_and_write(path: str) -> None:
+        remove(path)
+        try:
+            late.write_text("unjudged")  # what a thread would do that nobody waits for any more
+        except FileNotFoundError:
+            refused.append(path)
+
+    monkeypatch.setattr(os, "unlink", remove_and_write)
+    with Unfinished(tmp_path / "r.csv") as late:
+        late.write_text("unjudged")
+    assert len(refused) == 2  # the file and the lock
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_private_file_is_its_owners_alone_from_the_first_byte(tmp_path: Path, umask: int) -> None:
     with atomic_write(tmp_path / "map.csv", private=True) as partial:
         assert mode(partial) == 0o600

@@ -7,11 +7,13 @@ and whoever next works in the same place as the same user removes the folders wh
 
     1. make the folder; make the lock file in it; lock it. Was it swept meanwhile? Begin anew.
     2. work
-    3. what was put aside to be replaced, and has not been, goes back to its place
-    4. remove all but the lock file, then the lock file, then the folder
+    3. give the folder another name
+    4. what was put aside to be replaced, and has not been, goes back to its place
+    5. remove all but the lock file, then the lock file, then the folder
 
-Nothing is ever written before the lock is held, so a folder without one is either empty or abandoned. Links are never
-followed, and nobody else's folders are touched.
+Nothing is ever written before the lock is held, so a folder without one is either empty or abandoned. A thread of a job
+that was stopped may still be about to write: under the old name it finds no folder. Links are never followed, and
+nobody else's folders are touched.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import errno
 import fcntl
 import os
 import re
+import secrets
 import shutil
 import tempfile
 import weakref
@@ -89,7 +92,8 @@ class _Held:
     def __init__(self, parent: Path, prefix: str, suffix: str) -> None:
         sweep(parent)
         self.path, lock = _made(parent, prefix, suffix)
-        self.clear = weakref.finalize(self, _let_go, self.path, lock, os.getpid())
+        away = self.path.with_name(f"{prefix}{secrets.token_hex(4)}{suffix}")
+        self.clear = weakref.finalize(self, _let_go, self.path, away, lock, os.getpid())
 
 
 def _made(parent: Path, prefix: str, suffix: str) -> tuple[Path, int]:
@@ -104,9 +108,11 @@ def _made(parent: Path, prefix: str, suffix: str) -> tuple[Path, int]:
         os.close(lock)
 
 
-def _let_go(folder: Path, lock: int, maker: int) -> None:
+def _let_go(folder: Path, away: Path, lock: int, maker: int) -> None:
     if os.getpid() == maker:  # not in a forked process, which inherits the lock
-        _clear(folder)
+        with suppress(OSError):
+            os.rename(folder, away)
+        _clear(away if away.exists() else folder)
         os.close(lock)
 
 
