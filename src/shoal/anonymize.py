@@ -6,14 +6,15 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 from shoal import events
+from shoal.data.frames import Frame
 from shoal.draft import draft
 from shoal.errors import InputError
 from shoal.policy import Policy
 from shoal.release import Release, judged
 
 if TYPE_CHECKING:
+    from shoal.chunked_release import ChunkedRelease
     from shoal.events import Listener, Stop
-    from shoal.parted.release import PartedRelease
     from shoal.releases.ledger import Ledger
 
 Progress = Callable[[str], None]
@@ -21,7 +22,7 @@ Progress = Callable[[str], None]
 
 @overload
 def anonymize(
-    frame: Any,
+    frame: Frame,
     policy: Policy,
     *,
     seed: int | None = None,
@@ -30,7 +31,7 @@ def anonymize(
     engine: Literal["memory"] | None = None,
     listen: Listener | None = None,
     stop: Stop | None = None,
-) -> Release: ...
+) -> Release[Frame]: ...
 
 
 @overload
@@ -43,7 +44,7 @@ def anonymize(
     engine: Literal["disk", "spark"],
     listen: Listener | None = None,
     stop: Stop | None = None,
-) -> PartedRelease: ...
+) -> ChunkedRelease: ...
 
 
 def anonymize(
@@ -61,7 +62,7 @@ def anonymize(
 
     Given a ledger, the release goes on from all those recorded there (`shoal.releases.incremental`). A Spark frame is
     worked on by Spark; `disk` is for a lazy frame, a DuckDB relation or a folder that memory
-    cannot hold. Both give a `PartedRelease`. `listen` is called with each event, `progress` with the name of each
+    cannot hold. Both give a `ChunkedRelease`. `listen` is called with each event, `progress` with the name of each
     stage; once `stop` is set, `StoppedError` is raised (`shoal.events`).
     """
     from shoal.engines.opening import engine_of, open_table
@@ -69,11 +70,11 @@ def anonymize(
     with events.heard(listen or events.by_stage(progress), stop):
         chosen = engine_of(frame, engine)
         if chosen != "memory":
-            from shoal.parted.release import anonymize as anonymize_parts
+            from shoal.chunked_release import anonymize_in_chunks
 
             if after is not None:
                 raise InputError(f"The engine {chosen!r} cannot go on from a ledger: use 'memory'.")
-            return anonymize_parts(open_table(frame, chosen), policy, seed=seed)
+            return anonymize_in_chunks(open_table(frame, chosen), policy, seed=seed)
         masked = draft(frame, policy, seed=seed, after=after)
         events.stage("judging the result")
         return judged(masked)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from shoal import events
 from shoal.data.frames import to_polars
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Schema
@@ -24,14 +25,27 @@ from shoal.utility.placed import Known
 from shoal.utility.tables import compare_tables
 
 
-def risk(frame: Any, policy: Policy, *, when: Sequence[str] = (), engine: str | None = None) -> Risk:
+def risk(
+    frame: Any,
+    policy: Policy,
+    *,
+    when: Sequence[str] = (),
+    engine: str | None = None,
+    listen: events.Listener | None = None,
+    stop: events.Stop | None = None,
+) -> Risk:
     """What an intruder could do with an original or a released table.
 
     `when` are conditions on confidential attributes whose disclosure is measured, as `charge > 100000`. A Spark frame
-    is measured by Spark, a folder from disk; both say in `left_out` what they did not measure as in memory.
+    is measured by Spark, a folder from disk; both say in `left_out` what they did not measure as in memory. `listen`
+    and `stop` are as in `shoal.anonymize`.
     """
-    table = open_table(frame, engine_of(frame, engine), text=may_be_masked(policy, when))
-    return assess_risk(table, released_schema(table, policy), when=when, groups=policy.groups)
+    with events.heard(listen, stop):
+        table = open_table(frame, engine_of(frame, engine), text=may_be_masked(policy, when))
+        schema = released_schema(table, policy)
+        return (assess_risk if table.whole is None else events.apart(assess_risk))(
+            table, schema, when=when, groups=policy.groups
+        )
 
 
 def released_schema(table: Table, policy: Policy) -> Schema:
@@ -47,29 +61,39 @@ def may_be_masked(policy: Policy, when: Sequence[str] = ()) -> list[str]:
 
 
 def utility(
-    original: Any, masked: Any, policy: Policy, *, paired: bool | None = None, engine: str | None = None
+    original: Any,
+    masked: Any,
+    policy: Policy,
+    *,
+    paired: bool | None = None,
+    engine: str | None = None,
+    listen: events.Listener | None = None,
+    stop: events.Stop | None = None,
 ) -> Utility:
     """What the masked table kept of the original one; `paired`: whether row i of both is the same person.
 
     On an engine records are compared with their originals only if `paired` says so, and where tables have an order.
+    `listen` and `stop` are as in `shoal.anonymize`.
     """
-    if (chosen := engine_for((original, masked), engine)) != "memory":
-        as_shown = open_table(masked, chosen, text=policy.quasi_identifiers)
-        return compare_tables(known_of(open_table(original, chosen), policy), as_shown, paired=bool(paired))
-    before, _ = to_polars(original)
-    after, _ = to_polars(masked)
-    return assess_utility(before, after, policy.schema(before), paired=paired)
+    with events.heard(listen, stop):
+        if (chosen := engine_for((original, masked), engine)) != "memory":
+            as_shown = open_table(masked, chosen, text=policy.quasi_identifiers)
+            return compare_tables(known_of(open_table(original, chosen), policy), as_shown, paired=bool(paired))
+        before, _ = to_polars(original)
+        after, _ = to_polars(masked)
+        return assess_utility(before, after, policy.schema(before), paired=paired)
 
 
 def known_of(original: Table, policy: Policy) -> Known:
     """What one pass over an original table tells of its quasi-identifiers."""
-    from shoal.parted.source import prepare
+    from shoal.survey import survey
 
     check_columns(policy.quasi_identifiers, list(original.schema), list(original.schema))
-    source = prepare(original, policy.model_copy(update={"confidential": ()}))
-    return Known(source.table, source.schema, source.attributes.whole, source.summary)
+    source = survey(original, policy.model_copy(update={"confidential": ()}))
+    return Known(source.table, source.attributes.schema, source.attributes.whole, source.summary)
 
 
+@events.apart
 def measured(
     original: Any, masked: Any, policy: Policy, about: About, names: Sequence[str], *, paired: bool | None = None
 ) -> Measured:
@@ -89,12 +113,21 @@ def attack(
     *,
     paired: bool = False,
     seed: int = 0,
+    listen: events.Listener | None = None,
+    stop: events.Stop | None = None,
 ) -> Attacked:
     """Attacks by their names (`all` for every one): what somebody finds out who has the release and knows the method.
 
     The original scores her guesses; the two tables need not stand in the same order, unless she is to be scored by
-    whose record she takes for whose: then row i of both must be the same person, and `paired` says so.
+    whose record she takes for whose: then row i of both must be the same person, and `paired` says so. `listen` and
+    `stop` are as in `shoal.anonymize`.
     """
+    with events.heard(listen, stop):
+        return _attacked(original, released, policy, names, paired, seed)
+
+
+@events.apart
+def _attacked(original: Any, released: Any, policy: Policy, names: Sequence[str], paired: bool, seed: int) -> Attacked:
     before, _ = to_polars(original)
     after, _ = to_polars(released)
     schema = policy.schema(before)

@@ -12,142 +12,22 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import math
 import os
 import re
 import reprlib
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
-from types import NoneType, UnionType
-from typing import Any, ClassVar, Generic, Literal, TypeVar, Union, dataclass_transform, get_args, get_origin
+from typing import Any, ClassVar, Generic, Self, TypeVar, dataclass_transform
 
-from shoal.errors import InputError, did_you_mean, require
+from shoal.errors import InputError, did_you_mean
+from shoal.parameters import Parameter
 
 Thing = TypeVar("Thing")
 
 # ---- parameters
-
-
-@dataclasses.dataclass(frozen=True)
-class Parameter:
-    """A parameter of something catalogued: name, type, default, bounds, and a line of help."""
-
-    name: str
-    type: Any
-    default: Any  # dataclasses.MISSING: it must be given
-    help: str = ""
-    above: float | None = None
-    least: float | None = None
-    most: float | None = None
-    below: float | None = None
-
-    @property
-    def required(self) -> bool:
-        """Whether it must be given."""
-        return self.default is dataclasses.MISSING
-
-    @cached_property
-    def alternatives(self) -> tuple[Any, ...]:
-        """The types it may have, None aside."""
-        union = get_origin(self.type) in (Union, UnionType)
-        return tuple(kind for kind in (get_args(self.type) if union else (self.type,)) if kind is not NoneType)
-
-    @property
-    def choices(self) -> tuple[str, ...]:
-        """The words to choose from, where it is a choice."""
-        return tuple(word for kind in self.alternatives if get_origin(kind) is Literal for word in get_args(kind))
-
-    @property
-    def optional(self) -> bool:
-        """Whether None is one of its values."""
-        return NoneType in get_args(self.type)
-
-    @property
-    def expected(self) -> str:
-        """What it must be, in words."""
-        if self.choices:
-            return f"one of {', '.join(map(str, self.choices))}"
-        other = "a table by column" if self.of_columns else "a list"
-        return f"{_IN_WORDS.get(self.alternatives[0], other)}{self._bounds()}"
-
-    def _bounds(self) -> str:
-        if self.least is not None and self.most is not None:
-            return f" from {self.least:g} to {self.most:g}"
-        if self.above is not None and self.below is not None:
-            return f" between {self.above:g} and {self.below:g}"
-        ends = [("above", self.above), ("of at least", self.least), ("at most", self.most), ("below", self.below)]
-        stated = " and ".join(f"{words} {end:g}" for words, end in ends if end is not None)
-        return f" {stated}" if stated else ""
-
-    def check(self, owner: str, value: object) -> None:
-        """Refuses a value of another type or beyond the bounds."""
-        if isinstance(value, Mapping) and self.of_columns is not None:
-            for single in value.values():
-                good = _is(single, self.of_columns) and self._within(single)
-                require(owner, self.name, single, f"{_IN_WORDS[self.of_columns]}{self._bounds()}", holds=good)
-        else:
-            require(owner, self.name, value, self.expected, holds=self._allows(value))
-
-    @property
-    def of_columns(self) -> type | None:
-        """The type of a value by column, where it may be a table of them."""
-        tables = [kind for kind in self.alternatives if get_origin(kind) in (dict, Mapping)]
-        return get_args(tables[0])[1] if tables and get_args(tables[0])[1] in _IN_WORDS else None
-
-    def _allows(self, value: object) -> bool:
-        if value is None:
-            return self.optional
-        if self.choices:
-            return isinstance(value, str | int) and value in self.choices
-        kinds = [kind for kind in self.alternatives if kind in _IN_WORDS]
-        if len(kinds) < len(self.alternatives) and not isinstance(value, int | float | str):
-            return True  # of types that no line describes: the class checks these itself
-        return any(_is(value, kind) and self._within(value) for kind in kinds)
-
-    def _within(self, value: Any) -> bool:
-        if isinstance(value, bool | str):
-            return True
-        return (
-            (isinstance(value, int) or math.isfinite(value))  # a whole number may be too large for a float
-            and (self.above is None or value > self.above)
-            and (self.least is None or value >= self.least)
-            and (self.most is None or value <= self.most)
-            and (self.below is None or value < self.below)
-        )
-
-    def to_dict(self) -> dict[str, object]:
-        """For machines."""
-        ends = {end: getattr(self, end) for end in ("above", "least", "most", "below")}
-        return {
-            "name": self.name,
-            "help": self.help,
-            "type": _type_in_words(self.type),
-            "required": self.required,
-            **({} if self.required else {"default": self.default}),
-            **({"choices": list(self.choices)} if self.choices else {}),
-            **{end: value for end, value in ends.items() if value is not None},
-        }
-
-
-_IN_WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
-
-
-def _is(value: object, kind: type) -> bool:
-    if kind is float:
-        return isinstance(value, int | float) and not isinstance(value, bool)
-    return isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
-
-
-def _type_in_words(kind: Any) -> str:
-    if get_origin(kind) in (Union, UnionType):
-        return " or ".join(_type_in_words(one) for one in get_args(kind))
-    if get_origin(kind) is Literal:
-        return "choice"
-    names = {NoneType: "none", int: "integer", float: "number", bool: "boolean", str: "string"}
-    return names.get(kind, "table" if get_origin(kind) in (dict, Mapping) else "list")
 
 
 def parameter(
@@ -307,7 +187,7 @@ class Catalogue(Generic[Thing]):
             module, _, name = self._ours[word].partition(":")
             return getattr(import_module(module), name)  # type: ignore[no-any-return]
         if word in self._installed:
-            return self._of_kind(self._load(self._installed[word]), f"{self._installed[word].value} ({word!r})")
+            return self._of_kind(_load(self._installed[word], self.sort), f"{self._installed[word].value} ({word!r})")
         if ":" in word:
             return self._of_kind(import_own(word, self.sort), repr(word))
         raise InputError(f"There is no {self.sort} {word!r}.{self.hint(word)}")
@@ -317,15 +197,6 @@ class Catalogue(Generic[Thing]):
         if word in self.former:
             return f" Did you mean {self.former[word]!r}?"
         return did_you_mean(word, self.words) or f" Known are {', '.join(self.words)}."
-
-    def _load(self, point: Any) -> Any:
-        try:
-            return point.load()
-        except Exception as error:  # whatever a stranger's package raises
-            raise InputError(
-                f"The {self.sort} {point.name!r} of an installed package cannot be loaded ({point.value}): "
-                f"{type(error).__name__}: {error}."
-            ) from None
 
     def _of_kind(self, thing: Any, what: str) -> Thing:
         if self.base:
@@ -349,23 +220,74 @@ class Catalogue(Generic[Thing]):
         raise AttributeError(f"There is no {self.sort} class {name!r}.")
 
 
+class Registry(dict[str, Thing]):
+    """All of one sort that register themselves, by their words: measures, attacks, file formats.
+
+    Ours stand in the modules of `homes`, which are imported when somebody looks; installed packages name theirs by
+    entry points (`shoal.measures`, ...), and a running program adds its own by `add`.
+    """
+
+    def __init__(self, sort: str, homes: Sequence[str] = ()) -> None:
+        super().__init__()
+        self.sort = sort
+        self.homes = tuple(homes)
+
+    @cached_property
+    def _installed(self) -> list[Any]:
+        from importlib.metadata import entry_points
+
+        return list(entry_points(group=f"shoal.{self.sort}s"))
+
+    def add(self, thing: Thing) -> Thing:
+        """Adds one by its name; gives it back."""
+        self[thing.name] = thing  # type: ignore[attr-defined]
+        return thing
+
+    def loaded(self) -> Self:
+        """With all of ours and of installed packages."""
+        for home in self.homes:
+            import_module(home)
+        for point in self._installed:
+            _load(point, self.sort)
+        return self
+
+    def find(self, word: str) -> Thing:
+        """By its word; refused with a hint where there is none."""
+        if word not in self.loaded():
+            hint = did_you_mean(word, self) or f" Known are {', '.join(self)}."
+            raise InputError(f"There is no {self.sort} {word!r}.{hint}")
+        return self[word]
+
+
+def _load(point: Any, sort: str) -> Any:
+    try:
+        return point.load()
+    except Exception as error:  # whatever a stranger's package raises
+        raise InputError(
+            f"The {sort} {point.name!r} of an installed package cannot be loaded ({point.value}): "
+            f"{type(error).__name__}: {error}."
+        ) from None
+
+
 # ---- things as tables and from tables
 
 
-def build(choice: Any, catalogue: Catalogue[Any], verb: str) -> Any:
-    """A model or method from a table of its name and parameters; objects, which have the `verb`, pass as they are."""
+def build(choice: Any, catalogue: Catalogue[Any], kind: type[Thing]) -> Thing:
+    """A model or method from a table of its name and parameters; one that is of this `kind` passes as it is."""
     what, known = catalogue.sort, catalogue.words
     if not isinstance(choice, dict):
-        if isinstance(choice, type) or not hasattr(choice, verb):
-            raise InputError(
-                f"The policy's {what} {reprlib.repr(choice)} is none: give one of {', '.join(known)} by its 'name'."
-            )
-        return choice
+        if isinstance(choice, kind):
+            return choice
+        raise InputError(
+            f"The policy's {what} {reprlib.repr(choice)} is none: give one of {', '.join(known)} by its 'name', or an "
+            f"object of a class of your own that derives from {kind.__name__}."
+        )
     parameters = dict(choice)
     name = parameters.pop("name", None)
     if not isinstance(name, str) or (name not in catalogue and ":" not in name):
         raise InputError(f"The policy asks for an unknown {what} {name!r}.{catalogue.hint(str(name))}")
-    return made(catalogue.find(name), parameters, what)
+    built: Thing = made(catalogue.find(name), parameters, what)
+    return built
 
 
 def made(kind: type[Entry], parameters: Mapping[str, Any], what: str) -> Any:

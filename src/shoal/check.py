@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from shoal.data.schema import Kind, Role, Schema
+from shoal import events
+from shoal.data.schema import Role, Schema
 from shoal.draft import prepare
 from shoal.engines.memory import MemoryTable, table_of
 from shoal.engines.paired import records_alike
@@ -16,27 +17,36 @@ from shoal.engines.table import Table, records_of
 from shoal.errors import InputError, PromiseError
 from shoal.masking.publishing.confidential import shown_alike
 from shoal.policy import Policy
-from shoal.privacy.check import judge, judgement, released_classes
-from shoal.privacy.classes import Sizes
+from shoal.privacy.check import judge, released_classes
 from shoal.privacy.judge import Judged, Original, judge_table
 from shoal.privacy.model import Source, Verdict
-from shoal.show import Sheet
 
 if TYPE_CHECKING:
-    from shoal.report.certificate import Checked, Shown
-
-_COUNTED = ("records", "suppressed", "classes", "smallest_class")
+    from shoal.report.certificate import Checked
 
 
 def check(
-    frame: Any, policy: Policy, *, original: Any = None, paired: bool = False, engine: str | None = None
+    frame: Any,
+    policy: Policy,
+    *,
+    original: Any = None,
+    paired: bool = False,
+    engine: str | None = None,
+    listen: events.Listener | None = None,
+    stop: events.Stop | None = None,
 ) -> tuple[Verdict, ...]:
     """Judges a table, released by whomever, against a policy's models; a measured risk needs the original beside it.
 
     Of a frame its rows are judged. Of a file or folder, by name, all that `shoal check --policy` looks at: what stands
     there of each value, columns that the policy would not release, and whatever is in it besides the rows. `paired`
-    says that row i of release and original is the same person: a release is shuffled unless told otherwise.
+    says that row i of release and original is the same person: a release is shuffled unless told otherwise. `listen`
+    and `stop` are as in `shoal.anonymize`.
     """
+    with events.heard(listen, stop):
+        return _check(frame, policy, original, paired, engine)
+
+
+def _check(frame: Any, policy: Policy, original: Any, paired: bool, engine: str | None) -> tuple[Verdict, ...]:
     from shoal.data.frames import to_polars
     from shoal.data.released import read_released
     from shoal.engines.opening import engine_of, open_table
@@ -96,7 +106,7 @@ def check_table(
         )
     if frame is None:
         judged = _in_chunks(table, schema, policy, original, paired=paired)
-        return Checked(judged.verdicts, shown_by(table, schema, judged.sizes))
+        return Checked(judged.verdicts, Shown.of_chunks(table, schema, judged.sizes))
     classes = released_classes(frame, schema, _beside(frame, policy, original, paired=paired), written=written)
     return Checked(judge(classes, policy.promises(schema)), Shown.of(frame, classes.sizes))
 
@@ -116,7 +126,7 @@ def _beside(frame: pl.DataFrame, policy: Policy, original: Any, *, paired: bool)
 
 def _in_chunks(table: Table, schema: Schema, policy: Policy, original: Table | None, *, paired: bool) -> Judged:
     """Judged chunk by chunk; beside an original only if both are in the same order."""
-    from shoal.parted.source import prepare as look_at
+    from shoal.survey import survey
 
     promises = policy.promises(schema)
     if original is None:
@@ -125,28 +135,9 @@ def _in_chunks(table: Table, schema: Schema, policy: Policy, original: Table | N
         raise InputError(
             f"The engine {table.engine!r} compares a release with its original record by record: give both in the same "
             "order and say so (--paired), or leave the original out. A release is shuffled unless it was made with "
-            "--keep-order."
+            "--write keep-order."
         )
     records = records_alike(table, original)
-    source = look_at(original, policy)
-    return judge_table(table, schema, promises, records, Original(source.table, source.schema, source.attributes.whole))
-
-
-def shown_by(table: Table, schema: Schema, sizes: Sizes) -> Shown:
-    """What a certificate tells of a table that comes in chunks; of ordered categories it lists those that are shown."""
-    from shoal.report.certificate import Shown
-
-    empty = pl.DataFrame(schema=table.schema)
-    listed = [name for name in schema.confidential if schema[name].kind in (Kind.NOMINAL, Kind.ORDINAL)]
-    values = {name: table.counts([name])[name] for name in listed}
-    columns = {name: values.get(name, empty[name]) for name in empty.columns}
-    return Shown(sizes.records, columns, sizes.number, sizes.smallest)
-
-
-def released_sheets(
-    title: str, facts: Mapping[str, Any], more: Sequence[tuple[str, str]], verdicts: Sequence[Verdict]
-) -> list[Sheet]:
-    """What was released, by any engine, and how it was judged; `facts` is the release for machines."""
-    counts = [(name.replace("_", " "), f"{facts[name]:,}") for name in _COUNTED]
-    rows = [*counts, ("information loss", f"{facts['information_loss']:.4f}"), *more]
-    return [Sheet(title, ("", "value"), rows), judgement(verdicts)]
+    known = survey(original, policy)
+    beside = Original(known.table, known.attributes.schema, known.attributes.whole)
+    return judge_table(table, schema, promises, records, beside)

@@ -1,5 +1,7 @@
 """Choices as people write them, with the parameters behind the word: `noise:gamma=0.3,whole=true`.
 
+Options that hold several choices are read here too: `--read delimiter=tab,text=zip,id`, `--ledger l.db,key=l.key`.
+
 Items are separated by commas; one that holds a comma or quotes is quoted as in CSV: `t-closeness:t=0.2,"attribute=age,
 years"`. A parameter that has a value for each column is written with a dot: `recode:levels.age=2,levels.zip=1`.
 """
@@ -9,10 +11,13 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from shoal.catalogue import Catalogue, Entry, Parameter, made
+from shoal.catalogue import Catalogue, Entry, made
 from shoal.errors import InputError, did_you_mean
+from shoal.parameters import Parameter
+
+Settings = TypeVar("Settings", bound=Entry)
 
 
 def items_of(text: str) -> list[str]:
@@ -43,6 +48,28 @@ def read_choice(
     return kind, parameters
 
 
+def settings(items: Sequence[str], kind: type[Settings]) -> Settings:
+    """The choices of an option that holds several, by name; its class has the option as its name.
+
+    An item without `=` goes on with the list before it: `text=zip,id` are two columns.
+    """
+    known = {each.name: each for each in kind.parameters()}
+    parameters: dict[str, Any] = {}
+    last: Parameter | None = None
+    for item in items:
+        if last is not None and last.listed and "=" not in item and item.replace("-", "_") not in known:
+            parameters[last.name] += (item,)
+        else:
+            last = _put(item, known, parameters, kind.name)
+    return kind(**parameters)
+
+
+def word_with_settings(text: str, kind: type[Settings]) -> tuple[str, Settings]:
+    """`spark:master=local[2]`, `confidential:independent,merge`: the word and what is chosen of it."""
+    word, _, listed = text.partition(":")
+    return word.strip(), settings(items_of(listed), kind)
+
+
 def word_and_items(text: str, catalogue: Catalogue[Any]) -> tuple[str, str]:
     """`swap:p=0.1` is swap and p=0.1; `module:Name:p=0.1` is one's own."""
     word, _, rest = text.strip().partition(":")
@@ -57,7 +84,7 @@ def grouped_items(items: Sequence[str]) -> list[str]:
     texts: list[str] = []
     for item in items:
         if texts and re.match(r"[\w.\-]+=", item):
-            texts[-1] += (":" if ":" not in texts[-1] else ",") + _quoted(item)
+            texts[-1] += (":" if ":" not in texts[-1] else ",") + quoted_item(item)
         else:
             texts.append(_requoted(item))
     return texts
@@ -66,19 +93,21 @@ def grouped_items(items: Sequence[str]) -> list[str]:
 def _requoted(item: str) -> str:
     """A word and its first parameter, quoted again where that holds a comma."""
     word, colon, rest = item.partition(":")
-    return f"{word}{colon}{_quoted(rest)}"
+    return f"{word}{colon}{quoted_item(rest)}"
 
 
-def _quoted(item: str) -> str:
+def quoted_item(item: str) -> str:
+    """As one item of a list: quoted as in CSV where it holds a comma or quotes."""
     return '"' + item.replace('"', '""') + '"' if "," in item or '"' in item else item
 
 
-def _put(item: str, known: Mapping[str, Parameter], parameters: dict[str, Any], whose: str) -> None:
+def _put(item: str, known: Mapping[str, Parameter], parameters: dict[str, Any], whose: str) -> Parameter:
     name, sign, value = item.partition("=")
     key, dot, column = name.partition(".")
     each = known.get(key.strip().replace("-", "_"))
     if each is None:
-        hint = did_you_mean(key, known) or (f" It takes {', '.join(known)}." if known else " It takes none.")
+        words = [word.replace("_", "-") if whose.startswith("--") else word for word in known]
+        hint = did_you_mean(key, words) or (f" It takes {', '.join(words)}." if words else " It takes none.")
         promised = " The class size is promised: --k." if key == "k" else hint
         raise InputError(f"{whose} has no parameter {key!r}.{promised}")
     if dot:
@@ -87,7 +116,14 @@ def _put(item: str, known: Mapping[str, Parameter], parameters: dict[str, Any], 
         if each.of_columns is None or not isinstance(table, dict) or not column:
             raise InputError(f"{whose} has no {each.name} by column: {item!r} is not {each.name}=VALUE.")
         table[column] = _as(each.of_columns, value)
-        return
+        return each
+    if sign and not value.strip():
+        raise InputError(
+            f"{whose} is given {key!r} without a value: quote one with a comma as in CSV, '\"{key}=a,b\"'."
+        )
+    if each.listed:
+        parameters[each.name] = (*parameters.get(each.name, ()), value.strip())
+        return each
     if each.name in parameters:
         raise InputError(f"{whose} is given {each.name!r} twice: give it once.")
     if not sign and bool in each.alternatives:
@@ -95,6 +131,7 @@ def _put(item: str, known: Mapping[str, Parameter], parameters: dict[str, Any], 
     elif not sign:
         raise InputError(f"{whose} is given {item!r}, which is not {each.name}=VALUE: give it so.")
     parameters[each.name] = _read(each, value.strip())
+    return each
 
 
 def _read(each: Parameter, text: str) -> Any:

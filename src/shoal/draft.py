@@ -6,10 +6,10 @@ A draft gets out only as a release (`shoal.release`), after an independent check
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Generic, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ import polars as pl
 
 from shoal import events
 from shoal.data.cells import in_whole_numbers, with_one_zero
+from shoal.data.frames import Frame, Restore, to_polars
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.people import Repeating, likely_identifiers, repeating
 from shoal.data.schema import Role, Schema
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Draft:
+class Draft(Generic[Frame]):
     """A masked table that nobody has judged yet, and how it was made."""
 
     table: pl.DataFrame = field(repr=False)  # in the order of the input; texts that many records share, as codes
@@ -44,7 +45,7 @@ class Draft:
     original: Microdata = field(repr=False)
     masked: Masked = field(repr=False)
     notes: tuple[str, ...]
-    restore: Callable[..., Any] = field(repr=False)  # to the kind of frame that came in
+    restore: Restore[Frame] = field(repr=False)
     repeating: tuple[Repeating, ...] = ()  # identifiers of fewer people than records
     spelling: Spelling | None = field(default=None, repr=False)  # of the text file from which the table was read
 
@@ -59,19 +60,19 @@ class Draft:
         return table.with_columns(pl.col(coded).cast(pl.String))
 
 
+@events.apart
 def draft(
-    frame: Any,
+    frame: Frame,
     policy: Policy,
     *,
     seed: int | None = None,
     after: Ledger | None = None,
     spelling: Spelling | None = None,
-) -> Draft:
+) -> Draft[Frame]:
     """Masks the frame as the policy says. Nothing has been judged yet.
 
     Where the frame was read from a text file, its `spelling` lets what nothing masks leave in the same text.
     """
-    from shoal.data.frames import to_polars
     from shoal.data.scratch import sweep
 
     sweep()

@@ -5,17 +5,20 @@ what it makes no use of. An algorithm calls `stage("masking")` where a new part 
 loop `tick(done, total)`: both tell the listener, and raise `StoppedError` if the job was told to stop. Where nobody
 listens they cost next to nothing.
 
-Compiled kernels know nothing of this. Those that may run long do a bounded amount of work a call (`ROUND`) and are
-called again: between two calls the job can be stopped, and so can Ctrl-C.
+Compiled kernels and the calls of other libraries know nothing of this. A function that only works out a result, and
+opens nothing that must be closed, is decorated by `apart`: a thread of its own does the work, while the job looks every
+tenth of a second whether it is to stop. Then it ends at once, and the thread with the call it is in. For that to be
+soon, kernels that may run long do a bounded amount of work a call (`ROUND`) and are called again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sized
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeVar
 
 from shoal.errors import StoppedError
@@ -56,6 +59,20 @@ class _Job:
     listen: Listener | None
     stop: Stop | None
     stage: str = field(default="")
+    apart: _Apart | None = None  # where the job waits for this work, done in another thread
+
+    @property
+    def stopped(self) -> bool:
+        given_up = self.apart is not None and self.apart.given_up
+        return given_up or (self.stop is not None and self.stop.is_set())
+
+
+@dataclass
+class _Apart:
+    """Work that is done apart: the job that waits for it, and whether it no longer does."""
+
+    job: _Job
+    given_up: bool = False
 
 
 _job: ContextVar[_Job | None] = ContextVar("job", default=None)
@@ -67,7 +84,8 @@ def heard(listen: Listener | None = None, stop: Stop | None = None) -> Iterator[
     outer = _job.get()
     if outer is not None:
         listen, stop = listen or outer.listen, stop or outer.stop
-    token = _job.set(_Job(listen, stop, outer.stage if outer is not None else ""))
+    stage, apart = ("", None) if outer is None else (outer.stage, outer.apart)
+    token = _job.set(_Job(listen, stop, stage, apart))
     try:
         yield
     finally:
@@ -91,16 +109,27 @@ def by_stage(progress: Callable[[str], object] | None) -> Listener | None:
 def check() -> None:
     """Raises `StoppedError` if the job was told to stop."""
     job = _job.get()
-    if job is not None and job.stop is not None and job.stop.is_set():
+    if job is not None and job.stopped:
         raise StoppedError(f"Stopped{f' while {job.stage}' if job.stage else ''}: nothing was released.")
 
 
 def stage(name: str, total: int | None = None) -> None:
     """A new stage begins, of so many steps if that is known."""
     check()
+    _tell_stage(name, total)
+
+
+def done() -> None:
+    """The job is at its end: what it made may have its name by now, so that it is too late to stop."""
+    _tell_stage("done")
+
+
+def _tell_stage(name: str, total: int | None = None) -> None:
     job = _job.get()
     if job is not None:
         job.stage = name
+        if job.apart is not None:
+            job.apart.job.stage = name
         if job.listen is not None:
             job.listen(Event(name, 0, total))
 
@@ -132,8 +161,10 @@ def waited(work: Future[T]) -> T:
 
 def carried(work: Callable[P, R]) -> Callable[P, R]:
     """The function, which in whatever thread it is called belongs to the job under way here."""
-    job = _job.get()
+    return _belonging(work, _job.get())
 
+
+def _belonging(work: Callable[P, R], job: _Job | None) -> Callable[P, R]:
     def within(*args: P.args, **kwargs: P.kwargs) -> R:
         return copy_context().run(run, *args, **kwargs)
 
@@ -142,3 +173,27 @@ def carried(work: Callable[P, R]) -> Callable[P, R]:
         return work(*args, **kwargs)
 
     return within
+
+
+def apart(work: Callable[P, R]) -> Callable[P, R]:
+    """The function, which within a job is done in a thread of its own: whatever it calls, the job can be stopped.
+
+    It must leave nothing behind but its result. The thread of a job that was stopped ends by itself, with the call that
+    it is in or at its next `check`. Work within such work is done in the same thread.
+    """
+
+    @wraps(work)
+    def waited_for(*args: P.args, **kwargs: P.kwargs) -> R:
+        job = _job.get()
+        if job is None or job.apart is not None:
+            return work(*args, **kwargs)
+        around = _Apart(job)
+        pool = ThreadPoolExecutor(1)
+        result = pool.submit(_belonging(work, _Job(job.listen, job.stop, job.stage, around)), *args, **kwargs)
+        pool.shutdown(wait=False)
+        try:
+            return waited(result)
+        finally:
+            around.given_up = True
+
+    return waited_for

@@ -14,35 +14,23 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from importlib import import_module
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal import events
-from shoal.catalogue import import_own
+from shoal.catalogue import Registry, import_own
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import MISSING, Microdata
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind
-from shoal.errors import InputError, did_you_mean
+from shoal.errors import InputError, StoppedError, did_you_mean
 from shoal.show import Bars, Chart, Result, Series, Sheet
 
 Matrix = npt.NDArray[np.float64]
 About = Literal["risk", "utility"]
 HigherIs = Literal["riskier", "safer", "better", "worse"]
-
-_HOMES = (
-    "shoal.risk.found_again",
-    "shoal.risk.linkage",
-    "shoal.risk.permutation",
-    "shoal.risk.intervals",
-    "shoal.utility.earth_movers",
-    "shoal.utility.moments",
-    "shoal.utility.propensity",
-    "shoal.utility.marginals",
-)
 
 
 @dataclass(frozen=True)
@@ -157,11 +145,19 @@ class Measure:
     how: Callable[[Pair], str] | None = None  # says where a value is not the exact one of all records
     promised: bool = True  # whether a release may be held to it
 
+    def facts(self) -> dict[str, Any]:
+        """What it says of itself, for a listing."""
+        needs = ["records in the original's order"] if self.needs_pairs else []
+        return {
+            "name": self.name, "sentence": self.meaning, "about": self.about, "higher_is": self.higher_is,
+            "needs": needs, "can_be_promised": self.promised and self.about == "risk",
+        }  # fmt: skip
+
     def __call__(self, pair: Pair, **options: Any) -> float:
         """The measure's value of a pair; an InputError says why where it has none."""
         try:
             value = float(self.function(pair, **options))
-        except InputError:
+        except (InputError, StoppedError):
             raise
         except Exception as error:  # whatever one's own measure raises
             raise InputError(f"The measure {self.name!r} fails: {type(error).__name__}: {error}") from None
@@ -170,7 +166,19 @@ class Measure:
         return value
 
 
-MEASURES: dict[str, Measure] = {}
+MEASURES: Registry[Measure] = Registry(
+    "measure",
+    (
+        "shoal.risk.found_again",
+        "shoal.risk.linkage",
+        "shoal.risk.permutation",
+        "shoal.risk.intervals",
+        "shoal.utility.earth_movers",
+        "shoal.utility.moments",
+        "shoal.utility.propensity",
+        "shoal.utility.marginals",
+    ),
+)
 
 
 def measure(
@@ -187,8 +195,7 @@ def measure(
         meaning = (function.__doc__ or "").strip().split("\n")[0]
         if not meaning:
             raise InputError(f"The measure {function.__name__!r} says nothing of itself: give it a line of words.")
-        name = function.__name__
-        MEASURES[name] = Measure(name, about, higher_is, meaning, function, needs_pairs, how, promised)
+        MEASURES.add(Measure(function.__name__, about, higher_is, meaning, function, needs_pairs, how, promised))
         return function
 
     return register
@@ -196,9 +203,7 @@ def measure(
 
 def measures(about: About | None = None) -> dict[str, Measure]:
     """All measures known, ours and those that others registered."""
-    for home in _HOMES:
-        import_module(home)
-    return {name: found for name, found in MEASURES.items() if about in (None, found.about)}
+    return {name: known for name, known in MEASURES.loaded().items() if about in (None, known.about)}
 
 
 def find_measure(name: str, about: About | None = None) -> Measure:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
-import os
 import reprlib
 import tomllib
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
 
 import polars as pl
 from pydantic import (
@@ -17,6 +15,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetJsonSchemaHandler,
+    InstanceOf,
     PrivateAttr,
     TypeAdapter,
     ValidationError,
@@ -37,6 +36,7 @@ from shoal.masking.grouping.hilbert import Hilbert
 from shoal.masking.method import Method
 from shoal.masking.publishing.confidential import Showing
 from shoal.masking.publishing.private_mean import PrivateMean, private_mean, require_epsilon
+from shoal.policy_files import inside, named_files, refuse_own_code, seen_from
 from shoal.privacy import MODELS
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.model import PrivacyModel
@@ -64,6 +64,36 @@ class AttributeChoice(BaseModel):
     weight: float = Field(default=1.0, gt=0)
 
 
+class AttributeTable(TypedDict, total=False):
+    """The same as a table, as type checkers and editors know it."""
+
+    kind: Kind | Literal["numeric", "ordinal", "nominal", "date"] | None
+    domain: Sequence[Scalar] | None
+    hierarchy: str | Sequence[Sequence[str]] | dict[str, Any] | None
+    unlisted: Literal["refuse", "top"]
+    weight: float
+
+
+Names = list[str] | tuple[str, ...]  # a text is a sequence of texts too, and not meant
+
+
+class Choices(TypedDict, total=False):
+    """What a policy can be made of, as type checkers and editors know it: a misspelt choice is found before it runs."""
+
+    identifiers: Names
+    quasi_identifiers: Names
+    confidential: Names
+    insensitive: Names
+    rest: Literal["drop", "insensitive"]
+    models: PrivacyModel | Sequence[PrivacyModel | dict[str, Any]]
+    method: Method | dict[str, Any]
+    suppression: float
+    show: Mapping[str, Showing]
+    epsilon: float | None
+    groups: Mapping[str, Names]
+    attributes: Mapping[str, AttributeChoice | AttributeTable]
+
+
 class Policy(BaseModel):
     """All choices of one release."""
 
@@ -74,8 +104,8 @@ class Policy(BaseModel):
     confidential: tuple[str, ...] = Field((), description="what must not be learnt")
     insensitive: tuple[str, ...] = Field((), description="released as they are")
     rest: Literal["drop", "insensitive"] = Field("drop", description="what becomes of columns that no role names")
-    models: tuple[Any, ...] = Field((KAnonymity(5),), description="what is promised")
-    method: Any = Field(default_factory=Hilbert, description="how it is brought about")
+    models: tuple[InstanceOf[PrivacyModel], ...] = Field((KAnonymity(5),), description="what is promised")
+    method: InstanceOf[Method] = Field(default_factory=Hilbert, description="how it is brought about")
     suppression: float = Field(0.0, ge=0, le=1, description="the largest share of records that may be left out")
     show: dict[str, Showing] = Field({}, description="confidential columns that each class shows alike, and how")
     epsilon: float | None = Field(None, description="of all private means together; divided equally among them")
@@ -84,7 +114,7 @@ class Policy(BaseModel):
 
     _folder: Path | None = PrivateAttr(None)  # of the file that it was read from, if it names others beside it
 
-    def __init__(self, **choices: Any) -> None:
+    def __init__(self, **choices: Unpack[Choices]) -> None:
         try:
             super().__init__(**choices)
         except ValidationError as error:
@@ -97,20 +127,19 @@ class Policy(BaseModel):
     def _models(cls, models: Any) -> tuple[PrivacyModel, ...]:
         if not isinstance(models, list | tuple):
             models = (models,)
-        return tuple(build(model, MODELS, "verdict") for model in models)
+        return tuple(build(model, MODELS, PrivacyModel) for model in models)
 
     @field_validator("method", mode="before")
     @classmethod
     def _method(cls, method: Any) -> Method:
-        built: Method = build(method, METHODS, "mask")
-        return built
+        return build(method, METHODS, Method)
 
     @field_serializer("models")
-    def _dump_models(self, models: tuple[Any, ...]) -> list[dict[str, Any]]:
+    def _dump_models(self, models: tuple[PrivacyModel, ...]) -> list[dict[str, Any]]:
         return [as_table(model, MODELS) for model in models]
 
     @field_serializer("method")
-    def _dump_method(self, method: Any) -> dict[str, Any]:
+    def _dump_method(self, method: Method) -> dict[str, Any]:
         return as_table(method, METHODS)
 
     @classmethod
@@ -140,9 +169,9 @@ class Policy(BaseModel):
             raise InputError(f"The policy {str(path)!r} is not valid TOML: {error}.") from None
         if not own_code:
             refuse_own_code(choices, f"The policy {str(path)!r}")
-        files = list(_named_files(choices))
+        files = list(named_files(choices))
         for table, key in files:
-            table[key] = str(_inside(path.parent / table[key], within, path))
+            table[key] = str(inside(path.parent / table[key], within, path))
         policy = cls(**choices)
         if files:
             policy._folder = path.parent
@@ -150,15 +179,15 @@ class Policy(BaseModel):
 
     def refuse_elsewhere(self, path: Path, own: Collection[str]) -> None:
         """Files that the policy of this path names must lie in its folder, but those that the user named as well."""
-        for table, key in _named_files(self.model_dump()):
+        for table, key in named_files(self.model_dump()):
             if table[key] not in own:
                 or_else = ", or name it yourself (--hierarchies, --k-map 5,population=FILE)"
-                _inside(Path(table[key]), path.parent, path, or_else)
+                inside(Path(table[key]), path.parent, path, or_else)
 
     @property
     def files(self) -> list[str]:
         """Hierarchies and populations that it names."""
-        return [table[key] for table, key in _named_files(self.model_dump())]
+        return [table[key] for table, key in named_files(self.model_dump())]
 
     def to_toml(self, folder: str | Path | None = None) -> str:
         """What differs from the defaults, as the text of a policy file.
@@ -170,13 +199,14 @@ class Policy(BaseModel):
 
         content = self.model_dump(exclude_defaults=True, exclude_none=True)
         if (home := folder if folder is not None else self._folder) is not None:
-            for table, key in _named_files(content):
-                table[key] = _seen_from(Path(home), table[key])
+            for table, key in named_files(content):
+                table[key] = seen_from(Path(home), table[key])
         return tomli_w.dumps(content)
 
-    def changed(self, **choices: Any) -> Self:
+    def changed(self, **choices: Unpack[Choices]) -> Self:
         """The same policy with these choices in place of its own, validated like a new one."""
-        policy = type(self)(**{name: getattr(self, name) for name in type(self).model_fields} | choices)
+        chosen: dict[str, Any] = {**dict(self), **choices}
+        policy = type(self)(**chosen)
         policy._folder = self._folder
         return policy
 
@@ -189,7 +219,7 @@ class Policy(BaseModel):
                 continue
             if not schema.confidential:
                 raise InputError(f"{model.name} protects a confidential attribute, but none is named: name one.")
-            found += [dataclasses.replace(model, attribute=name) for name in schema.confidential]
+            found += [model.of(name) for name in schema.confidential]
         for model in found:
             if model.attribute is not None and model.attribute not in schema.confidential:
                 hint = did_you_mean(str(model.attribute), schema.confidential)
@@ -209,7 +239,10 @@ class Policy(BaseModel):
         names = [name for name, by in self.show.items() if by == "private-mean"]
         if self.epsilon is None:
             if names:
-                raise InputError(f"The private mean of {names[0]!r} needs a budget: give --epsilon (epsilon = 1.0).")
+                raise InputError(
+                    f"The private mean of {names[0]!r} needs a budget: give epsilon, as --show "
+                    f"{names[0]}=private-mean:epsilon=1 or in the policy (epsilon = 1.0)."
+                )
             return {}
         if not names:
             raise InputError("Epsilon is the budget of private means, but none is shown (--show charge=private-mean).")
@@ -287,51 +320,6 @@ def _refuse_named_twice(names: Sequence[str], role: str) -> None:
     for name, times in Counter(names).items():
         if times > 1:
             raise InputError(f"Column {name!r} is named twice as {role.replace('_', '-')}: name it once.")
-
-
-def refuse_own_code(choices: Mapping[str, Any], what: str) -> None:
-    """Choices that come from elsewhere are data: they can name nothing that would have to be imported."""
-    models, method = choices.get("models"), choices.get("method")
-    tables = [table for table in (*(models if isinstance(models, list) else ()), method) if isinstance(table, dict)]
-    for table in tables:
-        for key, how in (("name", "--method or --promise MODULE:CLASS"), ("measure", "measure=MODULE:FUNCTION")):
-            named = table.get(key)
-            if isinstance(named, str) and ":" in named:
-                sort = "measure" if key == "measure" else "method" if table is method else "model"
-                raise InputError(
-                    f"{what} names the {sort} {named!r}, which is code to be imported, and a file can only name "
-                    f"built-in and installed ones: if you trust it, name it yourself ({how})."
-                )
-
-
-def _named_files(choices: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
-    """Where the tables of a policy name a file: the table, and its key."""
-    described, models = choices.get("attributes"), choices.get("models")
-    tables = [(table, "hierarchy") for table in (described.values() if isinstance(described, dict) else ())]
-    tables += [(table, "population") for table in (models if isinstance(models, list) else ())]
-    for table, key in tables:
-        if isinstance(table, dict) and isinstance(table.get(key), str):
-            yield table, key
-
-
-def _inside(file: Path, within: str | Path | None, policy: Path, or_else: str = "") -> Path:
-    """The file, links followed, if it lies in that folder; any file where there is none."""
-    if within is None:
-        return file
-    found = Path(os.path.realpath(file))
-    if not found.is_relative_to(os.path.realpath(within)):
-        raise InputError(
-            f"The policy {str(policy)!r} names the file {str(file)!r}, which does not lie in {str(within)!r}: "
-            f"put it there{or_else}."
-        )
-    return found
-
-
-def _seen_from(folder: Path, file: str) -> str:
-    path = Path(file)
-    if path.is_relative_to(folder):
-        return str(path.relative_to(folder))
-    return file if path.is_absolute() else os.path.relpath(path, folder)
 
 
 def _refuse_twice(name: str, domain: tuple[Scalar, ...]) -> None:

@@ -13,16 +13,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.check import released_sheets
+from shoal import events
 from shoal.data.clean_copy import made_anew
 from shoal.data.commit import Output, commit, papers
 from shoal.data.digests import digest
+from shoal.data.frames import Frame
 from shoal.data.microdata import Microdata
 from shoal.data.people import classes_below
 from shoal.data.schema import Schema
@@ -31,7 +32,7 @@ from shoal.errors import InputError
 from shoal.masking.collapse import few_classes
 from shoal.masking.method import Masked, class_size
 from shoal.policy import Policy
-from shoal.privacy.check import judge, refuse_broken, released_classes
+from shoal.privacy.check import judge, refuse_broken, released_classes, released_sheets
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict
 from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.show.charts import both
@@ -45,10 +46,10 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Release(Result):
+class Release(Result, Generic[Frame]):
     """A masked table that keeps its promises, and how it was made. Only its table is for the public."""
 
-    draft: Draft
+    draft: Draft[Frame]
     verdicts: tuple[Verdict, ...]
     sizes: npt.NDArray[np.int64] = field(repr=False)  # of the classes, as found again in what is released
     notes: tuple[str, ...]  # the draft's, and what was noticed when it was judged
@@ -84,7 +85,7 @@ class Release(Result):
         return made_anew(self.draft.plain(self.draft.table))
 
     @cached_property
-    def frame(self) -> Any:
+    def frame(self) -> Frame:
         """The released columns as the kind of frame that came in, in the same order; without index and notes."""
         return self.draft.restore(self.table)
 
@@ -209,12 +210,13 @@ class Release(Result):
         return assess_risk(self.table, self.schema, when=when, groups=self.policy.groups)
 
 
-def judged(draft: Draft) -> Release:
+def judged(draft: Draft[Frame]) -> Release[Frame]:
     """The draft as a release, if every promise holds of what it shows."""
     return _released(draft, released_classes(draft.table, draft.schema, Source(draft.original, draft.masked.kept)))
 
 
-def _released(draft: Draft, classes: EquivalenceClasses) -> Release:
+@events.apart
+def _released(draft: Draft[Frame], classes: EquivalenceClasses) -> Release[Frame]:
     verdicts = judge(classes, draft.promises)
     refuse_broken(verdicts)
     remarks = (verdict.note for verdict in verdicts if verdict.note)
@@ -275,6 +277,7 @@ class Judgement(NamedTuple):
     classes: EquivalenceClasses | None
 
 
+@events.apart
 def as_file(
     draft: Draft,
     path: str | Path,

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic
 
 import numpy as np
 import polars as pl
@@ -25,6 +25,7 @@ import polars as pl
 from shoal import events
 from shoal.anonymize import Progress
 from shoal.data.commit import Paper, commit
+from shoal.data.frames import Frame, to_polars
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Role, Schema
 from shoal.draft import Draft, draft, prepare
@@ -48,22 +49,22 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SplitDraft:
+class SplitDraft(Generic[Frame]):
     """Masked tables that nobody has judged yet."""
 
-    tables: Mapping[str, Draft] = field(repr=False)  # confidential attribute -> its table
-    merged: Draft | None = field(repr=False)  # all attributes in one; None where partitions are not shared
+    tables: Mapping[str, Draft[Frame]] = field(repr=False)  # confidential attribute -> its table
+    merged: Draft[Frame] | None = field(repr=False)  # all attributes in one; None where partitions are not shared
     dependence: Dependence
     notes: tuple[str, ...]
 
-    def judged(self) -> SplitRelease:
+    def judged(self) -> SplitRelease[Frame]:
         """The release, if every promise holds of every table, and of all merged."""
         self._judge_together()
         tables = {name: judged(made) for name, made in self.tables.items()}
         merged = judged(self.merged) if self.merged is not None else None
         return SplitRelease(tables, merged, self.dependence, self.notes)
 
-    def noted(self, ledger: Ledger) -> SplitDraft:
+    def noted(self, ledger: Ledger) -> SplitDraft[Frame]:
         """With a note where hardly anybody is known to the ledger."""
         frame = next(iter(self.tables.values())).original.frame
         merged = self.merged.noted(ledger) if self.merged is not None else None
@@ -136,32 +137,30 @@ class SplitDraft:
                     raise PromiseError(
                         f"With classes of their own, the tables together do not keep {model.name} of {name!r}: what "
                         f"the others show of {people:,} people leaves too little of what its own table promises. "
-                        "Nothing was released. Let the tables share their classes: leave out --independent."
+                        "Nothing was released. Let the tables share their classes: leave out independent of --split."
                     )
 
     def _check(self, merge: bool, keep_order: bool, ledger: Ledger | None, report: str | Path | None) -> None:
         if self.merged is not None:
             return
         if report is not None:
-            raise InputError("A report is about one partition: leave out --independent or --report.")
+            raise InputError("A report is about one partition: leave out --report, or independent of --split.")
         if merge:
-            raise InputError(
-                "Tables with partitions of their own cannot be merged: leave out --independent or --merge."
-            )
+            raise InputError("Tables with partitions of their own cannot be merged: leave out independent or merge.")
         if keep_order:
             raise InputError(
                 "Tables in the same order can be laid side by side, record by record: let them be shuffled."
             )
         if ledger is not None:
-            raise InputError("A ledger records one partition a release: leave out --independent or --ledger.")
+            raise InputError("A ledger records one partition a release: leave out --ledger, or independent of --split.")
 
 
 @dataclass(frozen=True)
-class SplitRelease(Result):
+class SplitRelease(Result, Generic[Frame]):
     """One judged table a confidential attribute."""
 
-    tables: Mapping[str, Release] = field(repr=False)
-    merged: Release | None = field(repr=False)  # judged too, whether or not it is written
+    tables: Mapping[str, Release[Frame]] = field(repr=False)
+    merged: Release[Frame] | None = field(repr=False)  # judged too, whether or not it is written
     dependence: Dependence
     notes: tuple[str, ...]
 
@@ -182,13 +181,16 @@ class SplitRelease(Result):
         }
 
     def remarks(self) -> tuple[str, ...]:
+        """The notes."""
         return self.notes
 
     def charts(self) -> list[Chart]:
+        """What each table lost, and how far the attributes depend on each other."""
         lost = Series("information loss", [release.information_loss for release in self.tables.values()])
         return [Bars("Information loss by table", list(self.tables), (lost,), "number"), *self.dependence.charts()]
 
     def sheets(self) -> list[Sheet]:
+        """As tables: what was released of each attribute, and how the attributes depend on each other."""
         judged = dict(self.tables) | ({"merged": self.merged} if self.merged is not None else {})
         rows = [
             (
@@ -205,7 +207,7 @@ class SplitRelease(Result):
 
 
 def split(
-    frame: Any,
+    frame: Frame,
     policy: Policy,
     *,
     independent: bool = False,
@@ -213,7 +215,7 @@ def split(
     progress: Progress | None = None,
     listen: Listener | None = None,
     stop: Stop | None = None,
-) -> SplitRelease:
+) -> SplitRelease[Frame]:
     """One table for each confidential attribute, handed out only if every promise holds of each and of all merged.
 
     They share one partition. With `independent`, only those that depend on each other do. `listen`, `progress` and
@@ -223,17 +225,16 @@ def split(
         return split_draft(frame, policy, independent=independent, seed=seed).judged()
 
 
+@events.apart
 def split_draft(
-    frame: Any,
+    frame: Frame,
     policy: Policy,
     *,
     independent: bool = False,
     seed: int | None = None,
     spelling: Spelling | None = None,
-) -> SplitDraft:
+) -> SplitDraft[Frame]:
     """Masks every table. Nothing has been judged yet."""
-    from shoal.data.frames import to_polars
-
     table, _ = to_polars(frame)
     original, _ = prepare(table, policy)
     confidential = original.schema.confidential
@@ -246,7 +247,7 @@ def split_draft(
         [original[name] for name in confidential], [original[name] for name in known] if independent else ()
     )
     groups = found.components if independent else [tuple(confidential)]
-    tables: dict[str, Draft] = {}
+    tables: dict[str, Draft[Frame]] = {}
     notes = [*_left_out(table, original.schema), found.rule, *budget(policy.private_means(), k)]
     for names in groups:
         alone = independent and len(names) == 1  # an ordinary release, unless an aggregate is asked for
@@ -273,7 +274,7 @@ def _about(policy: Policy, names: Sequence[str], shown: Mapping[str, Showing]) -
     share = policy.epsilon * private / total if policy.epsilon is not None and private else None
     return policy.changed(
         quasi_identifiers=quasi,
-        confidential=names,
+        confidential=tuple(names),
         insensitive=(),
         rest="drop",
         models=[model for model in policy.models if model.attribute not in hidden],
@@ -283,7 +284,7 @@ def _about(policy: Policy, names: Sequence[str], shown: Mapping[str, Showing]) -
     )
 
 
-def _only(made: Draft, name: str) -> Draft:
+def _only(made: Draft[Frame], name: str) -> Draft[Frame]:
     """T_i: A1..Ar and one confidential attribute of a draft that may show several."""
     others = {other for other in made.schema.confidential if other != name}
     schema = Schema(tuple(attribute for attribute in made.schema if attribute.name not in others))

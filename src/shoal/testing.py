@@ -180,8 +180,9 @@ def check_masks(method: Method) -> None:
 
     for names in _PROBED:
         table = _probe().select(names)
+        policy = Policy(quasi_identifiers=names, models=[], method=method)
         try:
-            original, _ = prepare(table, Policy(quasi_identifiers=names, models=[], method=method))
+            original, _ = prepare(table, policy)
             masked = method.mask(original, [], seed=SEED)
         except ShoalError:
             continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -13,14 +13,9 @@ from shoal.cli import options as opt
 from shoal.cli import split as opt_split
 from shoal.cli.method import PANEL, K, KMapK, L, MethodWord, Promises, T, method_of, promises_of
 
-if TYPE_CHECKING:
-    pass
-
-
-_LARGE = 1 << 25  # bytes
-
 
 def register(app: typer.Typer) -> None:
+    """Adds what stands here to the command line."""
     app.command(epilog=_ANONYMIZE_EXAMPLES)(anonymize)
     app.command(epilog=_CHECK_EXAMPLES)(check)
 
@@ -31,7 +26,7 @@ shoal anonymize d.csv -o r.csv --quasi age,sex,zip --confidential charge --k 5
 
 shoal anonymize d.csv -o r.parquet --policy shoal.toml --report report.html --certificate r.json
 
-shoal anonymize d.csv -o r.csv --quasi age,sex --confidential charge,days --k 5 --split confidential"""
+shoal anonymize d.csv -o r.csv --quasi age,sex --confidential charge,days --split confidential:merge"""
 
 
 def anonymize(
@@ -47,10 +42,9 @@ def anonymize(
     insensitive: opt.Insensitive = None,
     rest: Annotated[
         str | None,
-        typer.Option(help="What becomes of other columns: drop or insensitive.", rich_help_panel="Roles"),
+        typer.Option(help="The other columns: drop or insensitive.", rich_help_panel="Roles"),
     ] = None,
     kind: opt.Kinds = None,
-    order: opt.Orders = None,
     hierarchies: opt.Hierarchies = None,
     k: K = None,
     t: T = None,
@@ -58,73 +52,53 @@ def anonymize(
     k_map: KMapK = None,
     promise: Promises = None,
     method: MethodWord = None,
-    explain: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Of recode: write cost against suppression.", rich_help_panel=PANEL),
-    ] = None,
     suppress: Annotated[
         float | None,
         typer.Option(metavar="SHARE", help="Largest share of records to leave out.", rich_help_panel=PANEL),
     ] = None,
     overwrite: opt.Overwrite = False,
-    keep_order: Annotated[bool, typer.Option("--keep-order", help="Do not shuffle the records.")] = False,
-    disarm: Annotated[
-        bool, typer.Option("--disarm-formulas", help="Of CSV: an apostrophe before texts such as =1+1.")
-    ] = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Makes a run repeatable; keep it secret.")] = None,
     report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the custodian's report (HTML).")] = None,
     certificate: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the public certificate (JSON).")
     ] = None,
     shown: opt_split.Show = None,
-    epsilon: opt_split.Epsilon = None,
     split: opt_split.Split = None,
-    independent: opt_split.Independent = False,
-    merge: opt_split.Merge = False,
     ledger: opt_ledger.Ledger = None,
     subject: opt_ledger.Subject = None,
-    ledger_key: opt_ledger.LedgerKey = None,
-    epsilon_limit: opt_ledger.EpsilonLimit = None,
     incremental: Annotated[
         bool,
         typer.Option("--incremental", help="Go on from the releases in the ledger.", rich_help_panel=opt_ledger.PANEL),
     ] = False,
     engine: opt_engines.Engine = None,
-    master: opt_engines.Master = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    text: opt.Text = None,
+    read: opt.Read = None,
+    write: opt.Write = None,
     as_json: opt.Json = False,
 ) -> None:
     """Mask a table, check the result, and write it; or refuse."""
     from shoal.cli.console import say, show, stages
-    from shoal.engines.opening import engine_of
     from shoal.jobs.anonymize import Anonymize, Split
-    from shoal.jobs.ledger import LedgerFile
     from shoal.split import SplitRelease
 
-    used = engine_of(source, engine)
+    used, master = opt_engines.engine_and_master(engine, [source])
     opt_engines.refuse_options(context, used, [source])
     models = promises_of(promise, k=k, t=t, l=l, k_map=k_map)
     chosen = opt.make_policy(
-        policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, models, order, rest=rest,
-        suppression=suppress, show=opt_split.showing(shown), epsilon=epsilon, method=method_of(method, models),
+        policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, models, rest=rest,
+        suppression=suppress, method=method_of(method, models), **opt_split.showing(shown),
     )  # fmt: skip
-    opt_split.check_options(
-        split, independent=independent, merge=merge, incremental=incremental, explain=explain is not None, disarm=disarm
-    )
-    book = LedgerFile(ledger, subject, ledger_key, epsilon_limit)
-    layout = opt.layout(delimiter, encoding, decimal, text)
+    book, layout, writing = opt_ledger.ledger_of(ledger, subject), opt.layout(read), opt.writing(write)
+    explain, disarm = writing.folder, writing.disarm_formulas
     reads = (policy,)
     job: Anonymize | Split = Anonymize(
-        source, chosen, output, certificate, report, explain, book, incremental, keep_order, disarm, seed, overwrite,
-        used, master, layout, reads,
+        source, chosen, output, certificate, report, explain, book, incremental, writing.keep_order, disarm,
+        seed, overwrite, used, master, layout, reads,
     )  # fmt: skip
-    if split is not None:
+    if (parts := opt_split.splitting(split)) is not None:
+        opt_split.refuse_of_one_table(incremental=incremental, explain=explain is not None, disarm=disarm)
         job = Split(
-            source, chosen, output, independent, merge, certificate, report, book, keep_order, seed, overwrite, layout,
-            reads,
+            source, chosen, output, parts.independent, parts.merge, certificate, report, book, writing.keep_order, seed,
+            overwrite, layout, reads,
         )  # fmt: skip
     job.refuse()
     book.refuse()
@@ -161,7 +135,6 @@ def check(
     confidential: opt.Confidential = None,
     identifiers: opt.Identifiers = None,
     kind: opt.Kinds = None,
-    order: opt.Orders = None,
     k: K = None,
     t: T = None,
     l: L = None,  # noqa: E741
@@ -169,21 +142,16 @@ def check(
     promise: Promises = None,
     population: opt.Population = None,
     cells_fixed: opt.CellsFixed = False,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    text: opt.Text = None,
+    read: opt.Read = None,
     engine: opt_engines.Engine = None,
-    master: opt_engines.Master = None,
     as_json: opt.Json = False,
 ) -> None:
     """Judge a released file against a policy: exit code 0 if every promise holds, 1 if not."""
     from shoal.cli.console import show, stages
-    from shoal.engines.opening import engine_of
     from shoal.errors import InputError
     from shoal.jobs.check import Check
 
-    used = engine_of(source, engine)
+    used, master = opt_engines.engine_and_master(engine, [source])
     opt_engines.refuse_options(context, used, [source, original])
     chosen = None
     if certificate is not None:
@@ -191,13 +159,13 @@ def check(
     else:
         chosen = opt.make_policy(
             policy, quasi, confidential, identifiers, None, kind, None,
-            promises_of(promise, k=k, t=t, l=l, k_map=k_map and opt.with_population(k_map, population)), order,
+            promises_of(promise, k=k, t=t, l=l, k_map=k_map and opt.with_population(k_map, population)),
         )  # fmt: skip
         if population is not None and k_map is None:
             raise InputError("--population is that of a certificate, or of --k-map: give one of them as well.")
         if cells_fixed:
             chosen = opt.with_cells_fixed(chosen)
-    layout = opt.layout(delimiter, encoding, decimal, text)
+    layout = opt.layout(read)
     job = Check(source, chosen, certificate, population, original, paired, policy is not None, used, master, layout)
     with stages("check", 3):
         judgement = job.run()

@@ -11,6 +11,7 @@ from shoal.cli.method import PANEL, K, L, MethodWord, Promises, T, method_of, pr
 
 
 def register(app: typer.Typer) -> None:
+    """Adds what stands here to the command line."""
     app.command(epilog=_EXAMPLES)(attack)
 
 
@@ -36,7 +37,6 @@ def attack(
     quasi: opt.Quasi = None,
     confidential: opt.Confidential = None,
     kind: opt.Kinds = None,
-    order: opt.Orders = None,
     hierarchies: opt.Hierarchies = None,
     k: K = None,
     l: L = None,  # noqa: E741
@@ -50,10 +50,7 @@ def attack(
         bool, typer.Option("--paired", help="Row i of both is the same person: scores whose record was found.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Of what the attacks draw at random.")] = 0,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    text: opt.Text = None,
+    read: opt.Read = None,
     as_json: opt.Json = False,
 ) -> None:
     """Attack a release as somebody would who knows the method and everybody's quasi-identifiers."""
@@ -63,10 +60,10 @@ def attack(
     opt.refuse_of_text(context, [original, released])
     models = promises_of(promise, k=k, l=l, t=t)
     chosen = opt.make_policy(
-        policy, quasi, confidential, kinds=kind, orders=order, hierarchies=hierarchies, models=models,
+        policy, quasi, confidential, kinds=kind, hierarchies=hierarchies, models=models,
         method=method_of(method, models), suppression=suppress,
     )  # fmt: skip
-    layout = opt.layout(delimiter, encoding, decimal, text)
+    layout = opt.layout(read)
     with stages("attack", 3):
         attacked = Attack(original, released, chosen, tuple(opt.split(attacks)) or ("all",), paired, seed, layout).run()
     show(attacked, as_json)

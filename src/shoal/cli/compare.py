@@ -13,6 +13,7 @@ _QUESTION, _CACHE = "Question", "Cache"
 
 
 def register(app: typer.Typer) -> None:
+    """Adds what stands here to the command line."""
     app.command(epilog=_EXAMPLES)(compare)
 
 
@@ -86,11 +87,7 @@ def compare(
     ] = False,
     policy: opt.PolicyFile = None,
     kind: opt.Kinds = None,
-    order: opt.Orders = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    text: opt.Text = None,
+    read: opt.Read = None,
     as_json: opt.Json = False,
 ) -> None:
     """Compare masking methods at equal risk or equal utility, best first."""
@@ -105,12 +102,12 @@ def compare(
     if best != (output is not None) or (best and at_risk is None):
         raise InputError("--best writes a release held to a risk: give it together with --at-risk and -o FILE.")
     opt.refuse_of_text(context, [source])
-    chosen = opt.make_policy(policy, attributes, kinds=kind, orders=order)
+    chosen = opt.make_policy(policy, attributes, kinds=kind)
     kept = None if no_cache else cache or user_cache()
     job = Compare(
         source, chosen, tuple(grouped_items(opt.split(methods))), at_risk, at_utility, risk, utility,
         tuple(opt.split(also)), frontier,
-        runs, seed, output, plot, overwrite, kept, opt.layout(delimiter, encoding, decimal, text), (policy,),
+        runs, seed, output, plot, overwrite, kept, opt.layout(read), (policy,),
     )  # fmt: skip
     job.refuse()
     try:

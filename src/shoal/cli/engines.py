@@ -4,30 +4,46 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
+from shoal.catalogue import Entry, parameter
 from shoal.cli import options as opt
-
-if TYPE_CHECKING:
-    pass
-
-PANEL = "Engine"
 
 Engine = Annotated[
     str | None,
     typer.Option(
-        metavar="NAME", help="memory, disk or spark; a folder is read from disk, part by part.", rich_help_panel=PANEL
+        metavar="NAME",
+        help="memory, disk (also for folders), spark or spark:master=local[2].",
+        rich_help_panel=opt.FILES,
     ),
 ]
-Master = Annotated[
-    str | None,
-    typer.Option(metavar="URL", help="Of spark: local[2], spark://..., yarn, k8s://...", rich_help_panel=PANEL),
-]
+
+
+class _Spark(Entry):
+    """What is chosen of the engine `spark`."""
+
+    name: ClassVar[str] = "--engine spark"
+
+    master: str | None = parameter("where it runs: local[2], spark://..., yarn, k8s://...", default=None)
+
+
+def engine_and_master(engine: str | None, sources: Sequence[str | Path | None]) -> tuple[str, str | None]:
+    """`spark:master=local[2]` as the engine's word, by the files where none is given, and where Spark runs."""
+    from shoal.choices import word_with_settings
+    from shoal.engines.opening import engine_for
+    from shoal.errors import InputError
+
+    word, chosen = word_with_settings(engine, _Spark) if engine is not None else (None, _Spark())
+    used = engine_for(sources, word)
+    if chosen.master is not None and used != "spark":
+        raise InputError(f"master says where Spark runs, but the engine is {used!r}: give --engine spark:master=...")
+    return used, chosen.master
 
 
 def register(app: typer.Typer) -> None:
+    """Adds what stands here to the command line."""
     app.command(epilog=_EXAMPLES)(engines)
 
 
@@ -40,8 +56,8 @@ shoal engines --json"""
 
 def engines(as_json: opt.Json = False) -> None:
     """What each engine can do: methods, models and measures."""
+    from shoal.capabilities import capabilities
     from shoal.cli.console import put, show
-    from shoal.parted.capabilities import capabilities
     from shoal.show import Sheet
 
     known = capabilities()
@@ -60,7 +76,7 @@ def engines(as_json: opt.Json = False) -> None:
     put(*sheets)
 
 
-_ROLES = ("policy", "quasi", "confidential", "kind", "order")
+_ROLES = ("policy", "quasi", "confidential", "kind")
 _PROMISES = ("k", "t", "l", "k_map", "promise")  # a model that it cannot judge is refused by name
 _METHOD = ("method", "suppress")
 _ALWAYS = ("engine", "as_json")
@@ -70,8 +86,8 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
     "anonymize": frozenset(
         (
             *("source", "output", *_ROLES, "identifiers", "insensitive", "rest", "hierarchies"),
-            *(*_PROMISES, *_METHOD, "seed", "certificate", "overwrite", "keep_order", "report", *_ALWAYS),
-            *("ledger", "subject", "ledger_key", "epsilon_limit"),
+            *(*_PROMISES, *_METHOD, "seed", "certificate", "overwrite", "write", "report", *_ALWAYS),
+            *("ledger", "subject"),
         )
     ),
     "check": frozenset(
@@ -91,10 +107,7 @@ def refuse_options(context: typer.Context, engine: str, files: Sequence[str | Pa
     from shoal.errors import InputError
 
     for name, option in opt.given(context).items():
-        if name == "master":
-            if engine != "spark":
-                raise InputError(f"{option} says where Spark runs, but the engine is {engine!r}: use --engine spark.")
-        elif engine != "memory" and name not in IN_PARTS[context.command.name or ""]:
+        if engine != "memory" and name not in IN_PARTS[context.command.name or ""]:
             raise InputError(
                 f"{option} needs the whole table in memory, which the engine {engine!r} never has: leave it out, or "
                 "use --engine memory."
@@ -109,9 +122,6 @@ def refuse_beside_certificate(context: typer.Context) -> None:
     """A certificate states roles and models itself; the reader's own is the population alone."""
     from shoal.errors import InputError
 
-    for parameter in context.command.params:
-        source = context.get_parameter_source(parameter.name or "")
-        if parameter.name in _STATED and source is not None and source.name != "DEFAULT":
-            raise InputError(
-                f"Give {max(parameter.opts, key=len)} or --certificate: a certificate says itself what was promised."
-            )
+    for name, option in opt.given(context).items():
+        if name in _STATED:
+            raise InputError(f"Give {option} or --certificate: a certificate says itself what was promised.")

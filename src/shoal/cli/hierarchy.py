@@ -10,7 +10,6 @@ import typer
 from shoal.cli import options as opt
 
 if TYPE_CHECKING:
-    import polars as pl
     from rich.tree import Tree
 
     from shoal.data.hierarchy import Hierarchy
@@ -21,6 +20,7 @@ _SIBLINGS = 4  # shown of each node's children
 
 
 def register(app: typer.Typer) -> None:
+    """Adds what stands here to the command line."""
     app.add_typer(_hierarchy, name="hierarchy")
 
 
@@ -93,19 +93,14 @@ def build(
     auto: Annotated[
         bool, typer.Option("--auto", help="By what the values are and how often.", rich_help_panel=_BY)
     ] = False,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    text: opt.Text = None,
+    read: opt.Read = None,
     as_json: opt.Json = False,
 ) -> None:
     """Build the hierarchy of a column and write it."""
     from shoal.cli.console import say, stages
     from shoal.cli.console import show as put
-    from shoal.data.build_hierarchy import build as make
-    from shoal.data.hierarchy_files import write_hierarchy
     from shoal.errors import InputError
-    from shoal.jobs.paths import check_paths
+    from shoal.jobs.hierarchy import BuildHierarchy
 
     ways: dict[str, tuple[object, dict[str, Any]]] = {
         "--steps": (steps, {"type": "steps", "steps": _numbers("--steps", steps)}),
@@ -123,15 +118,10 @@ def build(
     if len(chosen) != 1:
         raise InputError(f"Got {' and '.join(chosen) or 'no way'} to build by: choose one of {', '.join(ways)}.")
     opt.refuse_of_text(context, [source])
-    check_paths([source, tree], None, [output], overwrite=overwrite)
-    with stages("hierarchy", 4) as step:
-        step("reading")
-        values = _column(opt.layout(delimiter, encoding, decimal, text).read(source), column)
-        step("building")
-        hierarchy = make(next(iter(chosen.values())), values, column)
-        step("writing")
-        write_hierarchy(hierarchy, output, overwrite=overwrite)
-        step("done")
+    layout = opt.layout(read)
+    job = BuildHierarchy(source, column, next(iter(chosen.values())), output, overwrite, layout, (tree,))
+    with stages("hierarchy", 3):
+        hierarchy = job.run()
     say(f"Written to {output}.")
     put(hierarchy, as_json)
 
@@ -150,36 +140,25 @@ def check(
     column: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="The table's column; otherwise the file's name.")
     ] = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    text: opt.Text = None,
+    read: opt.Read = None,
     as_json: opt.Json = False,
 ) -> None:
     """Judge a hierarchy: exit code 0 if it is a tree that lists every value, 2 if not."""
     from shoal.cli.console import out, stages
     from shoal.cli.console import show as put
-    from shoal.data.hierarchy_files import read_hierarchy
+    from shoal.jobs.hierarchy import CheckHierarchy
 
     opt.refuse_of_text(context, [data])
     if data is None:
         opt.refuse_all_but(context, ("file", "column", "as_json"), "is about a table: give --data as well.")
-    with stages("check", 4) as step:
-        step("reading the hierarchy")
-        hierarchy = read_hierarchy(file, column or file.stem)
-        facts = hierarchy.to_dict()
-        if data is not None:
-            step("reading the table")
-            values = _column(opt.layout(delimiter, encoding, decimal, text).read(data), column or file.stem)
-            step("looking up its values")
-            hierarchy.encode(values)
-            facts |= {"records": len(values), "missing": values.null_count()}
-        step("done")
+    job = CheckHierarchy(file, column or file.stem, data, opt.layout(read))
+    with stages("check", 4):
+        facts = job.run().to_dict()
     if as_json:
         put(facts, as_json)
         return
     listed = "" if data is None else f", and lists every value of the {facts['records']:,} records"
-    sentences = [f"{file} is a tree of {facts['values']:,} values in {hierarchy.levels} levels{listed}."]
+    sentences = [f"{file} is a tree of {facts['values']:,} values in {len(facts['levels'])} levels{listed}."]
     for value, times in facts["repeated"].items():
         sentences.append(f"{value!r} stands on {times} equal lines, and counts {times} times in shares.")
     out.print("\n".join(sentences), markup=False, highlight=False, soft_wrap=True)
@@ -204,15 +183,6 @@ def _pairs(file: Path | None) -> list[list[str]]:
         if len(pair) != 2:
             raise InputError(f"{file} has {len(pair)} entries on the line of {pair[0]!r}: give child;parent.")
     return pairs
-
-
-def _column(table: pl.DataFrame, name: str) -> pl.Series:
-    from shoal.errors import InputError, did_you_mean
-
-    if name not in table.columns:
-        hint = did_you_mean(name, table.columns) or f" It has {', '.join(map(repr, table.columns[:20]))}."
-        raise InputError(f"The table has no column {name!r}.{hint}")
-    return table[name]
 
 
 def _excerpt(hierarchy: Hierarchy) -> Tree:

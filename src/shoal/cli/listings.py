@@ -1,4 +1,4 @@
-"""`shoal methods` and `shoal models`: all that the catalogue knows, with their parameters."""
+"""`shoal methods`, `models`, `measures`, `attacks` and `formats`: all that the catalogues know."""
 
 from __future__ import annotations
 
@@ -9,13 +9,16 @@ import typer
 from shoal.cli import options as opt
 
 if TYPE_CHECKING:
-    from shoal.catalogue import Catalogue, Entry
+    from shoal.catalogue import Catalogue, Entry, Registry
 
 
 def register(app: typer.Typer) -> None:
-    """Adds both commands."""
+    """Adds the commands, one a sort."""
     app.command(epilog=_METHODS_EXAMPLES)(methods)
     app.command(epilog=_MODELS_EXAMPLES)(models)
+    for command, word in ((measures, "rank_linkage"), (attacks, "minimality"), (formats, "parquet")):
+        sort = command.__name__
+        app.command(epilog=f"Examples:\n\nshoal {sort}\n\nshoal {sort} {word}\n\nshoal {sort} --json")(command)
 
 
 _METHODS_EXAMPLES = """Examples:
@@ -50,6 +53,55 @@ def models(word: _Word = None, as_json: opt.Json = False) -> None:
     from shoal.privacy import MODELS
 
     _list(MODELS, word, as_json=as_json)
+
+
+def measures(word: _Word = None, as_json: opt.Json = False) -> None:
+    """List the measures over original and released table, for --measures and compare."""
+    from shoal.measure import MEASURES
+
+    _list_registered(MEASURES, word, as_json=as_json)
+
+
+def attacks(word: _Word = None, as_json: opt.Json = False) -> None:
+    """List the attacks, for --attacks."""
+    from shoal.risk.attack import ATTACKS
+
+    _list_registered(ATTACKS, word, as_json=as_json)
+
+
+def formats(word: _Word = None, as_json: opt.Json = False) -> None:
+    """List the file formats, known by how names end."""
+    from shoal.data.files import FORMATS
+
+    _list_registered(FORMATS, word, as_json=as_json)
+
+
+def _list_registered(registry: Registry[Any], word: str | None, *, as_json: bool) -> None:
+    """What each says of itself: a row each, or all of one."""
+    from shoal.cli.console import put, show
+    from shoal.show import Sheet
+
+    known = registry.loaded().values() if word is None else [registry.find(word)]
+    listed = [each.facts() for each in known]
+    if as_json:
+        show({f"{registry.sort}s": listed}, as_json)
+        return
+    if word is None:
+        third = [name.replace("_", " ") for name in list(listed[0])[2:3]]  # the others are shown of one alone
+        rows = [tuple(_shown(fact) for fact in list(facts.values())[:3]) for facts in listed]
+        put(Sheet(f"{registry.sort.capitalize()}s", ("", "what it is", *third), rows, numbers=0))
+    else:
+        put(
+            Sheet(
+                word, ("", ""), [(name.replace("_", " "), _shown(fact)) for name, fact in listed[0].items()], numbers=0
+            )
+        )
+
+
+def _shown(fact: Any) -> str:
+    if isinstance(fact, bool):
+        return "yes" if fact else "no"
+    return ", ".join(fact) if isinstance(fact, list) else str(fact)
 
 
 def _list(catalogue: Catalogue[Any], word: str | None, *, as_json: bool) -> None:

@@ -7,8 +7,10 @@ import gc
 import os
 import signal
 import sys
+from typing import Any
 
 import typer
+from typer.core import TyperCommand
 
 from shoal.cli import (
     anonymize,
@@ -40,6 +42,18 @@ app = typer.Typer(
     epilog="Exit code 0: the promise holds. 1: it does not. 2: the input cannot be used.",
 )
 
+
+class _Command(TyperCommand):
+    """A command whose help does not list the option that shows it."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """`--help`, hidden."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.hidden = True
+        return option
+
+
 INTERRUPTED = 128 + signal.SIGINT  # what Typer makes of Ctrl-C
 
 
@@ -66,6 +80,7 @@ for group in (
 ):  # fmt: skip
     group.register(app)
 for command in every_command(app):
+    command.cls = _Command
     if command.callback is not None:
         command.callback = with_quiet(command.callback)
 
@@ -107,7 +122,10 @@ def _hint(error: BaseException) -> str:
     from shoal.cli.method import moved
 
     option = getattr(error, "option_name", None)  # of Click's NoSuchOption
-    there = moved(option) if isinstance(option, str) and type(error).__name__ == "NoSuchOption" else ""
+    if not isinstance(option, str) or type(error).__name__ != "NoSuchOption":
+        return ""
+    context = getattr(error, "ctx", None)
+    there = moved(option, [] if context is None else [word for each in context.command.params for word in each.opts])
     return f"No such option: {option}.{there}" if there else ""
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from shoal.cli import engines as opt_engines
 from shoal.cli import options as opt
 
-if TYPE_CHECKING:
-    pass
-
 
 def register(app: typer.Typer) -> None:
+    """Adds what stands here to the command line."""
     app.command(epilog=_RISK_EXAMPLES)(risk)
     app.command(epilog=_UTILITY_EXAMPLES)(utility)
 
@@ -60,27 +58,21 @@ def risk(
     measures: _Measures = None,
     paired: _Paired = False,
     kind: opt.Kinds = None,
-    order: opt.Orders = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    text: opt.Text = None,
+    read: opt.Read = None,
     engine: opt_engines.Engine = None,
-    master: opt_engines.Master = None,
     as_json: opt.Json = False,
 ) -> None:
     """Measure how exposed the people in a table are."""
     from shoal.cli.console import show, stages
-    from shoal.engines.opening import engine_for
     from shoal.jobs.measure import Risk
 
-    used = engine_for([path for path in (source, population) if path], engine)
+    used, master = opt_engines.engine_and_master(engine, [source, population])
     opt_engines.refuse_options(context, used, [source, original, population])
     groups = _groups(group)
-    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, orders=order, groups=groups or None)
+    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, groups=groups or None)
     job = Risk(
         source, chosen, tuple(when or ()), population, fraction, threshold, original, tuple(opt.split(measures)),
-        paired, used, master, opt.layout(delimiter, encoding, decimal, text),
+        paired, used, master, opt.layout(read),
     )  # fmt: skip
     with stages("risk", 4 + (original is not None)):
         measured = job.run()
@@ -118,27 +110,21 @@ def utility(
     quasi: opt.Quasi = None,
     confidential: opt.Confidential = None,
     kind: opt.Kinds = None,
-    order: opt.Orders = None,
     hierarchies: opt.Hierarchies = None,
     measures: _Measures = None,
     paired: _Paired = False,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    text: opt.Text = None,
+    read: opt.Read = None,
     engine: opt_engines.Engine = None,
-    master: opt_engines.Master = None,
     as_json: opt.Json = False,
 ) -> None:
     """Measure what a masked table kept of the original."""
     from shoal.cli.console import show, stages
-    from shoal.engines.opening import engine_for
     from shoal.jobs.measure import Utility
 
-    used = engine_for((original, masked), engine)
+    used, master = opt_engines.engine_and_master(engine, [original, masked])
     opt_engines.refuse_options(context, used, [original, masked])
-    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, orders=order, hierarchies=hierarchies)
-    layout = opt.layout(delimiter, encoding, decimal, text)
+    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, hierarchies=hierarchies)
+    layout = opt.layout(read)
     with stages("utility", 3 + (measures is not None)):
         job = Utility(original, masked, chosen, tuple(opt.split(measures)), paired, used, master, layout)
         measured = job.run()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
 PANEL = "Promise and method"
 
@@ -15,9 +15,8 @@ MethodWord = Annotated[
     str | None,
     typer.Option(
         "--method",
-        metavar="WORD[:KEY=VALUE,...]",
-        help="How, if not by hilbert: kd, mdav:publish=median, recode:levels.zip=2, noise:gamma=0.3, ... (shoal "
-        "methods), or your own module:Class. Quote an item that holds a comma as in CSV.",
+        metavar="WORD[:KEY=VALUE]",
+        help="How: hilbert, mdav:publish=median, recode:levels.zip=2, ... (shoal methods), your own module:Class.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -25,8 +24,8 @@ Promises = Annotated[
     list[str] | None,
     typer.Option(
         "--promise",
-        metavar="WORD[:KEY=VALUE,...]",
-        help="t-closeness:t=0.2,attribute=charge, measured-risk:level=0.05, ... (shoal models). May be repeated.",
+        metavar="WORD[:KEY=VALUE]",
+        help="measured-risk:level=0.05, ... (shoal models). May be repeated.",
         rich_help_panel=PANEL,
     ),
 ]
@@ -38,7 +37,7 @@ def _shortcut(option: str, metavar: str, word: str) -> Any:
 
 K = Annotated[str | None, _shortcut("--k", "K", "k-anonymity: least class size.")]
 T = Annotated[str | None, _shortcut("--t", "T", "t-closeness of every confidential column.")]
-L = Annotated[str | None, _shortcut("--l", "L", "l-diversity of every confidential column: 2, or 2,variant=entropy.")]
+L = Annotated[str | None, _shortcut("--l", "L", "l-diversity of every confidential column; 2,variant=entropy.")]
 KMapK = Annotated[
     str | None,
     _shortcut("--k-map", "K,KEY=VALUE", "k-map: 5,population=FILE or 5,fraction=0.1."),
@@ -73,15 +72,36 @@ def promises_of(promises: list[str] | None = None, **shortcuts: str | None) -> l
     return [chosen(text, MODELS) for text in (*texts, *(promises or []))]
 
 
-def moved(option: str) -> str:
-    """Where an option went that rides with its method or model now; empty where it is none of them."""
+# Option -> where its choice is given now.
+_FORMER = {
+    "--delimiter": "--read delimiter=...",
+    "--encoding": "--read encoding=...",
+    "--decimal": "--read decimal=...",
+    "--text": "--read text=...",
+    "--order": "--kind COLUMN=ordinal:A,B,C",
+    "--explain": "--write explain=DIR",
+    "--keep-order": "--write keep-order",
+    "--disarm-formulas": "--write disarm-formulas",
+    "--epsilon": "--show COLUMN=private-mean:epsilon=...",
+    "--independent": "--split confidential:independent",
+    "--merge": "--split confidential:merge",
+    "--ledger-key": "--ledger FILE,key=FILE",
+    "--epsilon-limit": "--ledger FILE,key=FILE,limit=...",
+    "--master": "--engine spark:master=...",
+}
+
+
+def moved(option: str, known: Collection[str]) -> str:
+    """Where an option went that rides with another now, one that the command knows; empty where it is none of them."""
     from shoal.masking import METHODS
     from shoal.privacy import MODELS
 
+    if option in _FORMER:
+        return f" Did you mean {_FORMER[option]}?" if _FORMER[option].split()[0] in known else ""
     word = option.lstrip("-")
     name = {"l-variant": "variant"}.get(word, word).replace("-", "_")
     for catalogue, given in ((MODELS, "--promise"), (METHODS, "--method")):
-        for kind in catalogue:
+        for kind in catalogue if given in known else ():
             required = [each.name for each in kind.parameters() if each.required]
             if kind.name == word:
                 return f" Did you mean {given} {word}:{','.join(f'{each}=...' for each in required)}?"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from shoal.catalogue import Entry, parameter
 from shoal.cli.quiet import NAME as QUIET
 
 if TYPE_CHECKING:
@@ -17,20 +16,19 @@ if TYPE_CHECKING:
     from shoal.policy import Policy
     from shoal.privacy.model import PrivacyModel
 
-_OF_TEXT_FILES = ("delimiter", "encoding", "decimal", "no_header")
-_ROLES, _MODELS, _FILES = "Roles", "Promise and method", "Files"
+_ROLES, _MODELS, FILES = "Roles", "Promise and method", "Files and engine"
 
 
 def _names(what: str, *flags: str) -> Any:
-    return typer.Option(*flags, metavar="A,B", help=f"{what}, separated by commas.", rich_help_panel=_ROLES)
+    return typer.Option(*flags, metavar="A,B", help=f"{what}.", rich_help_panel=_ROLES)
 
 
 PolicyFile = Annotated[
     Path | None,
-    typer.Option("--policy", metavar="FILE", help="All choices as a file; options given beside it win."),
+    typer.Option("--policy", metavar="FILE", help="All choices as a file; options win."),
 ]
-Quasi = Annotated[list[str] | None, _names("Columns an intruder may know (quasi-identifiers)", "--quasi")]
-Confidential = Annotated[list[str] | None, _names("Columns that must not be learnt", "--confidential")]
+Quasi = Annotated[list[str] | None, _names("What an intruder may know: quasi-identifiers", "--quasi")]
+Confidential = Annotated[list[str] | None, _names("What must not be learnt", "--confidential")]
 Identifiers = Annotated[list[str] | None, _names("Columns never released", "--identifiers")]
 Insensitive = Annotated[list[str] | None, _names("Columns released as they are", "--insensitive")]
 Kinds = Annotated[
@@ -38,16 +36,7 @@ Kinds = Annotated[
     typer.Option(
         "--kind",
         metavar="COLUMN=KIND",
-        help="numeric, ordinal, nominal or date; otherwise inferred.",
-        rich_help_panel=_ROLES,
-    ),
-]
-Orders = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--order",
-        metavar="COLUMN=A,B,C",
-        help="Categories of an ordinal column, the lowest first; quoted as in CSV.",
+        help="numeric, nominal, date, ordinal, ordinal:low,mid,high.",
         rich_help_panel=_ROLES,
     ),
 ]
@@ -70,22 +59,49 @@ CellsFixed = Annotated[
         rich_help_panel=_MODELS,
     ),
 ]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace what has the names of outputs already; otherwise it is refused.")
-]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace outputs that are there already.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-Delimiter = Annotated[
-    str | None,
-    typer.Option(metavar="CHAR", help="Of a text file; otherwise detected.", rich_help_panel=_FILES),
-]
-Encoding = Annotated[str | None, typer.Option(help="Of a text file; otherwise UTF-8.", rich_help_panel=_FILES)]
-Decimal = Annotated[
-    str | None, typer.Option(metavar="CHAR", help="Decimal mark; otherwise detected.", rich_help_panel=_FILES)
-]
-Text = Annotated[
+Read = Annotated[
     list[str] | None,
-    typer.Option("--text", metavar="A,B", help="Columns to read as text.", rich_help_panel=_FILES),
+    typer.Option(
+        "--read",
+        metavar="KEY=VALUE",
+        help="delimiter=tab, encoding=latin-1, decimal=., text=COLUMN,COLUMN; joined by commas.",
+        rich_help_panel=FILES,
+    ),
 ]
+
+Write = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--write",
+        metavar="KEY",
+        help="keep-order; disarm-formulas: an apostrophe before texts such as =1+1; explain=DIR: of recode.",
+        rich_help_panel=FILES,
+    ),
+]
+
+
+class Writing(Entry):
+    """What is chosen of how a release is written."""
+
+    name: ClassVar[str] = "--write"
+
+    keep_order: bool = parameter("do not shuffle the records", default=False)
+    disarm_formulas: bool = parameter("of CSV: an apostrophe before texts such as =1+1", default=False)
+    explain: str | None = parameter("of recode: a folder for cost against suppression", default=None)
+
+    @property
+    def folder(self) -> Path | None:
+        """Where recoding is explained."""
+        return None if self.explain is None else Path(self.explain)
+
+
+def writing(write: list[str] | None) -> Writing:
+    """How a release is to be written, as `--write` says."""
+    from shoal.choices import settings
+
+    return settings(split(write), Writing)
 
 
 def split(values: list[str] | None) -> list[str]:
@@ -95,16 +111,12 @@ def split(values: list[str] | None) -> list[str]:
     return [item for value in values or [] for item in items_of(value)]
 
 
-def quoted(name: str) -> str:
-    """The name as a list of one."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def layout(delimiter: str | None, encoding: str | None, decimal: str | None, text: list[str] | None) -> Layout:
-    """How text files are to be read."""
+def layout(read: list[str] | None) -> Layout:
+    """How text files are to be read, as `--read` says."""
+    from shoal.choices import settings
     from shoal.jobs.layout import Layout
 
-    return Layout(delimiter, encoding, decimal, tuple(split(text)))
+    return settings(split(read), Layout)
 
 
 def given(context: typer.Context) -> dict[str, str]:
@@ -125,13 +137,14 @@ def refuse_all_but(context: typer.Context, carried_out: Collection[str], why: st
 
 
 def refuse_of_text(context: typer.Context, files: Sequence[str | Path | None]) -> None:
-    """Refuses options about text where none of the files read is text."""
+    """Refuses choices about text where none of the files read is text."""
     from shoal.data.files import is_delimited
     from shoal.errors import InputError
 
-    asked = [option for name, option in given(context).items() if name in _OF_TEXT_FILES]
-    if asked and not any(is_delimited(path) for path in files if path is not None):
-        raise InputError(f"{asked[0]} is of text files, and none is read here: leave it out.")
+    stated = [f"--read {name}" for name in layout(context.params.get("read")).of_text_files]
+    stated += ["--no-header"] if context.params.get("no_header") else []
+    if stated and not any(is_delimited(path) for path in files if path is not None):
+        raise InputError(f"{stated[0]} is of text files, and none is read here: leave it out.")
 
 
 def make_policy(
@@ -143,7 +156,6 @@ def make_policy(
     kinds: list[str] | None = None,
     hierarchies: Path | None = None,
     models: Sequence[PrivacyModel] = (),
-    orders: list[str] | None = None,
     **others: Any,
 ) -> Policy:
     """The policy of a file or the one without choices, with what the options say put in its place."""
@@ -167,8 +179,8 @@ def make_policy(
         replaced.add(KAnonymity)
     choices["models"] = [*(model for model in base.models if type(model) not in replaced), *models]
     attributes: dict[str, Any] = dict(base.attributes)
-    stated, listed = _kinds(kinds), _hierarchies(hierarchies, choices["quasi_identifiers"])
-    for described in (stated, _orders(orders, stated), listed):
+    listed = _hierarchies(hierarchies, choices["quasi_identifiers"])
+    for described in (_kinds(kinds), listed):
         for name, choice in described.items():
             known = attributes.get(name, {})
             attributes[name] = (known if isinstance(known, dict) else known.model_dump()) | choice
@@ -181,55 +193,66 @@ def make_policy(
 
 def with_population(k_map: str, population: str | None) -> str:
     """`5` with --population FILE is `5,population=FILE`."""
-    return k_map if population is None else f"{k_map},{quoted(f'population={population}')}"
+    from shoal.choices import quoted_item
+
+    return k_map if population is None else f"{k_map},{quoted_item(f'population={population}')}"
 
 
 def with_cells_fixed(policy: Policy) -> Policy:
     """The policy whose k-map takes the user's word for how the cells of a file came about."""
     from shoal.errors import InputError
 
-    inferred = [model for model in policy.models if model.inferred]
-    if not inferred:
+    if not any(model.inferred for model in policy.models):
         raise InputError(
             "--cells-fixed is about k-map by a sampling fraction: promise that as well (--k-map 5,fraction=0.1)."
         )
-    models = [replace(model, cells_fixed=True) if model in inferred else model for model in policy.models]
+    models = [model.with_cells("the file", fixed=True, smallest_class=1) for model in policy.models]
     return policy.model_copy(update={"models": tuple(models)})
 
 
-def _kinds(pairs: list[str] | None) -> dict[str, dict[str, Any]]:
+def _kinds(options: list[str] | None) -> dict[str, dict[str, Any]]:
+    """Column -> its kind; behind `ordinal:` stand its categories, the lowest first, to the end of the option."""
+    attributes: dict[str, dict[str, Any]] = {}
+    for option in options or []:
+        others, ordinal, categories = option.partition("=ordinal:")
+        items = split([others])
+        name = items.pop() if ordinal and items else ""
+        for item in items:
+            attributes |= _kind(item)
+        if ordinal:
+            attributes[name] = {"kind": "ordinal", "domain": _in_order(name, tuple(split([categories])))}
+    return attributes
+
+
+def _kind(item: str) -> dict[str, dict[str, Any]]:
     from shoal.data.schema import Kind
     from shoal.errors import InputError, did_you_mean
 
-    found: dict[str, dict[str, Any]] = {}
-    for pair in split(pairs):
-        name, _, kind = pair.rpartition("=")
-        if not name or kind not in list(Kind):
-            hint = did_you_mean(kind, Kind)
-            raise InputError(f"--kind {pair!r} is not COLUMN=KIND with a kind of {', '.join(Kind)}.{hint}")
-        found[name] = {"kind": kind}
-    return found
+    name, _, kind = item.rpartition("=")
+    if not name or kind not in list(Kind):
+        hint = did_you_mean(kind, Kind)
+        raise InputError(f"--kind {item!r} is not COLUMN=KIND with a kind of {', '.join(Kind)}.{hint}")
+    return {name: {"kind": kind}}
 
 
-def _orders(choices: list[str] | None, kinds: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """`education=Preschool,Primary`: a name that holds `=` is quoted, `'"a=b"=low,high'`."""
-    from shoal.errors import InputError
+def _in_order(name: str, categories: tuple[str, ...]) -> tuple[str, ...]:
+    """The categories of a column; what reads as another column's kind is refused, as it was hardly meant so."""
+    from shoal.data.schema import Kind
+    from shoal.errors import InputError, did_you_mean
 
-    found: dict[str, dict[str, Any]] = {}
-    for choice in choices or []:
-        parts = re.fullmatch(r'(?s)\s*(?:"((?:[^"]|"")+)"|([^=]+?))\s*=(.*)', choice)
-        categories = split([parts[3]]) if parts else []
-        if parts is None or len(categories) < 2:
+    if not name or len(categories) < 2:
+        raise InputError(
+            f"--kind '{name}=ordinal:{','.join(categories)}' is not COLUMN=ordinal:A,B,C: name the column, then its "
+            "categories from the lowest on."
+        )
+    for category in categories:
+        kind = category.rpartition("=")[2]
+        if "=" in category and (kind in list(Kind) or did_you_mean(kind, Kind)):
             raise InputError(
-                f"--order {choice!r} is not COLUMN=A,B,C: name the column, then its categories from the lowest on."
+                f"--kind {name}=ordinal:... is followed by its categories, and {category!r} reads as another column's "
+                "kind: give that with --kind of its own, or the categories in a policy."
             )
-        name = parts[1].replace('""', '"') if parts[1] else parts[2]
-        if (kind := kinds.get(name, {}).get("kind", "ordinal")) != "ordinal":
-            raise InputError(
-                f"--order is about ordinal columns, but --kind declares {name!r} {kind}: give one of them."
-            )
-        found[name] = {"kind": "ordinal", "domain": tuple(categories)}
-    return found
+    return categories
 
 
 def _hierarchies(folder: Path | None, quasi: tuple[str, ...]) -> dict[str, dict[str, Any]]:

@@ -11,6 +11,7 @@ from shoal.cli import options as opt
 
 
 def register(app: typer.Typer) -> None:
+    """Adds what stands here to the command line."""
     app.command(epilog=_EXAMPLES)(profile)
 
 
@@ -28,10 +29,7 @@ def profile(
         Path | None, typer.Option(metavar="FILE", help="Write a starting policy, to be looked through.")
     ] = None,
     overwrite: opt.Overwrite = False,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    text: opt.Text = None,
+    read: opt.Read = None,
     as_json: opt.Json = False,
 ) -> None:
     """Show each column's kind, suggested role and how identifying it is."""
@@ -39,7 +37,7 @@ def profile(
     from shoal.jobs.profile import Profile
 
     opt.refuse_of_text(context, [source])
-    layout = opt.layout(delimiter, encoding, decimal, text)
+    layout = opt.layout(read)
     with stages("profile", 3):
         profiled = Profile(source, write_policy, overwrite, layout).run()
     if write_policy is not None:

@@ -11,7 +11,7 @@ import typer
 from typer.models import CommandInfo
 
 NAME = "quiet"
-Quiet = Annotated[bool, typer.Option("--quiet", help="The result or the error alone: no notes, no progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", help="The result or the error alone.")]
 
 
 def every_command(app: typer.Typer) -> Iterator[CommandInfo]:

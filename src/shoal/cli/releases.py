@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 
 releases = typer.Typer(no_args_is_help=True, help="Several releases over the same people: are they safe together?")
 
-LedgerFile = Annotated[Path, typer.Option("--ledger", metavar="FILE", help="The ledger.")]
 K = Annotated[int | None, typer.Option("--k", min=2, help="How many must be alike; 5, or as the ledger's releases.")]
 
 
 def register(app: typer.Typer) -> None:
+    """Adds what stands here to the command line."""
     app.add_typer(releases, name="releases")
 
 
@@ -32,13 +32,14 @@ shoal releases list --ledger ledger.db
 
 shoal releases list --ledger ledger.db --json""",
 )
-def list_(ledger: LedgerFile, as_json: opt.Json = False) -> None:
+def list_(ledger: opt_ledger.KeptLedger, as_json: opt.Json = False) -> None:
     """What the ledger holds, the first release first."""
     from shoal.cli.console import put, say, show
     from shoal.releases.ledger import budget, entries
     from shoal.show import Sheet
 
-    found = [entry.to_dict() for entry in entries(ledger)]
+    path = opt_ledger.ledger_path(ledger)
+    found = [entry.to_dict() for entry in entries(path)]
     rows = [
         (
             f"{entry['release']} {Path(entry['file']).name}",
@@ -51,7 +52,7 @@ def list_(ledger: LedgerFile, as_json: opt.Json = False) -> None:
         )
         for entry in found
     ]
-    cost = budget(ledger)
+    cost = budget(path)
     title = "Releases" + (f", private means of epsilon {cost.total:g} together" if cost.total else "")
     title += f", limit {cost.limit:g} a person" if cost.limit is not None else ""
     sheet = Sheet(title, ("", "records", "classes", "k", "epsilon", "state", "made at"), rows, numbers=4)
@@ -82,9 +83,7 @@ shoal releases audit A.csv B.csv --key id --quasi age,sex,zip --engine disk"""
 def audit(
     context: typer.Context,
     files: Annotated[list[str] | None, typer.Argument(metavar="[FILE]...", help="Released tables.")] = None,
-    ledger: Annotated[
-        Path | None, typer.Option("--ledger", metavar="FILE", help="Audit the releases in a ledger instead.")
-    ] = None,
+    ledger: opt_ledger.AuditedLedger = None,
     key: Annotated[
         str | None,
         typer.Option(
@@ -96,24 +95,18 @@ def audit(
     quasi: opt.Quasi = None,
     confidential: opt.Confidential = None,
     kind: opt.Kinds = None,
-    order: opt.Orders = None,
     k: K = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    text: opt.Text = None,
+    read: opt.Read = None,
     engine: opt_engines.Engine = None,
-    master: opt_engines.Master = None,
     as_json: opt.Json = False,
 ) -> None:
     """Judge several releases together: exit code 0 if everybody is still one of k, 1 if somebody is not."""
     from shoal.cli.console import show, stages
-    from shoal.engines.opening import engine_for
     from shoal.errors import InputError
     from shoal.jobs.audit import Audit, AuditLedger
     from shoal.jobs.audit import K as K_ANYWAY
 
-    used = engine_for(files or [ledger], engine)
+    used, master = opt_engines.engine_and_master(engine, files or [None])
     opt_engines.refuse_options(context, used, files or [])
     if (ledger is None) == (not files):
         raise InputError("Say what to audit: released files, or --ledger FILE.")
@@ -123,17 +116,16 @@ def audit(
             ("ledger", "k", "engine", "as_json"),
             "is about released files, and a ledger holds what was judged of its own: leave it out, or --ledger.",
         )
-    if key is not None and (kind or order):
+    if key is not None and kind:
         raise InputError(
-            f"{'--kind' if kind else '--order'} says how an intruder compares values, and with --key nobody has to: "
-            "leave one of them out."
+            "--kind says how an intruder compares values, and with --key nobody has to: leave one of them out."
         )
     job: AuditLedger | Audit
     if ledger is not None:
-        job = AuditLedger(ledger, k)
+        job = AuditLedger(opt_ledger.ledger_path(ledger), k)
     else:
-        chosen = opt.make_policy(policy, quasi, confidential, None, None, kind, orders=order)
-        layout = opt.layout(delimiter, encoding, decimal, text)
+        chosen = opt.make_policy(policy, quasi, confidential, None, None, kind)
+        layout = opt.layout(read)
         job = Audit(tuple(files or ()), chosen, key, k or K_ANYWAY, used, master, layout)
     with stages("audit", 3):
         audited = job.run()
@@ -144,32 +136,29 @@ def audit(
 @releases.command(
     epilog="""Examples:
 
-shoal releases add keyed.csv --ledger ledger.db --ledger-key key --subject id --quasi age,sex,zip --k 5
+shoal releases add keyed.csv --ledger ledger.db,key=key --subject id --quasi age,sex,zip --k 5
 
-shoal releases add old.parquet --ledger ledger.db --ledger-key key --subject id --quasi age,sex --json"""
+shoal releases add old.parquet --ledger ledger.db,key=key --subject id --quasi age,sex --json"""
 )
 def add(
     context: typer.Context,
     source: Annotated[
         str, typer.Argument(metavar="FILE", help="A release made elsewhere, with the subjects' column beside it.")
     ],
-    ledger: LedgerFile,
+    ledger: opt_ledger.KeyedLedger,
     subject: Annotated[str, typer.Option("--subject", metavar="COLUMN", help="Whom a record is about.")],
     quasi: opt.Quasi = None,
     k: K = None,
-    ledger_key: opt_ledger.LedgerKey = None,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
+    read: opt.Read = None,
     as_json: opt.Json = False,
 ) -> None:
     """Record a release that was made elsewhere: exit code 1 if it left somebody below k, recorded all the same."""
     from shoal.cli.console import out, say, show, stages
     from shoal.jobs.audit import K as K_ANYWAY
     from shoal.jobs.audit import RecordRelease
-    from shoal.jobs.ledger import LedgerFile as Book
 
     opt.refuse_of_text(context, [source])
-    book, layout = Book(ledger, subject, ledger_key), opt.layout(delimiter, encoding, None, None)
+    book, layout = opt_ledger.ledger_of(ledger, subject, takes=("key",)), opt.layout(read)
     with stages("add", 4):
         recorded = RecordRelease(source, book, tuple(opt.split(quasi)), k or K_ANYWAY, layout).run()
     for note in recorded.notes:
@@ -191,7 +180,7 @@ shoal releases settle 4 --ledger ledger.db --never-released"""
 )
 def settle(
     number: Annotated[int, typer.Argument(metavar="NUMBER", help="Of the release, as `shoal releases list` has it.")],
-    ledger: LedgerFile,
+    ledger: opt_ledger.KeptLedger,
     released: Annotated[
         bool, typer.Option("--released/--never-released", help="Whether its file got out.", show_default=False)
     ],
@@ -200,11 +189,12 @@ def settle(
     from shoal.cli.console import say
     from shoal.releases.ledger import confirm, withdraw
 
+    path = opt_ledger.ledger_path(ledger)
     if released:
-        confirm(ledger, number)
+        confirm(path, number)
         say(f"Release {number} is done: it was released.")
     else:
-        withdraw(ledger, number)
+        withdraw(path, number)
         say(f"Release {number} is forgotten: it was never released.")
 
 
@@ -217,12 +207,13 @@ shoal releases limit 0.5 --ledger ledger.db"""
 )
 def limit(
     epsilon: Annotated[float, typer.Argument(metavar="EPSILON", help="The most they may cost anybody.")],
-    ledger: LedgerFile,
+    ledger: opt_ledger.KeptLedger,
 ) -> None:
     """Set what private means may cost anybody over all releases; a release beyond it is refused."""
     from shoal.cli.console import say
     from shoal.releases.ledger import budget, set_limit
 
-    set_limit(ledger, epsilon)
-    spent = budget(ledger)
+    path = opt_ledger.ledger_path(ledger)
+    set_limit(path, epsilon)
+    spent = budget(path)
     say(f"The limit is {epsilon:g}; {spent.worst:g} is spent of whoever paid most.")

@@ -13,6 +13,7 @@ _sample = typer.Typer(no_args_is_help=True, help="Generate tables to try things 
 
 
 def register(app: typer.Typer) -> None:
+    """Adds what stands here to the command line."""
     app.add_typer(_sample, name="sample")
     app.command(epilog=_REGENERATE_EXAMPLES)(regenerate)
     app.command(epilog=_DEMO_EXAMPLES)(demo)
@@ -37,37 +38,12 @@ def discharges(
 ) -> None:
     """Synthetic hospital discharges: nine quasi-identifiers, charge and diagnosis."""
     from shoal.cli.console import say, stages
-    from shoal.data.discharges import discharges as generate
-    from shoal.data.files import write_table
-    from shoal.jobs.paths import check_paths
+    from shoal.jobs.sample import SampleDischarges
 
-    if not Path(output).suffix:
-        _discharges_in_chunks(Path(output), rows, seed, overwrite)
-        say(f"{rows:,} discharges written to {output}.")
-        return
-    check_paths([], output, overwrite=overwrite)
-    with stages("sample", 3) as step:
-        step("generating")
-        table = generate(rows, seed)
-        step("writing")
-        write_table(table, output, overwrite=overwrite)
-        step("done")
+    job = SampleDischarges(output, rows, seed, overwrite)
+    with stages("sample", job.stages):
+        job.run()
     say(f"{rows:,} discharges written to {output}.")
-
-
-def _discharges_in_chunks(folder: Path, rows: int, seed: int | None, overwrite: bool) -> None:
-    """A million at a time: however many they are, memory holds one chunk."""
-    from shoal.cli.console import stages
-    from shoal.data.discharges import discharge_chunks
-    from shoal.engines.disk import new_folder
-
-    million = 1_000_000
-    made = new_folder(folder, overwrite=overwrite, certified=False)
-    with stages("sample", -(-rows // million) + 1) as step, made as partial:
-        for number, chunk in enumerate(discharge_chunks(rows, seed, million)):
-            step(f"{number + 1} million")
-            chunk.write_parquet(partial / f"part-{number:05d}.parquet")
-        step("done")
 
 
 @_sample.command(
@@ -85,18 +61,12 @@ def purchases(
 ) -> None:
     """Synthetic purchase histories: customer, invoice, date, time, good, price and quantity."""
     from shoal.cli.console import say, stages
-    from shoal.data.files import write_table
-    from shoal.data.purchases import purchases as generate
-    from shoal.jobs.paths import check_paths
+    from shoal.jobs.sample import SamplePurchases
 
-    check_paths([], output, overwrite=overwrite)
-    with stages("sample", 3) as step:
-        step("generating")
-        table = generate(customers, seed)
-        step("writing")
-        write_table(table, output, overwrite=overwrite)
-        step("done")
-    say(f"{table.height:,} records of {customers:,} customers written to {output}.")
+    job = SamplePurchases(output, customers, seed, overwrite)
+    with stages("sample", 3):
+        written = job.run()
+    say(f"{written.records:,} records of {customers:,} customers written to {output}.")
 
 
 _REGENERATE_EXAMPLES = """Examples:
@@ -116,28 +86,17 @@ def regenerate(
     rescale: Annotated[bool, typer.Option("--rescale", help="Fit counts that do not add up.")] = False,
     seed: Annotated[int | None, typer.Option(min=0, help="Makes a run repeatable.")] = None,
     overwrite: opt.Overwrite = False,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
-    text: opt.Text = None,
+    read: opt.Read = None,
 ) -> None:
     """Put plausible values in the place of masked ones, from published counts (Algorithm S1)."""
     from shoal.cli.console import say, stages
-    from shoal.data.files import write_table
-    from shoal.jobs.paths import check_paths
-    from shoal.masking.regenerate import read_counts
-    from shoal.masking.regenerate import regenerate as fill
+    from shoal.jobs.sample import Regenerate
 
     opt.refuse_of_text(context, [source])
-    check_paths([source, counts], output, overwrite=overwrite)
-    with stages("regenerate", 4) as step:
-        step("reading")
-        table = opt.layout(delimiter, encoding, decimal, text).read(source)
-        step("drawing values")
-        filled = fill(table, read_counts(counts), seed=seed, rescale=rescale)
-        step("writing")
-        write_table(filled, output, overwrite=overwrite)
-        step("done")
+    layout = opt.layout(read)
+    job = Regenerate(source, output, counts, rescale, seed, overwrite, layout)
+    with stages("regenerate", 4):
+        job.run()
     say(f"Written to {output}.")
 
 

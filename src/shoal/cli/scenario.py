@@ -11,6 +11,7 @@ from shoal.cli import options as opt
 
 
 def register(app: typer.Typer) -> None:
+    """Adds what stands here to the command line."""
     app.command(name="k-prime", epilog=_K_PRIME_EXAMPLES)(show_k_prime)
     app.command(name="scenario", epilog=_SCENARIO_EXAMPLES)(scenario)
 
@@ -99,7 +100,7 @@ def scenario(
 ) -> None:
     """Find out which intruder to expect, which model to promise, and with which k: asks what the options leave open."""
     from shoal.cli.console import show
-    from shoal.risk.scenarios import recommend
+    from shoal.jobs.scenario import Scenario
 
     given = {
         "whole_population": whole_population,
@@ -115,7 +116,7 @@ def scenario(
             fraction = _share()
         if name not in answers:
             answers[name] = not decided and _asked(name, silent=as_json)
-    show(recommend(**answers, fraction=fraction, risk=risk, alpha=alpha), as_json)
+    show(Scenario(**answers, fraction=fraction, risk=risk, alpha=alpha).run(), as_json)
 
 
 def _yes(name: str, answer: str) -> bool:

@@ -17,6 +17,7 @@ ERROR = "error"  # what a command prints instead of its result, if it fails
 
 
 def register(app: typer.Typer) -> None:
+    """Adds what stands here to the command line."""
     app.command(epilog=_EXAMPLES)(schema)
 
 
@@ -52,6 +53,7 @@ def names() -> list[str]:
 
 
 def schema_of(name: str) -> dict[str, Any]:
+    """The JSON Schema of what a command prints, by its words, or of a policy; a hint where there is none."""
     from shoal.errors import InputError, did_you_mean
     from shoal.policy import Policy
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
+from shoal.catalogue import Entry, parameter
 from shoal.cli import options as opt
 
 if TYPE_CHECKING:
@@ -18,43 +21,90 @@ Show = Annotated[
     typer.Option(
         "--show",
         metavar="COLUMN=HOW",
-        help="What each class shows of it: range, mean, median or private-mean.",
+        help="What a class shows: range, mean, median, private-mean:epsilon=1.",
         rich_help_panel=PANEL,
     ),
 ]
-Epsilon = Annotated[float | None, typer.Option(help="Budget of all private means together.", rich_help_panel=PANEL)]
 Split = Annotated[
     str | None,
     typer.Option(
         metavar="confidential",
-        help="A table for each confidential column, over the same classes: OUT.COLUMN.csv and so on.",
+        help="A table each: OUT.COLUMN.csv; confidential:merge: one of all too; confidential:independent: "
+        "classes shared only where columns depend.",
         rich_help_panel=PANEL,
     ),
 ]
-Independent = Annotated[
-    bool,
-    typer.Option("--independent", help="Of --split: share classes only where columns depend.", rich_help_panel=PANEL),
-]
-Merge = Annotated[
-    bool, typer.Option("--merge", help="Of --split: write all columns in one table too.", rich_help_panel=PANEL)
-]
 
 
-def showing(pairs: list[str] | None) -> dict[str, str] | None:
-    """`charge=mean,los=range`; None where nothing is said."""
+class Splitting(Entry):
+    """What is chosen of `--split`."""
+
+    name: ClassVar[str] = "--split confidential"
+
+    independent: bool = parameter("share classes only where columns depend", default=False)
+    merge: bool = parameter("write all columns in one table too", default=False)
+
+
+def splitting(text: str | None) -> Splitting | None:
+    """`confidential:independent,merge`; None where nothing is split."""
+    from shoal.choices import word_with_settings
+    from shoal.errors import InputError
+
+    if text is None:
+        return None
+    word, chosen = word_with_settings(text, Splitting)
+    if word != "confidential":
+        raise InputError(f"--split {word!r} is not known: a release is split by its columns that are 'confidential'.")
+    return chosen
+
+
+class _PrivateMean(Entry):
+    """What is chosen of a private mean."""
+
+    name: ClassVar[str] = "--show COLUMN=private-mean"
+
+    epsilon: float | None = parameter("its budget", default=None, above=0)
+
+
+def showing(pairs: list[str] | None) -> dict[str, Any]:
+    """`charge=mean,los=private-mean:epsilon=1` as choices of a policy: `show`, and the budget of all private means."""
     from typing import get_args
 
+    from shoal.choices import word_with_settings
     from shoal.errors import InputError, did_you_mean
     from shoal.masking.publishing.confidential import Showing
 
-    found: dict[str, str] = {}
+    shown: dict[str, str] = {}
+    budgets: dict[str, float | None] = {}
     known = get_args(Showing)
     for pair in opt.split(pairs):
-        name, _, by = pair.rpartition("=")
-        if not name or by not in known:
-            raise InputError(f"--show {pair!r} is not COLUMN=HOW by {', '.join(known)}.{did_you_mean(by, known)}")
-        found[name] = by
-    return found or None
+        stated = re.fullmatch(rf"(.+?)=(({'|'.join(known)})(?::.*)?)", pair, re.DOTALL)
+        if stated is None:
+            hint = did_you_mean(pair.partition("=")[2].partition(":")[0], known)
+            raise InputError(f"--show {pair!r} is not COLUMN=HOW by {', '.join(known)}.{hint}")
+        name, how, by = stated.groups()
+        shown[name] = by
+        if by == "private-mean":
+            budgets[name] = word_with_settings(how, _PrivateMean)[1].epsilon
+        elif how != by:
+            raise InputError(f"--show {pair!r}: {by} has no parameters, only private-mean has its epsilon.")
+    return {"show": shown or None, "epsilon": _budget(budgets)}
+
+
+def _budget(budgets: Mapping[str, float | None]) -> float | None:
+    """Of all private means together, None where it is left to the policy; they have equal shares of it."""
+    from shoal.errors import InputError
+
+    stated = {epsilon for epsilon in budgets.values() if epsilon is not None}
+    if not stated:
+        return None
+    if len(stated) > 1 or None in budgets.values():
+        raise InputError(
+            "Private means have equal shares of one budget: give each of them the same, as --show "
+            + ",".join(f"{name}=private-mean:epsilon={max(stated):g}" for name in budgets)
+            + "."
+        )
+    return stated.pop() * len(budgets)
 
 
 def beforehand(policy: Policy) -> tuple[str, ...]:
@@ -65,17 +115,12 @@ def beforehand(policy: Policy) -> tuple[str, ...]:
     return budget(policy.private_means(), k)
 
 
-def check_options(
-    split: str | None, *, independent: bool, merge: bool, incremental: bool, explain: bool, disarm: bool
-) -> None:
-    """Refuses options that are about one table, or about several, where it is the other."""
+def refuse_of_one_table(*, incremental: bool, explain: bool, disarm: bool) -> None:
+    """Refuses beside `--split` what is about one table."""
     from shoal.errors import InputError
 
-    if split is None and (independent or merge):
-        raise InputError(f"--{'independent' if independent else 'merge'} is about --split confidential: give both.")
-    if split not in (None, "confidential"):
-        raise InputError(f"--split {split!r} is not known: a release is split by its columns that are 'confidential'.")
-    if split is not None and (incremental or explain):
-        raise InputError(f"--{'incremental' if incremental else 'explain'} is about one table: leave out --split.")
-    if split is not None and disarm:
-        raise InputError("--disarm-formulas is for one table: leave out --split, or disarm its files yourself.")
+    if incremental or explain:
+        option = "--incremental" if incremental else "--write explain"
+        raise InputError(f"{option} is about one table: leave out --split.")
+    if disarm:
+        raise InputError("--write disarm-formulas is for one table: leave out --split, or disarm its files yourself.")

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from shoal.cli import options as opt
 
 if TYPE_CHECKING:
-    from shoal.transactions.histories import Histories
+    from shoal.jobs.transactions import Columns
 
 transactions = typer.Typer(no_args_is_help=True, help="Purchase histories: how exposed they are, and safe releases.")
 
 
 def register(app: typer.Typer) -> None:
+    """Adds what stands here to the command line."""
     from shoal.cli import transactions_measure, transactions_release  # noqa: F401  # they add their commands
 
     app.add_typer(transactions, name="transactions")
@@ -43,14 +43,17 @@ Truth = Annotated[
 Seed = Annotated[int | None, typer.Option(min=0, help="Makes a run repeatable; keep it secret.")]
 
 
-def reader(context: typer.Context, *roles: str) -> Callable[[str], Histories]:
-    """What reads tables by a command's own options: customer and item, the columns of `roles`, and the layout."""
-    from shoal.transactions.histories import read_histories
+def columns_of(context: typer.Context) -> Columns:
+    """Which columns say what, and how the file is read, by a command's own options."""
+    from shoal.errors import InputError
+    from shoal.jobs.transactions import Columns
 
     given = context.params
-    options: dict[str, Any] = {name: given.get(name) for name in ("delimiter", "encoding", "decimal")}
-    options |= {role: given[role] for role in ("customer", "item", *roles)}
-    return partial(read_histories, header=not given["no_header"], **options)
+    named = {role: given.get(role) for role in ("customer", "item", "time", "price", "quantity", "basket")}
+    layout = opt.layout(given["read"])
+    if layout.text:
+        raise InputError("--read text has no part in reading purchases: leave it out.")
+    return Columns(**named, header=not given["no_header"], baskets=given.get("baskets", False), layout=layout)
 
 
 @transactions.command(
@@ -97,14 +100,12 @@ def attack(
     overwrite: opt.Overwrite = False,
     seed: Seed = None,
     no_header: NoHeader = False,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
+    read: opt.Read = None,
     as_json: opt.Json = False,
 ) -> None:
     """Link each released customer to the most similar original, and count how many are found (Algorithm 1)."""
     from shoal.cli.console import show, stages
-    from shoal.jobs.transactions import AttackTransactions, Columns
+    from shoal.jobs.transactions import AttackTransactions
 
     opt.refuse_of_text(context, [original, masked])
     _refuse_unused_columns(
@@ -118,9 +119,8 @@ def attack(
     window = (
         None if first is None and last is None else (first.date() if first else None, last.date() if last else None)
     )
-    columns = Columns(customer, item, time, price, quantity, basket, not no_header, False, delimiter, encoding, decimal)
     job = AttackTransactions(
-        original, masked, columns, truth, known, window, similarity, one_to_one, trained, output,  # type: ignore[arg-type]
+        original, masked, columns_of(context), truth, known, window, similarity, one_to_one, trained, output,  # type: ignore[arg-type]
         seed, overwrite,
     )  # fmt: skip
     with stages("attack", 3):
@@ -156,31 +156,16 @@ def risk(
     ] = None,
     seed: Seed = None,
     no_header: NoHeader = False,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
+    read: opt.Read = None,
     as_json: opt.Json = False,
 ) -> None:
     """Show how alike customers are, and whom a few known purchases single out."""
     from shoal.cli.console import show, stages
-    from shoal.transactions.characteristics import characteristics
-    from shoal.transactions.histories import check_customer_table
-    from shoal.transactions.unicity import unicity
+    from shoal.jobs.transactions import TransactionsRisk
 
     opt.refuse_of_text(context, [source, customers])
     _refuse_unused_columns({"--price": (price, time, "--time")})
-    with stages("risk", 4) as step:
-        step("reading")
-        histories = reader(context, "time", "price")(source)
-        if customers is not None:
-            check_customer_table(histories, customers, header=not no_header, delimiter=delimiter, encoding=encoding)
-        step("comparing customers")
-        alike = characteristics(histories, seed=seed)
-        step("drawing purchases")
-        unique = unicity(histories, seed=seed)
-        step("done")
-    if as_json:
-        show(alike.to_dict() | {"unicity": unique.to_dict()}, as_json)
-        return
-    show(alike, as_json)
-    show(unique, as_json)
+    job = TransactionsRisk(source, columns_of(context), customers, seed)
+    with stages("risk", 4):
+        exposed = job.run()
+    show(exposed, as_json)

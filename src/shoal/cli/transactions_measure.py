@@ -16,7 +16,7 @@ from shoal.cli.transactions import (
     Seed,
     Time,
     Truth,
-    reader,
+    columns_of,
     transactions,
 )
 
@@ -42,9 +42,7 @@ def audit(
     known: Annotated[int, typer.Option(min=1, help="Goods that the intruder knows of a customer.")] = 5,
     seed: Seed = None,
     no_header: NoHeader = False,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
+    read: opt.Read = None,
     as_json: opt.Json = False,
 ) -> None:
     """Attack two releases together: link their customers by what both show, then find them by a few known goods.
@@ -53,21 +51,15 @@ def audit(
     """
     from shoal.cli.console import show, stages
     from shoal.errors import InputError
-    from shoal.transactions.attack import read_truth
-    from shoal.transactions.pooled import pooled_attack
+    from shoal.jobs.transactions import AuditTransactions
 
     opt.refuse_of_text(context, [original, first, second])
     if len(maps) != 2:
         raise InputError(f"Give --map twice, for the first release and for the second; it was given {len(maps)} times.")
-    with stages("audit", 3) as step:
-        step("reading")
-        shown = reader(context, "time", "price", "quantity")
-        releases = shown(first), shown(second)
-        truths = read_truth(maps[0]), read_truth(maps[1])
-        step("linking and finding")
-        result = pooled_attack(reader(context)(original), *releases, truths, known=known, seed=seed)
-        step("done")
-    show(result, as_json)
+    job = AuditTransactions(original, (first, second), (maps[0], maps[1]), columns_of(context), known, seed)
+    with stages("audit", 3):
+        pooled = job.run()
+    show(pooled, as_json)
 
 
 @transactions.command(
@@ -96,27 +88,18 @@ def utility(
         typer.Option(metavar="A,B", help="Columns of the customer table that make the cells; otherwise all."),
     ] = None,
     no_header: NoHeader = False,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
+    read: opt.Read = None,
     as_json: opt.Json = False,
 ) -> None:
     """Measure what released purchase histories kept: cross tables, RFM scores, goods bought together, sales."""
     from shoal.cli.console import show, stages
     from shoal.errors import InputError
-    from shoal.transactions.attack import read_truth
-    from shoal.transactions.utility import read_people, transaction_utility
+    from shoal.jobs.transactions import TransactionsUtility
 
     opt.refuse_of_text(context, [original, masked])
     if by and customers is None:
         raise InputError("--by names columns of the customer table: give --customers as well.")
-    with stages("utility", 3) as step:
-        step("reading")
-        read = reader(context, "time", "price", "quantity")
-        secret = read_truth(truth) if truth is not None else None
-        people = read_people(customers, opt.split(by), header=not no_header) if customers is not None else None
-        before, after = read(original), read(masked)
-        step("measuring")
-        result = transaction_utility(before, after, truth=secret, people=people)
-        step("done")
-    show(result, as_json)
+    job = TransactionsUtility(original, masked, columns_of(context), truth, customers, tuple(opt.split(by)))
+    with stages("utility", 3):
+        kept = job.run()
+    show(kept, as_json)

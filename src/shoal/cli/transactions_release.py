@@ -11,9 +11,10 @@ import typer
 
 from shoal.cli import ledger as opt_ledger
 from shoal.cli import options as opt
-from shoal.cli.transactions import COLUMNS, Basket, NoHeader, Price, Quantity, Seed, Time, reader, transactions
+from shoal.cli.transactions import COLUMNS, Basket, NoHeader, Price, Quantity, Seed, Time, columns_of, transactions
 
 if TYPE_CHECKING:
+    from shoal.jobs.transactions import Columns
     from shoal.transactions.histories import Histories, Roles
 
 AnyCustomer = Annotated[
@@ -25,11 +26,13 @@ AnyItem = Annotated[
 Baskets = Annotated[
     bool,
     typer.Option(
-        "--baskets", help="One basket a line, its goods parted by --delimiter (a comma).", rich_help_panel="Files"
+        "--baskets",
+        help="One basket a line, its goods separated by a comma, or by --read delimiter.",
+        rich_help_panel="Files",
     ),
 ]
 _KM = "k^m-anonymity of baskets"
-_READING = ("source", "customer", "item", "baskets", "no_header", "delimiter", "encoding", "decimal", "as_json")
+_READING = ("source", "customer", "item", "baskets", "no_header", "read", "as_json")
 _RECODING = (
     *_READING,
     "output",
@@ -109,7 +112,6 @@ def anonymize(
         Path | None, typer.Option(metavar="FILE", help="Write which records are dummies, for you alone (CSV).")
     ] = None,
     ledger: opt_ledger.Ledger = None,
-    ledger_key: opt_ledger.LedgerKey = None,
     incremental: Annotated[
         bool,
         typer.Option(
@@ -120,9 +122,7 @@ def anonymize(
     seed: Seed = None,
     baskets: Baskets = False,
     no_header: NoHeader = False,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
-    decimal: opt.Decimal = None,
+    read: opt.Read = None,
     as_json: opt.Json = False,
 ) -> None:
     """Add dummy records until nobody stands alone with a set of goods, check the result, and write it; or refuse.
@@ -133,8 +133,7 @@ def anonymize(
     """
     from shoal.cli.console import show, stages
     from shoal.errors import InputError
-    from shoal.jobs.ledger import LedgerFile
-    from shoal.jobs.transactions import AnonymizeBaskets, AnonymizeTransactions, Columns
+    from shoal.jobs.transactions import AnonymizeBaskets, AnonymizeTransactions
 
     known = _known_goods(k, m)
     if ledger is not None and known is not None:
@@ -143,16 +142,14 @@ def anonymize(
         raise InputError("A taxonomy recodes goods for k^m-anonymity: give --k and --m as well.")
     if known is not None:
         opt.refuse_all_but(context, _RECODING, "has no part in recoding goods (--k, --m): leave it out.")
-    columns = Columns(
-        customer, item, time, price, quantity, basket, not no_header, baskets, delimiter, encoding, decimal
-    )
+    columns = columns_of(context)
     job: AnonymizeTransactions | AnonymizeBaskets
     if known is not None:
         job = AnonymizeBaskets(source, output, columns, *known, taxonomy, key, overwrite)
     else:
         job = AnonymizeTransactions(
             source, output, columns, tuple(opt.split(shown)), clusters, min_size, method, dummies, delete,  # type: ignore[arg-type]
-            alter, key, secret_map, log, LedgerFile(ledger, None, ledger_key), incremental, seed, overwrite,
+            alter, key, secret_map, log, opt_ledger.ledger_of(ledger, takes=("key",)), incremental, seed, overwrite,
         )  # fmt: skip
     job.refuse()
     _refuse_unread(context, source, baskets)
@@ -163,18 +160,18 @@ def anonymize(
 
 def _refuse_unread(context: typer.Context, source: str, baskets: bool) -> None:
     """Refuses what is about columns or text where the file has none."""
+    from shoal.errors import InputError
+
     if not baskets:
         opt.refuse_of_text(context, [source])
         return
-    of_tables = ("customer", "item", "time", "price", "quantity", "basket", "shown", "encoding", "decimal")
+    of_tables = ("customer", "item", "time", "price", "quantity", "basket", "shown")
     others = [parameter.name or "" for parameter in context.command.params if parameter.name not in of_tables]
-    opt.refuse_all_but(context, others, "is about tables, and a line of baskets has goods alone: leave it out.")
-
-
-def _columns(named: list[str] | None, no_header: bool) -> list[str]:
-    """Columns by name, or by number from 1 where there is no header."""
-    columns = opt.split(named)
-    return [f"column_{int(each)}" if no_header and each.isdecimal() else each for each in columns]
+    why = "is about tables, and a line of baskets has goods alone: leave it out."
+    opt.refuse_all_but(context, others, why)
+    for name in opt.layout(context.params["read"]).chosen():
+        if name != "delimiter":
+            raise InputError(f"--read {name} {why}")
 
 
 def _known_goods(k: int | None, m: int | None) -> tuple[int, int] | None:
@@ -187,19 +184,6 @@ def _known_goods(k: int | None, m: int | None) -> tuple[int, int] | None:
             "k^m-anonymity needs both --k, how many baskets, and --m, how many goods are known: give the other."
         )
     return k, m
-
-
-def _read(context: typer.Context, *roles: str) -> Histories:
-    """The command's source: lines of baskets, or a table with columns of these roles."""
-    from shoal.errors import InputError
-    from shoal.transactions.histories import read_baskets
-
-    given = context.params
-    if given["baskets"]:
-        return read_baskets(given["source"], given["delimiter"] or ",")
-    if given["customer"] is None or given["item"] is None:
-        raise InputError("Name the columns of the customer and of the item (--customer, --item), or give --baskets.")
-    return reader(context, *roles)(given["source"])
 
 
 @transactions.command(
@@ -230,8 +214,7 @@ def check(
     ] = False,
     baskets: Baskets = False,
     no_header: NoHeader = False,
-    delimiter: opt.Delimiter = None,
-    encoding: opt.Encoding = None,
+    read: opt.Read = None,
     as_json: opt.Json = False,
 ) -> None:
     """Judge released histories: exit code 0 if nobody stands alone, 1 if somebody does.
@@ -255,8 +238,9 @@ def check(
     _refuse_unread(context, source, baskets)
     with stages("check", 4) as step:
         step("reading")
-        histories = _read(context)
-        roles = _with_columns(histories.roles, no_header, time=time, price=price, quantity=quantity, basket=basket)
+        columns = columns_of(context)
+        histories = columns.read(source, ())
+        roles = _with_columns(histories.roles, columns)
         others = _other_columns(histories, roles)
         facts: dict[str, Any] = {
             "customers": len(histories.customers),
@@ -285,10 +269,10 @@ def check(
     raise typer.Exit(0 if facts["holds"] else 1)
 
 
-def _with_columns(roles: Roles, no_header: bool, **columns: str | None) -> Roles:
-    """The roles of a table that was read by customer and item alone, with those of these columns."""
-    named = {role: _columns([column], no_header)[0] for role, column in columns.items() if column is not None}
-    return replace(roles, **named)
+def _with_columns(roles: Roles, columns: Columns) -> Roles:
+    """The roles of a table that was read by customer and item alone, with those of the other columns named."""
+    stated = {"time": columns.time, "price": columns.price, "quantity": columns.quantity, "basket": columns.basket}
+    return replace(roles, **{role: columns.named([name])[0] for role, name in stated.items() if name is not None})
 
 
 def _judged_alike(histories: Histories, roles: Roles, min_size: int) -> dict[str, Any]:

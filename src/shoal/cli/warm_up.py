@@ -25,6 +25,10 @@ COMMANDS = (
     f"anonymize d.csv -o l.csv {_ROLES} --l 2",
     f"anonymize d.csv -o c.csv {_ROLES} --t 0.4",
     *(f"anonymize d.csv -o {method}.csv {_ROLES} --method {method}" for method in ("kd", "sorted", "mdav")),
+    "hierarchy build d.csv age_yrs -o age_yrs.csv --steps 10,30",
+    "anonymize d.csv -o recode.csv --quasi age_yrs --k 5 --suppress 1 --method recode --hierarchies .",
+    "anonymize d.csv -o cut-points.csv --quasi age_yrs,los --k 5 --suppress 1 --method cut-points",
+    "compare d.csv --attributes age_yrs,los,charge --at-risk 1 --runs 1 --no-cache",
     "check r.csv --certificate r.json",
     "risk r.csv --quasi age_yrs,sex,patzip,los",
     "utility d.csv r.csv --quasi age_yrs,sex,patzip,los",
@@ -39,7 +43,7 @@ def register(app: typer.Typer) -> None:
 
     @app.command("warm-up", epilog=_EXAMPLES)
     def warm_up() -> None:
-        """Compiles on this machine, once, what releases, checks and purchases use: for images and test machines."""
+        """Compiles on this machine, once, what releases, checks, comparisons and purchases use: for images."""
         with (
             TemporaryDirectory() as folder,
             chdir(folder),

@@ -8,11 +8,11 @@ draws what the comparison drew: who knows a seed, and those of a comparison are 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from shoal.anonymize import anonymize
 from shoal.compare.contenders import Contender
 from shoal.compare.result import Comparison, Outcome, Question
+from shoal.data.frames import Frame
 from shoal.errors import InputError, PromiseError
 from shoal.masking.method import Strength
 from shoal.measure import Measure
@@ -25,7 +25,7 @@ _STEPS = 20  # of the parameter
 _STEP = 0.02  # of a real parameter
 
 
-def release_best(frame: Any, comparison: Comparison) -> Release:
+def release_best(frame: Frame, comparison: Comparison) -> Release[Frame]:
     """Refused where no method can be held to the risk."""
     question = comparison.question
     if question.fixed != "risk":

@@ -22,14 +22,15 @@ from typing import Any
 
 import polars as pl
 
-from shoal.catalogue import Parameter, import_own
+from shoal.catalogue import import_own
 from shoal.choices import read_choice, word_and_items
 from shoal.data.frames import to_polars
 from shoal.data.microdata import Microdata
 from shoal.data.parse_cells import read_cells
-from shoal.errors import InputError, did_you_mean
+from shoal.errors import InputError, StoppedError, did_you_mean
 from shoal.masking import METHODS
 from shoal.masking.method import Masked, Method, Strength
+from shoal.parameters import Parameter
 from shoal.privacy.model import PrivacyModel
 
 ANY = Strength("parameter", 0, inf)
@@ -171,6 +172,8 @@ class Own(Method):
         seeds = () if len(signature(self.function).parameters) == 2 else (seed,)
         try:
             return to_polars(self.function(frame, self.value, *seeds))[0]
+        except StoppedError:
+            raise
         except Exception as error:  # whatever a stranger's code raises, the user must know whose it is
             raise InputError(
                 f"The method {self.path!r} fails at parameter {self.value:g}: {type(error).__name__}: {error}."

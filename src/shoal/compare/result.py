@@ -12,6 +12,7 @@ import polars as pl
 from shoal.compare.calibrate import Calibrated
 from shoal.compare.contenders import Contender
 from shoal.compare.trials import Estimate
+from shoal.data.frames import Frame
 from shoal.measure import Measure
 from shoal.policy import Policy
 from shoal.show import Chart, Line, Lines, Result, Sheet
@@ -154,7 +155,7 @@ class Comparison(Result):
         risk, utility = costs(outcome)
         return any(r <= risk and u <= utility and (r, u) != (risk, utility) for r, u in map(costs, self.curves))
 
-    def release(self, frame: Any) -> Release:
+    def release(self, frame: Frame) -> Release[Frame]:
         """The table, which was compared on, masked by the best method and held to the risk that all were brought to."""
         from shoal.compare.best import release_best
 

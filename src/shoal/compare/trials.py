@@ -71,12 +71,13 @@ class Trials:
         keys = {measure.name: key(*identity, measure.name, source_of(measure.function)) for measure in measures}
         found = {name: number for name, kept in keys.items() if (number := self.cache.get(kept)) is not None}
         if missing := [measure for measure in measures if measure.name not in found]:
-            pair = self._masked(contender, value, seed)
-            fresh = {measure.name: measure(pair) for measure in missing}
+            fresh = self._tried(contender, value, seed, missing)
             self.cache.put({keys[name]: number for name, number in fresh.items()})
             found |= fresh
         return [found[measure.name] for measure in measures]
 
-    def _masked(self, contender: Contender, value: float, seed: int) -> Pair:
+    @events.apart
+    def _tried(self, contender: Contender, value: float, seed: int, measures: Sequence[Measure]) -> dict[str, float]:
         masked = contender.mask(self.microdata, value, seed)
-        return Pair.of(self.microdata, masked.columns, masked.kept)
+        pair = Pair.of(self.microdata, masked.columns, masked.kept)
+        return {measure.name: measure(pair) for measure in measures}

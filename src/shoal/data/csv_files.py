@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from shoal.choices import quoted_item
 from shoal.data.csv_layout import (
     BLOCK,
     TextFile,
@@ -282,7 +283,7 @@ def with_types(
             raise InputError(
                 f"Column {column.name!r} mixes {mixed.kind} and text: line {line_of(file, mixed.row)} "
                 f"holds {column[mixed.row]!r}. "
-                f"Correct it, or declare the column as text (--text {shlex.quote(column.name)})."
+                f"Correct it, or declare the column as text (--read {shlex.quote(quoted_item(f'text={column.name}'))})."
             ) from None
 
     return frame.with_columns(settled(column) for column in frame if column.dtype == pl.String)

@@ -22,6 +22,7 @@ from shoal.errors import InputError
 DELIMITERS = ",;\t|"
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 HEAD = 100  # records that show the delimiter
+TYPED = {"\\t": "\t", "tab": "\t", "space": " ", "comma": ","}  # as they are typed in a shell
 BLOCK = 1 << 18  # bytes looked at together: few enough to stay in the cache
 LIKE_ZLIB = (b"x^", b"x\x01")  # a column x^2: Polars would take the file for a compressed one
 
@@ -111,7 +112,7 @@ def recoded(content: bytes, encoding: str, path: Path) -> bytes:
 
 def laid_out(path: Path, source: Path | bytes, delimiter: str | None, header: bool) -> TextFile:
     """The delimiter and the column names, from the first records."""
-    delimiter = "\t" if delimiter in ("\\t", "tab") else delimiter  # as typed in a shell
+    delimiter = TYPED.get(delimiter or "", delimiter)
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         raise InputError(f"A delimiter is one character such as ',' or ';'. Got {delimiter!r} instead.")
     file = TextFile(str(path), source, delimiter or ",", header)
@@ -206,7 +207,9 @@ def not_utf8(file: TextFile) -> InputError:
         content.decode()
     except UnicodeDecodeError as error:
         where = first_bad_byte(content, error)
-        return InputError(f"{file.label} is not UTF-8: {where}. Name its encoding, for example --encoding latin-1.")
+        return InputError(
+            f"{file.label} is not UTF-8: {where}. Name its encoding, for example --read encoding=latin-1."
+        )
     raise AssertionError("called only for what is not UTF-8")
 
 
@@ -222,5 +225,5 @@ def nul_byte(file: TextFile) -> InputError:
     line = np.count_nonzero(content[: np.argmin(content)] == ord("\n")) + 1
     return InputError(
         f"{file.label} is not plain text: line {line} holds a NUL byte. "
-        "If it is UTF-16, name that with --encoding utf-16."
+        "If it is UTF-16, name that with --read encoding=utf-16."
     )

@@ -12,6 +12,8 @@ from typing import Any
 
 import polars as pl
 
+from shoal import events
+from shoal.catalogue import Registry
 from shoal.data import hidden_content, sql
 from shoal.data.clean_copy import made_anew
 from shoal.data.csv_files import read_delimited, write_delimited
@@ -19,7 +21,7 @@ from shoal.data.frames import check_names, finite
 from shoal.data.ordered_categories import with_orders
 from shoal.data.paths import atomic_write, check_readable, is_sql, reason, same_path
 from shoal.data.workbook import inspect_excel
-from shoal.errors import InputError, did_you_mean, extra_package
+from shoal.errors import InputError, ShoalError, did_you_mean, extra_package
 
 STATISTICAL = {
     ".dta": "dta",
@@ -33,6 +35,7 @@ NO_TIME = dt.datetime(1980, 1, 1)
 EXACT = 2**53  # integers up to here are exact as floats
 
 
+@events.apart
 def read_table(
     source: str | Path,
     *,
@@ -62,7 +65,7 @@ def read_table(
         )  # fmt: skip
     try:
         frame = known.read(path)
-    except InputError:
+    except ShoalError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:  # a damaged file makes what reads it raise anything
         raise InputError(f"{path} cannot be read: {reason(error)}. Fetch it or write it anew.") from error
@@ -94,14 +97,20 @@ def write_table(
         raise InputError(f"Files ending in {path.suffix} can be read, not written: write .csv, .parquet or .xlsx.")
     with atomic_write(path, private=private, overwrite=overwrite) as partial:
         try:
-            known.write(frame if known.is_text else made_anew(frame), partial)
-        except (InputError, OSError):
+            _write(known, frame, partial)
+        except (ShoalError, OSError):
             raise
         except Exception as error:  # a type or name that the format does not know, in the package's own words
             raise InputError(f"{path} cannot be written: {reason(error)}.") from error
-        known.inspect(partial)
+        events.apart(known.inspect)(partial)
         if before_commit:
             before_commit(partial)
+
+
+@events.apart
+def _write(known: Format, frame: pl.DataFrame, path: Path) -> None:
+    assert known.write is not None
+    known.write(frame if known.is_text else made_anew(frame), path)
 
 
 def same_file(a: str | Path, b: str | Path) -> bool:
@@ -121,10 +130,10 @@ def is_delimited(source: str | Path) -> bool:
 
 def format_of(path: Path) -> Format:
     """The format of a file, by how its name ends; refused where no format has such names."""
-    for known in FORMATS:
+    for known in FORMATS.loaded().values():
         if path.name.lower().endswith(known.suffixes):
             return known
-    suffixes = ", ".join(suffix for known in FORMATS for suffix in known.suffixes)
+    suffixes = ", ".join(suffix for known in FORMATS.values() for suffix in known.suffixes)
     raise InputError(f"The format of {path} is not known by its name; it should end in one of {suffixes}.")
 
 
@@ -220,12 +229,19 @@ def long_integers_as_text(frame: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Format:
-    """A file format: how its names end, how it is read, written (None: it is not) and inspected."""
+    """A file format: its word, a sentence, how its names end, how it is read, written (None: it is not), inspected."""
 
+    name: str
+    sentence: str
     suffixes: tuple[str, ...]
     read: Callable[[Path], pl.DataFrame]
     write: Callable[[pl.DataFrame, Path], Any] | None
     inspect: Callable[[Path], None]  # raises if the file's bytes hold what no row shows
+
+    def facts(self) -> dict[str, Any]:
+        """What it says of itself, for a listing."""
+        stated = {"name": self.name, "sentence": self.sentence, "suffixes": list(self.suffixes)}
+        return stated | {"written": self.write is not None}
 
     @property
     def is_text(self) -> bool:
@@ -233,13 +249,24 @@ class Format:
         return self.write is write_delimited
 
 
-FORMATS = (
-    Format((".csv", ".tsv", ".txt"), read_delimited, write_delimited, hidden_content.nothing),
-    Format((".csv.gz", ".tsv.gz", ".txt.gz"), read_delimited, write_delimited, hidden_content.inspect_gzip),
-    Format((".parquet", ".pq"), read_parquet, pl.DataFrame.write_parquet, hidden_content.inspect_parquet),
-    Format((".arrow", ".feather", ".ipc"), read_arrow, write_arrow, hidden_content.inspect_arrow),
-    Format((".xlsx",), read_excel, write_excel, inspect_excel),
-    Format((".xls", ".ods"), read_excel, None, hidden_content.inspect_unknown),
-    Format((".dta", ".sav", ".xpt"), read_statistical, write_statistical, inspect_statistical),
-    Format((".sas7bdat",), read_statistical, None, inspect_statistical),
-)
+FORMATS: Registry[Format] = Registry("format")
+for _known in (
+    Format("csv", "Delimited text.", (".csv", ".tsv", ".txt"), read_delimited, write_delimited, hidden_content.nothing),
+    Format(
+        "gzip", "Delimited text, compressed.", (".csv.gz", ".tsv.gz", ".txt.gz"), read_delimited, write_delimited,
+        hidden_content.inspect_gzip,
+    ),
+    Format(
+        "parquet", "Parquet.", (".parquet", ".pq"), read_parquet, pl.DataFrame.write_parquet,
+        hidden_content.inspect_parquet,
+    ),
+    Format("arrow", "Arrow.", (".arrow", ".feather", ".ipc"), read_arrow, write_arrow, hidden_content.inspect_arrow),
+    Format("excel", "A workbook of Excel.", (".xlsx",), read_excel, write_excel, inspect_excel),
+    Format("spreadsheet", "Older workbooks.", (".xls", ".ods"), read_excel, None, hidden_content.inspect_unknown),
+    Format(
+        "statistical", "Stata, SPSS and SAS transport.", (".dta", ".sav", ".xpt"), read_statistical, write_statistical,
+        inspect_statistical,
+    ),
+    Format("sas", "SAS data sets.", (".sas7bdat",), read_statistical, None, inspect_statistical),
+):  # fmt: skip
+    FORMATS.add(_known)

@@ -18,6 +18,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 import polars as pl
 import pyarrow as pa
+from typing_extensions import TypeVar
 
 from shoal.data.ordered_categories import as_enums, order_in_pandas, orders_in_arrow, orders_in_duckdb
 from shoal.errors import InputError
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
 # of a program, and a table that has it in a name is refused at the door: so no name of ours can be a user's.
 OWN = "\ufdd0"
 
-Restore = Callable[[pl.DataFrame], Any]  # turns a Polars frame back into the kind that came in, and no more than that
+Frame = TypeVar("Frame", default=Any)  # the kind that came in, and that comes back
+Restore = Callable[[pl.DataFrame], Frame]  # turns a Polars frame back into the kind that came in, and no more than that
 
 
-def to_polars(frame: object, as_it_stands: Collection[str] = ()) -> tuple[pl.DataFrame, Restore]:
+def to_polars(frame: Frame, as_it_stands: Collection[str] = ()) -> tuple[pl.DataFrame, Restore[Frame]]:
     """The frame as Polars, without copying where the kind allows it, and the way back.
 
     In columns that are taken as they stand, NaN is not missing.
@@ -45,7 +47,7 @@ def to_polars(frame: object, as_it_stands: Collection[str] = ()) -> tuple[pl.Dat
     return finite(inside, as_it_stands=as_it_stands), restore
 
 
-def _opened(frame: object) -> tuple[pl.DataFrame, Restore]:
+def _opened(frame: Any) -> tuple[pl.DataFrame, Restore]:
     if isinstance(frame, pl.DataFrame):
         return frame, lambda result: result
     if isinstance(frame, pl.LazyFrame):

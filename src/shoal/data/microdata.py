@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -39,6 +39,10 @@ class Whole:
     greatest: float = 0.0
 
 
+def _none() -> npt.NDArray[np.int64]:
+    return np.zeros(0, np.int64)
+
+
 @dataclass(frozen=True)
 class Coded:
     """One attribute as arrays: the code of each record, and of each code the value, its position and its count."""
@@ -50,6 +54,7 @@ class Coded:
     counts: npt.NDArray[np.int64]  # code -> records of the whole table
     missing: int  # records of the whole table that have no value
     unlisted: Whole | None = None  # where the codes list only a part's values: what is known of the whole
+    weights: npt.NDArray[np.int64] = field(default_factory=_none)  # records that each code stands for; none: one each
 
     @property
     def name(self) -> str:

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
+from shoal.choices import quoted_item
 from shoal.errors import InputError
 
 if TYPE_CHECKING:
@@ -132,8 +133,9 @@ def refuse_without_order(column: pl.Series) -> None:
     shown = ", ".join(values.head(NAMED)) + (f" and {len(values) - NAMED:,} more" if len(values) > NAMED else "")
     holds = f" It holds {shown}." if len(values) else ""
     key = column.name if re.fullmatch(r"[A-Za-z0-9_-]+", column.name) else json.dumps(column.name)
+    option = f"{quoted_item(column.name)}=ordinal:low"
     raise InputError(
         f"Column {column.name!r} is declared ordinal, but nothing says in which order its texts stand: list them, the "
-        f'lowest first, as --order \'{column.name}=low,middle,high\' or, in the policy, as domain = ["low", "middle", '
-        f'"high"] under [attributes.{key}].{holds}'
+        f"lowest first, as --kind '{option},middle,high' or, in the policy, as domain = "
+        f'["low", "middle", "high"] under [attributes.{key}].{holds}'
     )

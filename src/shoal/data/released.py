@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from shoal import events
 from shoal.data.csv_files import as_written, scan_written
 from shoal.data.files import STATISTICAL, format_of, is_delimited, read_excel, read_statistical, read_table
 from shoal.data.frames import finite
@@ -48,6 +49,7 @@ def read_released(
     return Released(finite(table), _written(source, table, names, delimiter, encoding))
 
 
+@events.apart
 def read_own(
     path: Path, table: pl.DataFrame, quasi: Sequence[str], copied: Mapping[str, pl.DataType]
 ) -> tuple[pl.DataFrame | pl.LazyFrame, pl.DataFrame | pl.LazyFrame]:

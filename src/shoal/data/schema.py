@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING
 from shoal.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from shoal.data.hierarchy import Hierarchy
 
 Scalar = int | float | str | dt.date | dt.datetime
@@ -54,6 +56,11 @@ class Attribute:
     domain: tuple[Scalar, ...] | None = None
     hierarchy: Hierarchy | None = None
     weight: float = 1.0
+
+    def as_it_stands(self, dtype: pl.DataType) -> Attribute:
+        """For a column of this type whose values count as they are: on a line, or as so many categories."""
+        on_a_line = self.kind in (Kind.NUMERIC, Kind.DATE) and (dtype.is_numeric() or dtype.is_temporal())
+        return replace(self, kind=Kind.NUMERIC if on_a_line else Kind.NOMINAL, domain=None, hierarchy=None)
 
 
 @dataclass(frozen=True)

@@ -6,17 +6,21 @@ from shoal.jobs.attack import Attack
 from shoal.jobs.audit import Audit, AuditLedger, RecordRelease
 from shoal.jobs.check import Check
 from shoal.jobs.compare import Compare
+from shoal.jobs.hierarchy import BuildHierarchy, CheckHierarchy
 from shoal.jobs.job import Job
 from shoal.jobs.layout import Layout
 from shoal.jobs.ledger import LedgerFile
 from shoal.jobs.measure import Risk, Utility
 from shoal.jobs.profile import Profile
+from shoal.jobs.sample import Regenerate, SampleDischarges, SamplePurchases
+from shoal.jobs.scenario import Scenario
 from shoal.jobs.transactions import (
     AnonymizeBaskets,
     AnonymizeTransactions,
     AttackTransactions,
     AuditTransactions,
     Columns,
+    TransactionsRisk,
     TransactionsUtility,
 )
 
@@ -29,7 +33,9 @@ __all__ = [
     "Audit",
     "AuditLedger",
     "AuditTransactions",
+    "BuildHierarchy",
     "Check",
+    "CheckHierarchy",
     "Columns",
     "Compare",
     "Event",
@@ -38,8 +44,13 @@ __all__ = [
     "LedgerFile",
     "Profile",
     "RecordRelease",
+    "Regenerate",
     "Risk",
+    "SampleDischarges",
+    "SamplePurchases",
+    "Scenario",
     "Split",
+    "TransactionsRisk",
     "TransactionsUtility",
     "Utility",
 ]

@@ -16,7 +16,7 @@ from shoal.jobs.ledger import LedgerFile, without_subject
 from shoal.jobs.paths import check_paths
 
 if TYPE_CHECKING:
-    from shoal.parted.release import PartedRelease
+    from shoal.chunked_release import ChunkedRelease
     from shoal.policy import Policy
     from shoal.release import Release
     from shoal.releases.ledger import Ledger
@@ -26,7 +26,7 @@ _LARGE = 1 << 25  # bytes of a table while which is read the kernels are loaded
 
 
 @dataclass(frozen=True)
-class Anonymize(Job["Release | PartedRelease"]):
+class Anonymize(Job["Release | ChunkedRelease"]):
     """A release of a table, written to `output` if every promise of the policy holds of what stands there.
 
     `certificate` and `report` are files that go with it, `explain` a folder for what recoding could choose from. Of a
@@ -55,8 +55,8 @@ class Anonymize(Job["Release | PartedRelease"]):
         """Raises, before any work, where these choices and files cannot be meant."""
         from shoal.show.figure import need_matplotlib
 
-        if self.explain is not None and self.policy.method.name != "recode":
-            raise InputError("--explain shows the recodings to choose from: it is for --method recode.")
+        if self.explain is not None and not self.policy.method.has_frontier:
+            raise InputError("--write explain shows the recodings to choose from: it is for --method recode.")
         if self.explain is not None:
             need_matplotlib()
         if self._engine() != "memory":
@@ -66,7 +66,7 @@ class Anonymize(Job["Release | PartedRelease"]):
         if self.incremental and self.ledger.path is None:
             raise InputError("--incremental goes on from earlier releases: name their --ledger.")
 
-    def work(self) -> Release | PartedRelease:
+    def work(self) -> Release | ChunkedRelease:
         """Reads, works and writes, and gives the result."""
         if self._engine() != "memory":
             return self._work_in_parts()
@@ -90,7 +90,7 @@ class Anonymize(Job["Release | PartedRelease"]):
         )  # fmt: skip
         if self.explain is not None:
             self._explain(release, self.explain)
-        events.stage("done")
+        events.done()
         return release
 
     def _engine(self) -> str:
@@ -109,20 +109,24 @@ class Anonymize(Job["Release | PartedRelease"]):
         refuse_uncertified(self.output, [self.certificate], overwrite=self.overwrite)
 
     def _explain(self, release: Release, folder: Path) -> None:
-        from shoal.masking.recoding.frontier import frontier
         from shoal.report.figures import write_frontier
 
-        method = release.policy.method
-        table = frontier(release.original, method, release.promises)
-        write_frontier(folder, table, method.cost, release.suppressed, overwrite=self.overwrite)
+        table, cost = release.policy.method.frontier(release.original, release.promises)
+        write_frontier(folder, table, cost, release.suppressed, overwrite=self.overwrite)
 
     def _refuse_in_parts(self) -> None:
+        from shoal.capabilities import refuse_what_cannot
         from shoal.data.outputs import refuse_within
         from shoal.engines.disk import refuse_used
         from shoal.engines.opening import files_of
-        from shoal.parted.capabilities import refuse_what_cannot
         from shoal.report.certificate import refuse_uncertified
 
+        for choice, stated in (("explain", self.explain is not None), ("disarm-formulas", self.disarm)):
+            if stated:
+                raise InputError(
+                    f"--write {choice} needs the whole table in memory, which the engine {self._engine()!r} never has: "
+                    "leave it out, or use --engine memory."
+                )
         refuse_what_cannot(self.policy, self._engine())
         reads = _all_read(self)
         check_paths([*reads, self.output], None, [self.certificate, self.report], overwrite=self.overwrite)
@@ -135,10 +139,10 @@ class Anonymize(Job["Release | PartedRelease"]):
             refuse_within(paper, read)
         refuse_uncertified(self.output, [self.certificate], overwrite=self.overwrite)
 
-    def _work_in_parts(self) -> PartedRelease:
+    def _work_in_parts(self) -> ChunkedRelease:
+        from shoal.chunked_release import anonymize_to
         from shoal.engines.opening import KINDS, kind_of_folder, open_table
         from shoal.jobs.kernels import load_kernels
-        from shoal.parted.release import anonymize_to
 
         ledger = self.ledger.opened()
         policy = self.policy if ledger is None else without_subject(self.policy, ledger.subject)
@@ -155,7 +159,7 @@ class Anonymize(Job["Release | PartedRelease"]):
             table, policy, str(self.output), kind, seed=self.seed, certificate=self.certificate,
             overwrite=self.overwrite, keep_order=self.keep_order, ledger=ledger, report=self.report,
         )  # fmt: skip
-        events.stage("done")
+        events.done()
         return release
 
 
@@ -211,7 +215,7 @@ class Split(Job["SplitRelease"]):
             self.output, merge=self.merge, keep_order=self.keep_order, certificate=self.certificate,
             report=self.report, seed=seed, ledger=ledger, overwrite=self.overwrite,
         )  # fmt: skip
-        events.stage("done")
+        events.done()
         return release
 
 

@@ -119,7 +119,7 @@ class Audit(Job["Audited | Linkage"]):
         from shoal.releases.published import need_columns
 
         policy = self.policy
-        names = [*policy.quasi_identifiers, *policy.confidential]
+        names = list(dict.fromkeys((*policy.quasi_identifiers, *policy.confidential)))  # a column may be both
         for path, table in tables.items():
             need_columns(path, table, names)
         pairs: list[Linked] = []

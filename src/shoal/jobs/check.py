@@ -98,7 +98,7 @@ class Check(Job[Judgement]):
         if self.paired and stated.content.get("record_order") == "shuffled":
             raise InputError(
                 f"{str(self.certificate)!r} says that the release was shuffled, so that no row is known to be the "
-                "original's: leave out --paired, or release with --keep-order."
+                "original's: leave out --paired, or release with --write keep-order."
             )
         return stated
 

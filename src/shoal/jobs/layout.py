@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
+
+from shoal.catalogue import Entry, parameter
 
 if TYPE_CHECKING:
     import polars as pl
@@ -14,14 +15,20 @@ if TYPE_CHECKING:
     from shoal.policy import Policy
 
 
-@dataclass(frozen=True)
-class Layout:
+class Layout(Entry):
     """The delimiter, encoding and decimal mark of text files, each detected if None; and columns that are text."""
 
-    delimiter: str | None = None
-    encoding: str | None = None
-    decimal: str | None = None
-    text: tuple[str, ...] = ()
+    name: ClassVar[str] = "--read"
+
+    delimiter: str | None = parameter("of a text file: one character, tab, space or comma", default=None)
+    encoding: str | None = parameter("of a text file, such as latin-1; otherwise UTF-8", default=None)
+    decimal: str | None = parameter("the decimal mark", default=None)
+    text: tuple[str, ...] = parameter("columns to read as text", default=())
+
+    @property
+    def of_text_files(self) -> list[str]:
+        """What is stated here that only a text file has."""
+        return [name for name in ("delimiter", "encoding", "decimal") if getattr(self, name) is not None]
 
     def read(self, source: str | Path, policy: Policy | None = None, text: Sequence[str] = ()) -> pl.DataFrame:
         """The table; where a policy leaves out what no role names, that need not be understood.

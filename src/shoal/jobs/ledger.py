@@ -50,7 +50,7 @@ def _opened(ledger: Path | None, subject: str | None, key: Path | None, epsilon_
 
     if ledger is None:
         if subject is not None or key is not None or epsilon_limit is not None:
-            raise InputError("--subject, --ledger-key and --epsilon-limit are about a ledger: give --ledger as well.")
+            raise InputError("--subject, a key and a limit are about a ledger: give --ledger as well.")
         return None
     if subject is None:
         raise InputError("A ledger must know whom each record is about: name the column (--subject COLUMN).")

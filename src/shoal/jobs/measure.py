@@ -100,7 +100,7 @@ class Risk(Job[RiskMeasured]):
         exposure = risk(table, self.policy, when=self.when)
         schema = self.policy.schema(table, released=True)
         events.stage("thinking as an intruder")
-        intruders = scenarios(
+        intruders = events.apart(scenarios)(
             table, schema, population=self.population, fraction=self.fraction, threshold=self.threshold
         )
         if self.original is None:

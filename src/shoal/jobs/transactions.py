@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from shoal import events
 from shoal.errors import InputError
 from shoal.jobs.job import Job
+from shoal.jobs.layout import Layout
 from shoal.jobs.ledger import LedgerFile
 from shoal.jobs.paths import check_paths
 from shoal.show.result import Result
@@ -18,12 +19,14 @@ from shoal.show.result import Result
 if TYPE_CHECKING:
     from shoal.show.sheet import Sheet
     from shoal.transactions.attack import Attack
+    from shoal.transactions.characteristics import Characteristics
     from shoal.transactions.dummies import Dummies
     from shoal.transactions.histories import Histories
     from shoal.transactions.k_m import BasketRelease
     from shoal.transactions.pooled import Pooled
     from shoal.transactions.release import TransactionRelease
     from shoal.transactions.trained import Trained
+    from shoal.transactions.unicity import Unicity
     from shoal.transactions.utility import TransactionUtility
 
 Clustering = Literal["balanced", "method-2", "method-1"]
@@ -44,24 +47,22 @@ class Columns:
     basket: str | None = None
     header: bool = True
     baskets: bool = False
-    delimiter: str | None = None
-    encoding: str | None = None
-    decimal: str | None = None
+    layout: Layout = field(default_factory=Layout)
 
     def read(self, source: str | Path, roles: Sequence[str] = ("time", "price", "quantity", "basket")) -> Histories:
         """The histories in a file, with the columns of these roles besides customer and item."""
         from shoal.transactions.histories import read_baskets, read_histories
 
         if self.baskets:
-            return read_baskets(source, self.delimiter or ",")
+            return read_baskets(source, self.layout.delimiter or ",")
         if self.customer is None or self.item is None:
             raise InputError(
                 "Name the columns of the customer and of the item (--customer, --item), or give --baskets."
             )
         named = {role: getattr(self, role) for role in roles}
         return read_histories(
-            source, customer=self.customer, item=self.item, header=self.header, delimiter=self.delimiter,
-            encoding=self.encoding, decimal=self.decimal, **named,
+            source, customer=self.customer, item=self.item, header=self.header, delimiter=self.layout.delimiter,
+            encoding=self.layout.encoding, decimal=self.layout.decimal, **named,
         )  # fmt: skip
 
     def named(self, columns: Sequence[str]) -> list[str]:
@@ -100,7 +101,7 @@ class AnonymizeTransactions(Job["TransactionRelease"]):
         check_paths(reads, self.output, [self.secret_map, self.log], overwrite=self.overwrite)
         if self.ledger.path is None:
             if self.ledger.key is not None or self.incremental:
-                raise InputError("--ledger-key and --incremental are about a ledger: give --ledger as well.")
+                raise InputError("--incremental and a key are about a ledger: give --ledger as well.")
             return
         if self.columns.baskets:
             raise InputError("A ledger judges clusters of customers: leave out --ledger, or --k, --m and --baskets.")
@@ -135,7 +136,7 @@ class AnonymizeTransactions(Job["TransactionRelease"]):
             self.output, header=self.columns.header, secret_map=self.secret_map, log=self.log, ledger=ledger,
             overwrite=self.overwrite,
         )  # fmt: skip
-        events.stage("done")
+        events.done()
         return release
 
 
@@ -169,8 +170,62 @@ class AnonymizeBaskets(Job["BasketRelease"]):
             key=read_key(self.key) if self.key is not None else None,
         )  # fmt: skip
         release = recoded.write(self.output, overwrite=self.overwrite)
-        events.stage("done")
+        events.done()
         return release
+
+
+@dataclass(frozen=True, repr=False)
+class TransactionsExposed(Result):
+    """How alike customers are, and whom a few known purchases single out."""
+
+    characteristics: Characteristics
+    unicity: Unicity
+
+    def sheets(self) -> list[Sheet]:
+        """The result as tables."""
+        return [*self.characteristics.sheets(), *self.unicity.sheets()]
+
+    def remarks(self) -> tuple[str, ...]:
+        """What a reader should know beside the tables."""
+        return (*self.characteristics.remarks(), *self.unicity.remarks())
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result, ready for JSON."""
+        return self.characteristics.to_dict() | {"unicity": self.unicity.to_dict()}
+
+
+@dataclass(frozen=True)
+class TransactionsRisk(Job[TransactionsExposed]):
+    """Measures how exposed customers are; each of those in the table `customers` must have bought something."""
+
+    source: str
+    columns: Columns
+    customers: str | None = None
+    seed: int | None = field(default=None, repr=False)
+
+    def work(self) -> TransactionsExposed:
+        """Reads, works and writes, and gives the result."""
+        from shoal.transactions.characteristics import characteristics
+        from shoal.transactions.histories import check_customer_table
+        from shoal.transactions.unicity import unicity
+
+        events.stage("reading")
+        columns = self.columns
+        histories = columns.read(self.source, ("time", "price"))
+        if self.customers is not None:
+            check_customer_table(
+                histories,
+                self.customers,
+                header=columns.header,
+                delimiter=columns.layout.delimiter,
+                encoding=columns.layout.encoding,
+            )
+        events.stage("comparing customers")
+        alike = events.apart(characteristics)(histories, seed=self.seed)
+        events.stage("drawing purchases")
+        unique = events.apart(unicity)(histories, seed=self.seed)
+        events.stage("done")
+        return TransactionsExposed(alike, unique)
 
 
 @dataclass(frozen=True, repr=False)

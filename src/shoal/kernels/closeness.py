@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compiled import kernel
+from shoal.kernels.segments import by_code
 
 
 @kernel
-def ordered_distances(codes, order, starts, share):  # type: ignore[no-untyped-def]
+def ordered_distances(codes, weights, order, starts, share):  # type: ignore[no-untyped-def]
     """(1 / (v - 1)) sum_i |F_class(i) - F(i)|, each class in time proportional to its size times log v.
 
     Where F_class is constant between two neighbouring members, the sum is split at the place where F crosses it.
@@ -22,11 +23,13 @@ def ordered_distances(codes, order, starts, share):  # type: ignore[no-untyped-d
     if v < 2:
         return distance
     for g in range(distance.size):
-        members = np.sort(codes[order[starts[g] : starts[g + 1]]])
+        members, records = by_code(codes, weights, order[starts[g] : starts[g + 1]])
+        n, seen = records.sum(), 0
         total = running[members[0]]
         for j in range(members.size):
+            seen += records[j]
             stop = members[j + 1] if j + 1 < members.size else v - 1
-            total += _stretch(F, running, members[j], stop, (j + 1) / members.size)
+            total += _stretch(F, running, members[j], stop, seen / n)
         distance[g] = total / (v - 1)
     return distance
 
@@ -47,17 +50,17 @@ def _stretch(F, running, start, stop, level):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def equal_distances(codes, order, starts, share):  # type: ignore[no-untyped-def]
+def equal_distances(codes, weights, order, starts, share):  # type: ignore[no-untyped-def]
     """Total variation: the sum over a class's values of what they exceed their share in the table by."""
     distance = np.zeros(starts.size - 1, np.float64)
     for g in range(distance.size):
-        members = np.sort(codes[order[starts[g] : starts[g + 1]]])
-        n = members.size
+        members, records = by_code(codes, weights, order[starts[g] : starts[g + 1]])
+        n = records.sum()
         i = 0
-        while i < n:
-            j = i
-            while j < n and members[j] == members[i]:
-                j += 1
-            distance[g] += max(0.0, (j - i) / n - share[members[i]])
-            i = j
+        while i < members.size:
+            value, count = members[i], 0
+            while i < members.size and members[i] == value:
+                count += records[i]
+                i += 1
+            distance[g] += max(0.0, count / n - share[value])
     return distance

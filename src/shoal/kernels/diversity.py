@@ -5,15 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from shoal.kernels.compiled import kernel
+from shoal.kernels.segments import by_code
 
 
 @kernel
-def diversity(codes, order, starts, variant, c):  # type: ignore[no-untyped-def]
+def diversity(codes, weights, order, starts, variant, c):  # type: ignore[no-untyped-def]
     """variant 0: distinct values; 1: exp of the entropy; 2: the largest l for which (c, l) holds."""
     level = np.empty(starts.size - 1, np.float64)
     for g in range(level.size):
-        counts = _counts(codes[order[starts[g] : starts[g + 1]]])
-        n = starts[g + 1] - starts[g]
+        counts = _counts(*by_code(codes, weights, order[starts[g] : starts[g + 1]]))
+        n = counts.sum()
         if variant == 0:
             level[g] = counts.size
         elif variant == 1:
@@ -27,14 +28,13 @@ def diversity(codes, order, starts, variant, c):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def _counts(values):  # type: ignore[no-untyped-def]
-    values = np.sort(values)
+def _counts(values, records):  # type: ignore[no-untyped-def]
     counts = np.zeros(values.size, np.int64)
     place = -1
     for i in range(values.size):
         if i == 0 or values[i] != values[i - 1]:
             place += 1
-        counts[place] += 1
+        counts[place] += records[i]
     return counts[: place + 1]
 
 

@@ -43,6 +43,23 @@ def distinct(codes, order, starts):  # type: ignore[no-untyped-def]
 
 
 @kernel
+def by_code(codes, weights, members):  # type: ignore[no-untyped-def]
+    """The codes of one class ascending, and how many records each of them stands for; without weights, one each."""
+    if weights.size == 0:
+        return np.sort(codes[members]), np.ones(members.size, np.int64)
+    keys = np.empty(members.size, np.int64)  # a code above, its place below
+    for i in range(members.size):
+        keys[i] = (np.int64(codes[members[i]]) << 32) + i
+    keys = np.sort(keys)
+    values = np.empty(members.size, np.int32)
+    records = np.empty(members.size, np.int64)
+    for i in range(members.size):
+        values[i] = keys[i] >> 32
+        records[i] = weights[members[keys[i] & 0xFFFFFFFF]]
+    return values, records
+
+
+@kernel
 def add_squares(squares, codes, positions, index, low, high, scale, missing):  # type: ignore[no-untyped-def]
     """Adds each record's squared standardised distance to the farther end of its cell (Eq. 4).
 

@@ -7,9 +7,10 @@ hierarchy), by means or by medians; unless told, those known for microaggregatio
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import partial
 from math import inf
 from typing import Any, ClassVar, Literal
 
@@ -18,10 +19,12 @@ import numpy as np
 from shoal.catalogue import INSIDE, parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
+from shoal.engines.table import Parts
 from shoal.errors import InputError
+from shoal.masking.chunks import WholeTable, at_random
 from shoal.masking.enforce import enforce
-from shoal.masking.method import Masked, Method, Strength, beyond_size, class_size
-from shoal.masking.partition import Lots, Partition
+from shoal.masking.method import Masked, Method, Strata, Strength, Way, beyond_size, class_size
+from shoal.masking.partition import Partition
 from shoal.masking.publishing.ancestor import publish_ancestor
 from shoal.masking.publishing.centroid import publish_centroid
 from shoal.masking.publishing.range import publish_range
@@ -76,6 +79,23 @@ class Grouping(Method):
     def done(self) -> str:
         return self.did + (_SHOWN if self.shown_by == "range" else _CENTRED.format(self.shown_by))
 
+    @property
+    def may_show_stars(self) -> bool:
+        """A centre is a plain value; a class that mixes missing and present ones has none."""
+        return self.shown_by != "range"
+
+    def chunks(self, whole: WholeTable, seed: int) -> Parts:
+        """Chunks along the grouping's own line, so that near records stay together.
+
+        Where a confidential attribute is protected they are drawn at random instead: each is then distributed as the
+        whole table is, and its classes can be.
+        """
+        from shoal.masking.grouping.along import along_line
+
+        if beyond_size(whole.promises) or self.looks_at_confidential:
+            return at_random(whole, seed, large=True)
+        return along_line(whole, by_distance=self.by_distance)
+
     def mask(
         self,
         microdata: Microdata,
@@ -84,21 +104,28 @@ class Grouping(Method):
         suppression: float = 0.0,
         seed: int | None = None,
     ) -> Masked:
-        k = class_size(microdata, models)
-        others = beyond_size(models)
-        tried = [
-            replace(publish(microdata, enforce(microdata, p, others, suppression), self.shown_by), notes=notes)
-            for notes, groupings in (
-                ((), self.by_quasi_identifiers(microdata, k)),
-                (_TAUGHT, self.by_strata(microdata, k, others, seed)),
-            )
-            for p in groupings
-        ]
+        ways = self.ways(microdata, models, suppression=suppression, seed=seed)
+        tried = [replace(way.mask(), notes=() if way.strata is None else _TAUGHT) for way in ways]
         best = tried[0]
         if len(tried) > 1:
             best = min(tried, key=lambda masked: information_loss(microdata, masked.columns, masked.kept))
         notes = self.notes(len(microdata))
-        return replace(best, notes=best.notes + notes + none_left_out(others, suppression))
+        return replace(best, notes=best.notes + notes + none_left_out(beyond_size(models), suppression))
+
+    def ways(
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
+    ) -> Iterator[Way]:
+        """By the quasi-identifiers alone, and by strata where the grouping takes some."""
+        k, others = class_size(microdata, models), beyond_size(models)
+
+        def shown(base: Partition) -> Masked:
+            return publish(microdata, enforce(microdata, base, others, suppression), self.shown_by)
+
+        for base in self.by_quasi_identifiers(microdata, k):
+            yield Way(base, None, partial(shown, base))
+        strata = self.strata(microdata, k, others)
+        if strata is not None:
+            yield Way(None, strata, lambda: shown(next(self.by_strata(microdata, k, others, seed))))
 
     def groupings(
         self, microdata: Microdata, k: int, models: Sequence[PrivacyModel], seed: int | None = None
@@ -128,14 +155,6 @@ class Grouping(Method):
     def notes(self, records: int) -> tuple[str, ...]:
         """What the custodian should know of how so many records were grouped."""
         return ()
-
-
-@dataclass(frozen=True)
-class Strata:
-    """A grouping of strata: of which attribute, and the classes of a table whose ties fall as `lots` say."""
-
-    attribute: str
-    grouping: Callable[[Microdata, Lots], Partition]
 
 
 def stratum(microdata: Microdata, models: Sequence[PrivacyModel]) -> tuple[float | None, str]:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Sized
+from collections.abc import Callable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from shoal.catalogue import Entry
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Schema
+from shoal.engines.table import Parts
 from shoal.errors import InputError
-from shoal.masking.partition import Partition
+from shoal.masking.chunks import WholeTable, at_random
+from shoal.masking.partition import Lots, Partition
 from shoal.privacy.model import PrivacyModel
 
 
@@ -38,6 +41,27 @@ class Strength:
     whole: bool = False  # only whole numbers make sense
 
 
+@dataclass(frozen=True)
+class Strata:
+    """A grouping of strata: of which attribute, and the classes of a table whose ties fall as `lots` say."""
+
+    attribute: str
+    grouping: Callable[[Microdata, Lots], Partition]
+
+
+@dataclass(frozen=True)
+class Way:
+    """A way that a method may have taken, for itself and for whoever runs it again.
+
+    `base` are the classes before any was merged, where they follow from the quasi-identifiers alone; `strata` says how
+    strata were grouped, where they were.
+    """
+
+    base: Partition | None
+    strata: Strata | None
+    mask: Callable[[], Masked]
+
+
 class Method(Entry):
     """How a release is masked. What a method cannot promise by construction is judged on the finished output."""
 
@@ -45,6 +69,7 @@ class Method(Entry):
     seedless: ClassVar[bool] = False  # draws nothing: whoever knows everybody's quasi-identifiers can run it again
     perturbs: ClassVar[bool] = False  # changes values and leaves out no record, so that no class is promised
     can_promise: ClassVar[tuple[str, ...]] = ()  # models that it brings about by itself; others are only judged
+    has_frontier: ClassVar[bool] = False  # can list what it chose from (`frontier`)
     did: ClassVar[str] = ""  # what it did, in a sentence of a report
 
     @property
@@ -61,6 +86,24 @@ class Method(Entry):
     def done(self) -> str:
         """What it did, in words."""
         return self.did
+
+    @property
+    def shown_by(self) -> str | None:
+        """How each class is shown, of a method that groups records; None of any other."""
+        return None
+
+    def groupings(
+        self, microdata: Microdata, k: int, models: Sequence[PrivacyModel], seed: int | None = None
+    ) -> Iterator[Partition]:
+        """The partitions that it tries, of a method that groups records; none of any other."""
+        return iter(())
+
+    def ways(
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
+    ) -> Iterator[Way]:
+        """Every way that it may take to mask the table."""
+        alone = self.each_by_itself(microdata, class_size(microdata, models))
+        yield Way(alone, None, lambda: self.mask(microdata, models, suppression=suppression, seed=seed))
 
     def each_by_itself(self, microdata: Microdata, k: int) -> Partition | None:
         """The classes of at least k before any model but their size was asked, where anybody can make them again."""
@@ -80,6 +123,30 @@ class Method(Entry):
     ) -> Masked:
         """The quasi-identifiers as they will be shown; what it leaves to chance it draws by the seed."""
         raise NotImplementedError
+
+    def frontier(self, microdata: Microdata, models: Sequence[PrivacyModel]) -> tuple[pl.DataFrame, str]:
+        """What it chose from, the least cost for each number of suppressed records, and what that cost is."""
+        raise NotImplementedError
+
+    # ---- on a table that is read in chunks
+
+    def refuse_in_chunks(self, models: Sequence[PrivacyModel], suppression: float, engine: str) -> None:
+        """Refuses what is asked of it and cannot be done in chunks, before anything is read."""
+
+    def prepared(self, whole: WholeTable) -> Method:
+        """The method as every chunk is masked by it, once the whole table was asked for what it needs to know."""
+        return self
+
+    def chunks(self, whole: WholeTable, seed: int) -> Parts:
+        """The records that are masked together; drawn at random, so that no chunk tells anything."""
+        return at_random(whole, seed)
+
+    @property
+    def may_show_stars(self) -> bool:
+        """Whether a chunk may show `*` in a column of plain values, for a class that mixes missing and present."""
+        return False
+
+    # ---- in the catalogue
 
     @classmethod
     def abilities(cls) -> dict[str, Any]:

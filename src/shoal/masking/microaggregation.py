@@ -14,19 +14,20 @@ from math import inf
 
 import numpy as np
 
-from shoal.catalogue import INSIDE_RANDOM, parameter
+from shoal.catalogue import parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import MISSING, Coded, Microdata
 from shoal.errors import InputError, did_you_mean, require
 from shoal.masking.grouping.mdav import blocked, microaggregate, places
-from shoal.masking.method import Masked, Method, Strength
+from shoal.masking.method import Masked, Strength
 from shoal.masking.partition import Partition
 from shoal.masking.perturbing.columns import IN_ORDER, ON_A_LINE, require_domain, shown_numbers
+from shoal.masking.perturbing.method import Perturbing
 from shoal.masking.publishing.centroid import centres, centroids
 from shoal.privacy.model import PrivacyModel
 
 
-class IndividualRanking(Method):
+class IndividualRanking(Perturbing):
     """Each value gives way to the centre of a group of at least `k` alike values, attribute by attribute.
 
     The attributes of each of `subsets` are grouped together instead, over their records. `whole` keeps integers whole,
@@ -40,8 +41,6 @@ class IndividualRanking(Method):
 
     strength = Strength("k", 2, inf, whole=True)
     seedless = True
-    perturbs = True
-    in_chunks = INSIDE_RANDOM
     did = (
         "Values were grouped with their nearest, attribute by attribute, and show the centre of their group: means of "
         "numbers, medians of ordered categories, the most frequent of others."

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
+Labels = npt.NDArray[np.int32]  # record -> its class, or ABSENT
 Lots = npt.NDArray[np.int64]  # all records in the order in which those of the same value are dealt to strata
+
+ABSENT = -1
 
 
 @dataclass(frozen=True)
@@ -39,3 +44,17 @@ class Partition:
         label = np.full(records, -1, np.int32)
         label[self.order] = np.repeat(np.arange(self.classes, dtype=np.int32), self.sizes)
         return label
+
+
+def together(labels: Sequence[Labels]) -> Labels:
+    """The classes of those who stand together in every one of these partitions, numbered 0, 1, ..."""
+    label = np.zeros(len(labels[0]), np.int32)
+    for further in labels:
+        label = divide(label, further)
+    return label
+
+
+def divide(label: Labels, further: Labels) -> Labels:
+    """Classes divided by a further partition, numbered anew."""
+    pair = label.astype(np.int64) * (further.max(initial=ABSENT) + 2) + further + 1
+    return (pl.Series(pair).rank("dense").cast(pl.Int32) - 1).to_numpy()

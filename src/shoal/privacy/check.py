@@ -6,6 +6,7 @@ Classes are found from what is shown, column by column, in Polars; nothing of an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -15,8 +16,11 @@ from shoal.errors import PromiseError
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict
 from shoal.show import Sheet
 
+_COUNTED = ("records", "suppressed", "classes", "smallest_class")
+
 
 def classes_of(frame: pl.DataFrame, quasi: Sequence[str], kinds: Mapping[str, Kind]) -> EquivalenceClasses:
+    """The classes of a table that nothing else is known of."""
     return EquivalenceClasses(frame, tuple(quasi), dict(kinds))
 
 
@@ -35,6 +39,7 @@ def released_classes(
     return EquivalenceClasses(table, tuple(schema.quasi_identifiers), kinds, schema, source, whole, written)
 
 
+@events.apart
 def judge(classes: EquivalenceClasses, models: Sequence[PrivacyModel]) -> tuple[Verdict, ...]:
     """What each model says of the classes."""
     return tuple(model.verdict(classes) for model in events.ticking(models))
@@ -73,3 +78,12 @@ def judgement(verdicts: Sequence[Verdict]) -> Sheet:
         for verdict in verdicts
     ]
     return Sheet("Judged on what is shown", ("promise", "asked", "reached", ""), rows, numbers=2)
+
+
+def released_sheets(
+    title: str, facts: Mapping[str, Any], more: Sequence[tuple[str, str]], verdicts: Sequence[Verdict]
+) -> list[Sheet]:
+    """What was released, by any engine, and how it was judged; `facts` is the release for machines."""
+    counts = [(name.replace("_", " "), f"{facts[name]:,}") for name in _COUNTED]
+    rows = [*counts, ("information loss", f"{facts['information_loss']:.4f}"), *more]
+    return [Sheet(title, ("", "value"), rows), judgement(verdicts)]

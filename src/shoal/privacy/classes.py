@@ -39,6 +39,7 @@ class Sizes(NamedTuple):
 
     @property
     def smallest(self) -> int:
+        """The size of the smallest class, 0 where there is none."""
         return int(self.size[0]) if len(self.size) else 0
 
     @property
@@ -48,6 +49,7 @@ class Sizes(NamedTuple):
 
     @property
     def records(self) -> int:
+        """How many records all classes hold together."""
         return int(self.size @ self.classes)
 
 
@@ -66,9 +68,13 @@ class PerRecord(Protocol):
     """Columns that a batch tells of its records, and how each adds up over the records of a class."""
 
     @property
-    def adds(self) -> Mapping[str, tuple[pl.DataType, How]]: ...
+    def adds(self) -> Mapping[str, tuple[pl.DataType, How]]:
+        """The columns that it adds to classes: the type of each, and how those of several batches are joined."""
+        ...
 
-    def __call__(self, frame: pl.DataFrame) -> list[pl.Series]: ...
+    def __call__(self, frame: pl.DataFrame) -> list[pl.Series]:
+        """The added columns of these records, in the order of `adds`."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -178,14 +184,17 @@ def all_of(table: Table) -> pl.DataFrame:
 
 
 def frame_of(batch: Batch) -> pl.DataFrame:
+    """The records of a batch, as they are."""
     return batch.frame
 
 
 def summed(counts: pl.DataFrame) -> pl.DataFrame:
+    """Counts of several chunks brought together: one row for each `what` and `key`."""
     return counts.group_by("what", "key").agg(pl.col("count").sum())
 
 
 def rows(what: str, counts: pl.DataFrame) -> pl.DataFrame:
+    """Counts by `key` as rows of one table for all sorts of counts; `what` names the sort."""
     return counts.select(pl.lit(what).alias("what"), pl.col("key", "count").cast(pl.Int64))
 
 
@@ -200,6 +209,7 @@ def count_sizes(classes: pl.DataFrame) -> pl.DataFrame:
 
 
 def sizes_of(counts: pl.DataFrame) -> Sizes:
+    """The class sizes among all counts."""
     sizes = counts_of(counts, "sizes")
     return Sizes(sizes["key"].to_numpy(), sizes["count"].to_numpy())
 
@@ -259,6 +269,7 @@ class ByHash:
     key: str = CLASS
 
     def __call__(self, batch: Batch) -> npt.NDArray[np.int64]:
+        """Record -> the chunk that its class belongs to."""
         return chunk_of(batch.frame[self.key], self.chunks)
 
 
@@ -270,9 +281,11 @@ class ByClass:
     chunks: int
 
     def __call__(self, batch: Batch) -> npt.NDArray[np.int64]:
+        """Record -> the chunk that its class belongs to."""
         return chunk_of(in_classes(batch.frame, self.quasi)[CLASS], self.chunks)
 
 
 def chunk_of(keys: pl.Series, chunks: int) -> npt.NDArray[np.int64]:
+    """Key -> the chunk that it belongs to, the same in every task."""
     number = keys.hash(seed=_SEED).to_numpy()
     return ((number >> np.uint64(32)) * np.uint64(chunks) >> np.uint64(32)).astype(np.int64)

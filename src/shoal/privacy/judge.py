@@ -20,7 +20,7 @@ import polars as pl
 from shoal.data.microdata import Microdata, Whole
 from shoal.data.schema import Schema
 from shoal.engines.paired import ORIGINAL, AtRandom, side_by_side
-from shoal.engines.table import COUNTED, Table, selected
+from shoal.engines.table import COUNTED, Batch, Table, selected
 from shoal.engines.whole import LISTED, summarise
 from shoal.errors import InputError
 from shoal.privacy.check import released_classes
@@ -43,6 +43,36 @@ class Original:
     table: Table
     schema: Schema
     whole: Mapping[str, Whole]
+
+    def values(self, names: Sequence[str]) -> Table:
+        """The original values of these columns."""
+        return self.table.select(names)
+
+    def beside(self, released: Table, names: Sequence[str], records: int) -> Table:
+        """The released records with their original values, each named `ORIGINAL` and the column."""
+        return side_by_side(released, self.table.select(names), records)
+
+
+@dataclass(frozen=True)
+class WentAlong(Original):
+    """Originals that went along with the records as they were masked: columns of the masked table, never released."""
+
+    def values(self, names: Sequence[str]) -> Table:
+        """Those of the records that were kept."""
+        schema = pl.Schema({name: self.table.schema[f"{ORIGINAL}{name}"] for name in names})
+        return self.table.map(_Own(tuple(names)), schema)
+
+    def beside(self, released: Table, names: Sequence[str], records: int) -> Table:
+        """The masked records, which `released` shows in another order: see `same_records`."""
+        return self.table.select([*released.schema, *(f"{ORIGINAL}{name}" for name in names)])
+
+
+@dataclass(frozen=True)
+class _Own:
+    names: tuple[str, ...]
+
+    def __call__(self, batch: Batch) -> pl.DataFrame:
+        return batch.frame.select(pl.col(f"{ORIGINAL}{name}").alias(name) for name in self.names)
 
 
 def judge_table(
@@ -143,8 +173,8 @@ def _within(
     if alike:
         known = _need(original, f"Every class shows {alike[0]!r} alike: how its values differ within a class")
         beside = Schema(tuple(known.schema[name] for name in alike))
-        whole |= _distributions(known.table, schema, alike)
-        only = side_by_side(only, known.table.select(alike), sizes.records)
+        whole |= _distributions(known.values(alike), schema, alike)
+        only = known.beside(only, alike, sizes.records)
     chunks = table.chunks(sizes.records)
     work = _Judge(schema, tuple(models), whole, beside)
     told = all_of(only.exchange(ByClass(quasi, chunks), chunks).map(work, _TOLD))
@@ -179,7 +209,7 @@ def _need(original: Original | None, what: str) -> Original:
     if original is None:
         raise InputError(
             f"{what} can only be judged beside the original: give both in the same order and say so (--original FILE "
-            "--paired). A release is shuffled unless it was made with --keep-order."
+            "--paired). A release is shuffled unless it was made with --write keep-order."
         )
     return original
 

@@ -20,18 +20,22 @@ class KAnonymity(PrivacyModel):
 
     @property
     def asked(self) -> float:
+        """The k promised."""
         return self.k
 
     @property
     def by_size(self) -> bool:
+        """The size of a class decides alone."""
         return True
 
     @property
     def smallest_class(self) -> int:
+        """A class holds k records at least."""
         return self.k
 
     @property
     def in_words(self) -> str:
+        """What an intruder is left with."""
         return (
             f"Every released record shows the same in all quasi-identifiers as at least {self.k - 1} others. "
             f"Whoever knows these of a person is left with at least {self.k} records, any of which may be "
@@ -41,12 +45,15 @@ class KAnonymity(PrivacyModel):
     def levels(
         self, coded: Coded | None, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.float64]:
+        """The records of each class."""
         return np.diff(starts).astype(np.float64)
 
     def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Whether each class holds k records."""
         return levels >= self.k
 
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
+        """Judges by the smallest class; a table without records keeps every promise."""
         smallest = int(classes.sizes.min(initial=np.iinfo(np.int64).max))
         achieved = smallest if len(classes.sizes) else 0
         return Verdict(self.name, self.k, achieved, len(classes.sizes) == 0 or smallest >= self.k)

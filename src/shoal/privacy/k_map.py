@@ -42,7 +42,7 @@ from shoal.data.schema import Attribute, Role
 from shoal.engines.memory import MemoryTable
 from shoal.errors import InputError, require
 from shoal.privacy.matching import Population, people_beside, population_of
-from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
+from shoal.privacy.model import EquivalenceClasses, KnownPeople, PrivacyModel, Verdict
 from shoal.privacy.people import people_of_classes
 
 Test = Literal["individual", "poisson", "truncated-poisson"]
@@ -192,19 +192,30 @@ class KMap(PrivacyModel):
 
     @property
     def asked(self) -> float:
+        """The k promised."""
         return self.k
 
     @property
     def by_size(self) -> bool:
+        """Where people are inferred, from the records of a class alone."""
         return self.fraction is not None
 
     @property
     def inferred(self) -> bool:
+        """Where a sampling fraction is given."""
         return self.fraction is not None
 
     @property
     def counted_in(self) -> Any:
+        """The population given."""
         return self.population
+
+    @property
+    def people(self) -> KnownPeople | None:
+        """None of ranges drawn round the sample, of which nothing can be inferred."""
+        if self.inferred and not self.cells_fixed:
+            return None
+        return KnownPeople(self.population, self.fraction, self.alpha)
 
     def with_cells(self, method: str, *, fixed: bool, smallest_class: int) -> Self:
         """Refused where it is inferred of cells that are drawn: a class that is as large as k holds k people anyway."""
@@ -222,6 +233,7 @@ class KMap(PrivacyModel):
 
     @property
     def in_words(self) -> str:
+        """How many people fit a class, and how that is known."""
         basis = (
             "counted in the population given"
             if self.fraction is None
@@ -236,6 +248,7 @@ class KMap(PrivacyModel):
 
     @property
     def smallest_class(self) -> int:
+        """The fewest records from which k people are inferred; 1 where they are counted."""
         if self.fraction is None:
             return 1
         return min(self.k, k_prime(self.k, self.fraction, self.test, self.alpha))
@@ -253,9 +266,11 @@ class KMap(PrivacyModel):
         return sizes.astype(np.float64)
 
     def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Whether k people fit each class."""
         return levels >= self.k - 1e-9
 
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
+        """Judges by the people who fit the worst class, counted or inferred."""
         if len(classes.sizes) == 0:
             return Verdict(self.name, self.k, 0, True)
         if self.fraction is None:

@@ -35,6 +35,7 @@ class LDiversity(PrivacyModel):
 
     needs = ("confidential",)
     in_chunks = Chunks("against the whole table")
+    weighs = True
     leaves_open = (
         "Different values may mean the same",
         "l-diversity counts values, not meanings: a class of three different cancers is diverse. And a rare "
@@ -43,14 +44,17 @@ class LDiversity(PrivacyModel):
 
     @property
     def asked(self) -> float:
+        """The l promised."""
         return self.l
 
     @property
     def advice(self) -> str:
+        """What to ask for instead."""
         return "Ask for a smaller l, count distinct values instead of entropy, or leave the column out."
 
     @property
     def in_words(self) -> str:
+        """How the values of a class differ."""
         return f"In every class, {self._diverse()}. Knowing someone's class does not give the value away."
 
     def _diverse(self) -> str:
@@ -66,17 +70,20 @@ class LDiversity(PrivacyModel):
     def levels(
         self, coded: Coded | None, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.float64]:
+        """How diverse the attribute is in each class, by the variant."""
         from shoal.kernels.diversity import diversity
 
         assert coded is not None
         codes = _codes(coded)
         variant = ("distinct", "entropy", "recursive").index(self.variant)
-        return np.asarray(diversity(codes, order, starts, variant, float(self.c)))
+        return np.asarray(diversity(codes, coded.weights, order, starts, variant, float(self.c)))
 
     def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Whether each class is as diverse as promised."""
         return levels >= self.l - 1e-9
 
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
+        """Judges by the least diverse class."""
         assert self.attribute is not None
         records = pl.LazyFrame({"@class": classes.key, "@value": whatever_spelled(classes.column(self.attribute))})
         counts = records.group_by("@class", "@value").agg(pl.len())

@@ -48,6 +48,7 @@ class Population:
         self._beside: tuple[Microdata, Beside] | None = None
 
     def column(self, name: str) -> pl.Series:
+        """A column of the population by its name; refused with a hint where it has none."""
         if name not in self.table.columns:
             hint = did_you_mean(name, self.table.columns)
             raise InputError(

@@ -53,6 +53,7 @@ class MeasuredRisk(PrivacyModel):
 
     @property
     def asked(self) -> float:
+        """The highest risk accepted."""
         return self.level
 
     @property
@@ -82,11 +83,13 @@ class MeasuredRisk(PrivacyModel):
 
     @property
     def asked_in_words(self) -> str:
+        """The measure, and the bound on it."""
         safer = find_measure(self.measure, "risk").higher_is == "safer"
         return f"{self.measure} {'≥' if safer else '≤'} {self.level:g}"
 
     @property
     def in_words(self) -> str:
+        """What the measure says of people, in words."""
         measure = find_measure(self.measure, "risk")
         if measure.name == MeasuredRisk.measure:
             return (
@@ -103,12 +106,15 @@ class MeasuredRisk(PrivacyModel):
     def levels(
         self, about: Any, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.float64]:
+        """The level promised for every class: it is measured on the finished output alone."""
         return np.full(len(starts) - 1, self.level)
 
     def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """True of every class, since none is judged by itself."""
         return np.ones(len(levels), np.bool_)
 
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
+        """Judges by measuring the risk between the original and the release."""
         if classes.source is None:
             raise InputError("A measured risk is judged beside the original table: give that too (--original FILE).")
         measure = find_measure(self.measure, "risk")

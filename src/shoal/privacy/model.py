@@ -7,7 +7,7 @@ encoded arrays; on the finished output, `verdict` judges the classes found by co
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
 
@@ -36,6 +36,7 @@ class Verdict:
     note: str = ""
 
     def to_dict(self) -> dict[str, object]:
+        """As a table for JSON; without attribute and note where there are none."""
         about = {"attribute": self.attribute} if self.attribute else {}
         note = {"note": self.note} if self.note else {}
         return {
@@ -56,10 +57,11 @@ class Source(NamedTuple):
     paired: bool = True  # whether `rows` is known; otherwise nothing may compare a record with itself
 
     def need_pairs(self) -> None:
+        """Refuses where it is not known which record became which."""
         if not self.paired:
             raise InputError(
                 "This is judged by comparing each record with its original: give both files in the same order and say "
-                "so (--paired). A release is shuffled unless it was made with --keep-order."
+                "so (--paired). A release is shuffled unless it was made with --write keep-order."
             )
 
 
@@ -161,6 +163,7 @@ def as_told_apart(types: Mapping[str, pl.DataType], names: Sequence[str]) -> lis
 
 
 def in_order(column: pl.Series, attribute: Attribute) -> pl.Series:
+    """A column with its categories in their declared order; refused where it holds one that the order does not list."""
     order = declared_order(column, attribute)
     if order is None:
         return column.cast(pl.String) if column.dtype == pl.Categorical else column
@@ -186,6 +189,14 @@ class Maker(Protocol):
         ...
 
 
+class KnownPeople(NamedTuple):
+    """What a promise tells of the people behind a table: all of them listed, or the share of them that it holds."""
+
+    population: Any
+    fraction: float | None
+    alpha: float  # the significance of what is inferred from the share
+
+
 class PrivacyModel(Entry):
     """A promise about every class of a release."""
 
@@ -193,10 +204,12 @@ class PrivacyModel(Entry):
     beside_original: ClassVar[bool] = False  # judged between both tables, not on what is released alone
     instead_of_k: ClassVar[bool] = False  # promised in place of k-anonymity, unless that is asked for as well
     prunes: ClassVar[tuple[str, ...]] = ()  # searches that leave out what provably misses it
+    weighs: ClassVar[bool] = False  # its levels heed that a code may stand for several records (`Coded.weights`)
     leaves_open: ClassVar[tuple[str, str] | None] = None  # a title and a text: what the promise does not say
 
     @classmethod
     def abilities(cls) -> dict[str, Any]:
+        """How it is judged, and which searches may prune by it."""
         judged = "beside the original" if cls.beside_original else "from the release"
         return {"judged": judged, "prunes": list(cls.prunes)}
 
@@ -237,6 +250,16 @@ class PrivacyModel(Entry):
     def counted_in(self) -> Any:
         """The population in which people are counted, where the promise is about them."""
         return None
+
+    @property
+    def people(self) -> KnownPeople | None:
+        """What it tells of the population; None where nothing is, or nothing can be inferred of the cells shown."""
+        return None
+
+    def of(self, attribute: str) -> Self:
+        """The promise about this one confidential attribute."""
+        chosen: dict[str, Any] = {"attribute": attribute}
+        return replace(self, **chosen)
 
     def levels(
         self, about: Any, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]

@@ -48,6 +48,7 @@ class TCloseness(PrivacyModel):
 
     needs = ("confidential",)
     in_chunks = Chunks("against the whole table")
+    weighs = True
     less_is_safer = True
     leaves_open = (
         "Close is not equal",
@@ -58,13 +59,16 @@ class TCloseness(PrivacyModel):
 
     @property
     def asked(self) -> float:
+        """The t promised."""
         return self.t
 
     def ordered(self, kind: Kind) -> bool:
+        """Whether values of this kind are taken to stand on a line."""
         return self.distance == "ordered" or (self.distance == "auto" and kind is not Kind.NOMINAL)
 
     @property
     def closeness(self) -> float | None:
+        """The t promised."""
         return self.t
 
     def least_class(self, kind: Kind, counts: npt.NDArray[np.int64]) -> int:
@@ -79,6 +83,7 @@ class TCloseness(PrivacyModel):
 
     @property
     def advice(self) -> str:
+        """What to change in the column, or to ask for instead."""
         return (
             "Group its values into fewer categories (a hierarchy, bands), let their order count if they have one "
             f"(--kind {self.attribute}=ordinal or numeric), ask for a larger t, or leave the column out."
@@ -86,6 +91,7 @@ class TCloseness(PrivacyModel):
 
     @property
     def in_words(self) -> str:
+        """How little a class tells of the attribute."""
         return (
             f"In every class, {self.attribute} is distributed nearly as in the whole table: knowing someone's "
             "class tells little about it. The distance of the two distributions (0: the same, 1: as far as "
@@ -104,12 +110,14 @@ class TCloseness(PrivacyModel):
         counts = np.append(coded.counts, coded.missing)
         counts = counts[counts > 0]
         distance = ordered_distances if self.ordered(coded.attribute.kind) else equal_distances
-        return np.asarray(distance(codes, order, starts, counts / counts.sum()))
+        return np.asarray(distance(codes, coded.weights, order, starts, counts / counts.sum()))
 
     def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Whether each class is as close as promised."""
         return levels <= self.t + 1e-9
 
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
+        """Judges by the class that is farthest from the whole table."""
         assert self.attribute is not None
         column, whole = classes.column(self.attribute), classes.distribution(self.attribute)
         ordered = self.ordered(classes.kinds[self.attribute])

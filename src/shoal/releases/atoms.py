@@ -20,13 +20,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.masking.partition import ABSENT, Labels, together
 from shoal.releases.pieces import Recorded, side_by_side
 from shoal.releases.published import Published
 
-Labels = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.int64]
-
-ABSENT = -1
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class Pool:
     @cached_property
     def changes(self) -> tuple[Labels, ...]:
         """release -> subject -> which of her values changed when, one number a pattern."""
-        return tuple(atoms([np.zeros(len(self.subjects), np.int32), *firsts]) for firsts in self.firsts)
+        return tuple(together([np.zeros(len(self.subjects), np.int32), *firsts]) for firsts in self.firsts)
 
     def signatures(self) -> pl.DataFrame:
         """How many `people` have each signature: `class i` and what changed (`change i ...`) in each release i."""
@@ -73,11 +71,11 @@ class Pool:
     @cached_property
     def atoms(self) -> Labels:
         """subject -> atom, numbered 0, 1, ..."""
-        return atoms([*self.labels, *self.changes])
+        return together([*self.labels, *self.changes])
 
     def before(self, release: int) -> Labels:
         """subject -> atom of the releases before that one."""
-        return atoms([np.zeros(len(self.subjects), np.int32), *self.labels[:release], *self.changes[:release]])
+        return together([np.zeros(len(self.subjects), np.int32), *self.labels[:release], *self.changes[:release]])
 
     @cached_property
     def sizes(self) -> Counts:
@@ -90,14 +88,6 @@ class Pool:
         return self.sizes[self.atoms]
 
 
-def atoms(labels: Sequence[Labels]) -> Labels:
-    """One release after the other divides what the ones before it left together."""
-    atom = np.zeros(len(labels[0]), np.int32)
-    for label in labels:
-        atom = divide(atom, label)
-    return atom
-
-
 def signatures(releases: Sequence[Recorded]) -> pl.DataFrame:
     """The signatures of all people, and how many have each, however many they are (`Pool.signatures`)."""
     counted = pl.concat([Pool.of(side).signatures() for side in side_by_side(releases)], how="diagonal")
@@ -107,13 +97,7 @@ def signatures(releases: Sequence[Recorded]) -> pl.DataFrame:
 def numbered(frame: pl.DataFrame, columns: Sequence[str]) -> Labels:
     """row -> a number, the same where all these columns are the same."""
     ranks = (frame[name].rank("dense").cast(pl.Int32).to_numpy() - 1 for name in columns)
-    return atoms([np.zeros(frame.height, np.int32), *ranks])
-
-
-def divide(atom: Labels, label: Labels) -> Labels:
-    """The atoms divided by a further label, numbered anew."""
-    signature = atom.astype(np.int64) * (label.max(initial=ABSENT) + 2) + label + 1
-    return (pl.Series(signature).rank("dense").cast(pl.Int32) - 1).to_numpy()
+    return together([np.zeros(frame.height, np.int32), *ranks])
 
 
 def _firsts(releases: Sequence[Published], everyone: pl.DataFrame) -> tuple[list[Labels], ...]:

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from shoal.releases.atoms import ABSENT, Counts, Labels, Pool
+from shoal.masking.partition import ABSENT, Labels
+from shoal.releases.atoms import Counts, Pool
 from shoal.releases.budget import Budget
 from shoal.releases.changes import Changed, changed
 from shoal.releases.differencing import Differenced, differencing
@@ -106,6 +107,22 @@ class Audit(Result):
             Bars("Subjects by how many are alike in all releases", [f"{s:,}" for s in sizes], (subjects,), "number")
         ]
 
+    def _pool(self) -> list[tuple[str, str]]:
+        """What is known of all releases together, a row each."""
+        pool = [
+            ("subjects", f"{self.subjects:,}"),
+            ("smallest pooled class", f"{self.smallest_pooled_class:,}"),
+            (f"subjects below k = {self.k}", f"{self.subjects_below_k:,}"),
+        ]
+        if self.budget is not None and self.budget.total:
+            limit = "none" if self.budget.limit is None else f"{self.budget.limit:g}"
+            pool += [
+                ("epsilon of all releases", f"{self.budget.total:g}"),
+                (f"epsilon of whoever paid most ({self.budget.subjects:,} subjects)", f"{self.budget.worst:g}"),
+                ("its limit", limit),
+            ]
+        return pool
+
     def sheets(self) -> list[Sheet]:
         """Each release, each pair, all together, and what attacks find, as tables."""
         each = [
@@ -123,18 +140,6 @@ class Audit(Result):
             )
             for pair in self.pairs
         ]
-        pool = [
-            ("subjects", f"{self.subjects:,}"),
-            ("smallest pooled class", f"{self.smallest_pooled_class:,}"),
-            (f"subjects below k = {self.k}", f"{self.subjects_below_k:,}"),
-        ]
-        if self.budget is not None and self.budget.total:
-            limit = "none" if self.budget.limit is None else f"{self.budget.limit:g}"
-            pool += [
-                ("epsilon of all releases", f"{self.budget.total:g}"),
-                (f"epsilon of whoever paid most ({self.budget.subjects:,} subjects)", f"{self.budget.worst:g}"),
-                ("its limit", limit),
-            ]
         attacks = [
             (
                 f"{attack.attribute} by {attack.published}, {' and '.join(pair.releases)}",
@@ -161,7 +166,7 @@ class Audit(Result):
         return [
             Sheet("Each release", ("", "records", "classes", "smallest class"), each, numbers=3),
             Sheet("Pairs", ("", "common", "classes that differ", "least k'", "pooled", "below k"), pairs, numbers=5),
-            Sheet("All together", ("", "value"), pool),
+            Sheet("All together", ("", "value"), self._pool()),
             Sheet("Differencing", ("if published", "victims", "revealed", "left open"), attacks, numbers=3),
             Sheet(
                 "Changed values", ("", "changed", f"fewer than {self.k} alike", "found", "baseline"), changes, numbers=4

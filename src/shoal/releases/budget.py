@@ -71,5 +71,5 @@ def refuse_spent(earlier: Sequence[Cost], release: Cost, limit: float | None) ->
         raise PromiseError(
             f"With this release's epsilon of {release[1]:g} private means would cost {people:,} people up to "
             f"{most:g}, and the ledger's limit is {limit:g}. Nothing was released: ask for a smaller "
-            "--epsilon, leave these people out, or show another summary than a private mean."
+            "epsilon, leave these people out, or show another summary than a private mean."
         )

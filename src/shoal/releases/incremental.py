@@ -35,14 +35,13 @@ from shoal.data.parse_cells import label_rows, plain_truths, read_cells
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError, PromiseError
 from shoal.masking.enforce import enforce
-from shoal.masking.grouped import Grouping
 from shoal.masking.grouping.ordered import hilbert_order
 from shoal.masking.method import Masked, Method, beyond_size, class_size
-from shoal.masking.partition import Partition
+from shoal.masking.partition import ABSENT, Labels, Partition, divide, together
 from shoal.masking.publishing.ancestor import publish_ancestor
 from shoal.masking.publishing.range import publish_range
 from shoal.privacy.model import PrivacyModel
-from shoal.releases.atoms import ABSENT, Counts, Labels, Pool, atoms, divide, may_stay
+from shoal.releases.atoms import Counts, Pool, may_stay
 from shoal.releases.published import Published
 
 NEW = -1  # in no earlier release
@@ -65,7 +64,7 @@ class Incremental(Method):
         seed: int | None = None,
     ) -> Masked:
         """Classes that go on from earlier releases, of those who may be shown again."""
-        if not isinstance(self.method, Grouping) or self.method.shown_by != "range":
+        if self.method.shown_by != "range":
             raise InputError("An incremental release shows classes by ranges: take --method hilbert, kd or the like.")
         k, others = class_size(microdata, models), beyond_size(models)
         past = _Past.of(self.earlier, self.subjects, self.values)
@@ -107,7 +106,7 @@ class _Past:
         *labels, record = pool.labels
         seen = np.logical_or.reduce([label != ABSENT for label in labels])
         atom = np.full(len(record), NEW, np.int32)
-        atom[seen] = atoms([*(label[seen] for label in labels), *(change[seen] for change in pool.changes[:-1])])
+        atom[seen] = together([*(label[seen] for label in labels), *(change[seen] for change in pool.changes[:-1])])
         there = record != ABSENT
         here, change = np.full(len(subjects), NEW, np.int32), np.zeros(len(subjects), np.int32)
         here[record[there]], change[record[there]] = atom[there], pool.changes[-1][there]
@@ -146,7 +145,7 @@ def _staying(past: _Past, k: int) -> npt.NDArray[np.bool_]:
 
 
 def _units(
-    rest: Microdata, atom: Labels, method: Grouping, k: int, others: Sequence[PrivacyModel], seed: int | None
+    rest: Microdata, atom: Labels, method: Method, k: int, others: Sequence[PrivacyModel], seed: int | None
 ) -> npt.NDArray[np.int64]:
     """record -> the people she is shown together with: her atom, or other new ones."""
     unit = atom.astype(np.int64)

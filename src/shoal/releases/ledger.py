@@ -227,7 +227,7 @@ def ledger_key(path: str | Path | None, ledger: str | Path) -> bytes:
     """The secret key of a file or of the environment; a new ledger's key file is made where it is missing."""
     if path is None:
         if not os.environ.get(KEY_VARIABLE):
-            raise InputError(f"A ledger needs its key: name the file (--ledger-key FILE), or set {KEY_VARIABLE}.")
+            raise InputError(f"A ledger needs its key: name its file (--ledger FILE,key=FILE), or set {KEY_VARIABLE}.")
         return check_key(os.environ[KEY_VARIABLE].strip().encode(), f"in {KEY_VARIABLE}")
     if not Path(path).exists() and not Path(ledger).exists():
         try:

@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 
 from shoal.errors import PromiseError
-from shoal.releases.atoms import ABSENT, Counts, Labels, divide, may_stay, numbered, signatures
+from shoal.masking.partition import ABSENT, Labels, divide
+from shoal.releases.atoms import Counts, may_stay, numbered, signatures
 from shoal.releases.pieces import Recorded, side_by_side
 
 

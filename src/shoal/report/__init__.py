@@ -1,0 +1,1 @@
+"""Reports: the custodian's page and the public certificate."""

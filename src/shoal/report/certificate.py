@@ -26,9 +26,12 @@ from shoal.data.outputs import CERTIFICATE
 from shoal.data.paths import is_sql, refuse_pipe
 from shoal.data.people import COUNTED
 from shoal.data.schema import Attribute, Kind, Role, Schema
+from shoal.engines.table import Table
 from shoal.errors import InputError, PromiseError
-from shoal.policy import Policy, refuse_own_code
+from shoal.policy import Policy
+from shoal.policy_files import refuse_own_code
 from shoal.privacy.check import judgement, released_classes
+from shoal.privacy.classes import Sizes
 from shoal.privacy.model import PrivacyModel, Verdict
 from shoal.show import Result, Sheet
 
@@ -48,6 +51,15 @@ class Shown(NamedTuple):
     def of(cls, table: pl.DataFrame, sizes: npt.NDArray[np.int64]) -> Shown:
         """`sizes` are those of its classes."""
         return cls(table.height, table.to_dict(), len(sizes), int(sizes.min()) if len(sizes) else 0)
+
+    @classmethod
+    def of_chunks(cls, table: Table, schema: Schema, sizes: Sizes) -> Shown:
+        """Of a table that comes in chunks; of ordered categories those that are shown are listed."""
+        empty = pl.DataFrame(schema=table.schema)
+        listed = [name for name in schema.confidential if schema[name].kind in (Kind.NOMINAL, Kind.ORDINAL)]
+        values = {name: table.counts([name])[name] for name in listed}
+        columns = {name: values.get(name, empty[name]) for name in empty.columns}
+        return cls(sizes.records, columns, sizes.number, sizes.smallest)
 
 
 @dataclass(frozen=True)
@@ -190,6 +202,7 @@ class Certificate:
         self.verify_shown(Shown.of(table, sizes), verdicts)
 
     def verify_shown(self, found: Shown, verdicts: Sequence[Verdict]) -> None:
+        """Refuses where the certificate states something else than the file shows or was judged to be."""
         schema = self.policy.schema(found.columns, released=True)
         shown = certify(found, schema, self.policy.promises(schema), verdicts)
         for name in ("records", "columns", "classes", "smallest_class", "attributes"):

@@ -54,6 +54,7 @@ def distribution(coded: Coded, column: MaskedColumn) -> Distribution:
 
 
 def precision(column: MaskedColumn) -> Precision:
+    """How exactly a masked column shows its values."""
     records, whole = _records(column), column.hidden()
     nominal = column.attribute.kind is Kind.NOMINAL
     width = np.nan_to_num(column.size if nominal else column.high - column.low)
@@ -86,6 +87,7 @@ class Admitted:
 
 
 def admitted(coded: Coded, column: MaskedColumn) -> Admitted:
+    """The stretches of positions that each cell of a masked column admits."""
     if column.runs is None and (column.size < column.high - column.low + 1).any():  # sets with gaps
         read = read_cells(column.text, coded.attribute, coded.values)
         column = replace(read, index=read.index[column.index])

@@ -14,7 +14,7 @@ from shoal.data.cells import MaskedColumn
 from shoal.data.schema import Schema
 from shoal.engines.table import Table
 from shoal.measure import About, Measured, Pair, evaluate, measures
-from shoal.privacy import KMap, MeasuredRisk
+from shoal.privacy import MeasuredRisk
 from shoal.privacy.classes import Sizes
 from shoal.report.attacked import attacked
 from shoal.report.distributions import Precision, precision
@@ -45,6 +45,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Findings:
+    """All that the page shows of a release, measured."""
+
     before: Risk
     after: Risk
     sizes: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # of the classes, before and after
@@ -68,10 +70,12 @@ class Findings:
 
 
 def most(risks: pl.Series) -> float:
+    """The highest of these risks, 0 where there is none."""
     return float(risks.max() or 0.0)  # type: ignore[arg-type]
 
 
 def measure(release: Reported) -> Findings:
+    """Measures all that the page shows of a release."""
     original, columns, kept = release.original, release.masked.columns, release.masked.kept
     quasi = release.schema.quasi_identifiers
     learnt = [name for name in release.schema.confidential if name not in quasi]
@@ -159,14 +163,10 @@ def _risk_after(release: Reported, released: Table, before: Risk, sizes: Sizes) 
 
 def _journalist(release: Reported, tables: Tables) -> tuple[Chance, Chance] | tuple[None, None]:
     """What one can do who does not know who is in the file, if a promise tells of the population."""
-    model = next((promise for promise in release.promises if isinstance(promise, KMap)), None)
-    drawn = model is not None and model.fraction is not None and not model.cells_fixed
-    if model is None or drawn:  # of ranges drawn round the sample nothing can be inferred
+    people = next((promise.people for promise in release.promises if promise.people is not None), None)
+    if people is None:
         return None, None
-    before, after = (
-        scenarios(table, release.schema, population=model.population, fraction=model.fraction, alpha=model.alpha)
-        for table in tables
-    )
+    before, after = (scenarios(table, release.schema, **people._asdict()) for table in tables)
     return (before.journalist, after.journalist) if before.journalist and after.journalist else (None, None)
 
 

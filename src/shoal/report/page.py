@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import shoal
+from shoal import events
 from shoal.report import words
 from shoal.report.done import Done
 from shoal.report.findings import Findings, measure
@@ -33,7 +34,7 @@ def write_report(release: Reported, path: str | Path, *, overwrite: bool = False
     from shoal.data.paths import atomic_write
 
     refuse_existing(path, overwrite=overwrite)
-    page = render(release)
+    page = (events.apart(render) if release.drawn is None else render)(release)
     with atomic_write(path, private=True, overwrite=overwrite) as partial:
         Path(partial).write_text(page, encoding="utf-8")
 

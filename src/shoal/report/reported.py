@@ -30,19 +30,29 @@ class Reported(Protocol):
     """A judged release."""
 
     @property
-    def schema(self) -> Schema: ...
+    def schema(self) -> Schema:
+        """The attributes, with their roles and kinds."""
+        ...
 
     @property
-    def policy(self) -> Policy: ...
+    def policy(self) -> Policy:
+        """All choices that it was made by."""
+        ...
 
     @property
-    def promises(self) -> tuple[PrivacyModel, ...]: ...
+    def promises(self) -> tuple[PrivacyModel, ...]:
+        """The models that it keeps."""
+        ...
 
     @property
-    def verdicts(self) -> Sequence[Verdict]: ...
+    def verdicts(self) -> Sequence[Verdict]:
+        """How each promise was judged."""
+        ...
 
     @property
-    def notes(self) -> tuple[str, ...]: ...
+    def notes(self) -> tuple[str, ...]:
+        """What the custodian should know."""
+        ...
 
     @property
     def read(self) -> int:
@@ -55,7 +65,9 @@ class Reported(Protocol):
         ...
 
     @property
-    def suppressed(self) -> int: ...
+    def suppressed(self) -> int:
+        """Records left out."""
+        ...
 
     @property
     def information_loss(self) -> float:

@@ -64,6 +64,8 @@ def _most_often(column: MaskedColumn) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
+    """Something that the promises leave open."""
+
     title: str
     text: str
 

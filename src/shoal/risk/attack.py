@@ -18,18 +18,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from math import sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from shoal import events
+from shoal.catalogue import Registry
 from shoal.data.microdata import Microdata
 from shoal.data.parse_cells import read_cells
-from shoal.errors import InputError, did_you_mean
+from shoal.errors import InputError
 from shoal.measure import Pair
 from shoal.show import Bars, Chart, Result, Series, Sheet
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from shoal.masking.method import Masked, Method
     from shoal.privacy.model import PrivacyModel
 
-# Modules in which attacks are registered.
-_HOMES: tuple[str, ...] = ("shoal.risk.minimality", "shoal.risk.definetti", "shoal.risk.found_again")
 _Z = 1.959964  # of an interval that covers 95 %
 
 
@@ -59,6 +57,14 @@ class Scene:
     rows: npt.NDArray[np.int64] | None = None  # released record -> original one, where the custodian knows
     made: Masked | None = None  # the release as it was made, where the custodian has it at hand
 
+    def known(self) -> tuple[str, ...]:
+        """The quasi-identifiers; refused where the release does not show one of them."""
+        quasi = self.original.schema.quasi_identifiers
+        for name in quasi:
+            if name not in self.released.columns:
+                raise InputError(f"The release does not show {name!r}: give the quasi-identifiers it was made with.")
+        return tuple(quasi)
+
     def pair(self) -> Pair:
         """Both tables side by side, to score who was found."""
         if self.rows is None:
@@ -68,8 +74,7 @@ class Scene:
             )
         original = self.original
         cells = {
-            name: read_cells(self.released[name], original.schema[name], original[name].values)
-            for name in original.schema.quasi_identifiers
+            name: read_cells(self.released[name], original.schema[name], original[name].values) for name in self.known()
         }
         return Pair.of(original, cells, self.rows)
 
@@ -109,6 +114,7 @@ class Outcome:
         return f"{self.rate:.1%}", f"{low:.1%}-{high:.1%}", f"{self.baseline:.1%}", control
 
     def to_dict(self) -> dict[str, object]:
+        """All numbers, ready for JSON."""
         return {
             "attack": self.attack,
             "target": self.target,
@@ -142,8 +148,14 @@ class Attack:
     meaning: str
     function: Callable[[Scene], Sequence[Outcome]]
 
+    def facts(self) -> dict[str, Any]:
+        """What it says of itself, for a listing."""
+        return {"name": self.name, "sentence": self.meaning}
 
-ATTACKS: dict[str, Attack] = {}
+
+ATTACKS: Registry[Attack] = Registry(
+    "attack", ("shoal.risk.minimality", "shoal.risk.definetti", "shoal.risk.found_again")
+)
 
 
 def attack(function: Callable[[Scene], Sequence[Outcome]]) -> Callable[[Scene], Sequence[Outcome]]:
@@ -151,24 +163,8 @@ def attack(function: Callable[[Scene], Sequence[Outcome]]) -> Callable[[Scene], 
     meaning = (function.__doc__ or "").strip().split("\n")[0]
     if not meaning:
         raise InputError(f"The attack {function.__name__!r} says nothing of itself: give it a line of words.")
-    name = function.__name__.replace("_", "-")
-    ATTACKS[name] = Attack(name, meaning, function)
+    ATTACKS.add(Attack(function.__name__.replace("_", "-"), meaning, function))
     return function
-
-
-def attacks() -> dict[str, Attack]:
-    """All attacks known, ours and those that others registered."""
-    for home in _HOMES:
-        import_module(home)
-    return dict(ATTACKS)
-
-
-def find_attack(name: str) -> Attack:
-    known = attacks()
-    if name not in known:
-        hint = did_you_mean(name, known) or f" Known are {', '.join(known)}."
-        raise InputError(f"There is no attack {name!r}.{hint}")
-    return known[name]
 
 
 @dataclass(frozen=True)
@@ -180,15 +176,18 @@ class Attacked(Result):
     left_out: Mapping[str, str]
 
     def to_dict(self) -> dict[str, object]:
+        """All outcomes, and what was left out, ready for JSON."""
         return {
             "attacks": [{"meaning": self.meanings[each.attack], **each.to_dict()} for each in self.outcomes],
             "left_out": dict(self.left_out),
         }
 
     def remarks(self) -> list[str]:
+        """The notes of all attacks."""
         return [note for each in self.outcomes for note in each.notes]
 
     def charts(self) -> list[Chart]:
+        """How often each attack is right."""
         return [guesses_chart("Attacks", {f"{each.attack}: {each.target}": each for each in self.outcomes})]
 
     def sheets(self) -> list[Sheet]:
@@ -215,7 +214,7 @@ def _row(each: Outcome) -> tuple[str, ...]:
 
 def run_attacks(scene: Scene, names: Sequence[str] = ("all",)) -> Attacked:
     """The attacks of these names, or `all`."""
-    chosen = list(attacks().values()) if list(names) == ["all"] else [find_attack(name) for name in names]
+    chosen = list(ATTACKS.loaded().values()) if list(names) == ["all"] else [ATTACKS.find(name) for name in names]
     outcomes: list[Outcome] = []
     left_out: dict[str, str] = {}
     for each in events.ticking(chosen):

@@ -29,27 +29,22 @@ from itertools import combinations
 from math import ceil
 
 import numpy as np
-import numpy.typing as npt
 
 from shoal.data.microdata import MISSING, Coded
 from shoal.errors import InputError
+from shoal.risk.contingency import ALPHA, SEED, Counts, Floats, contingency, detectable, excess_test, mutual_information
 from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.utility.correlations import Placed, correlation_table, place_original
 
-Floats = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
-
-TAU, ALPHA = 0.1, 0.01
+TAU = 0.1
 _TENTHS = 10
 _CATEGORIES = 20  # the most frequent; all others count as one
 _DRAWS, _MOST_DRAWS = 999, 19_999  # permutations
 _FEW_DRAWS = 199  # where an association has decided already
-_ENOUGH = 10  # permutations as large as what was found: no more are needed to see that it is no dependence
 _TESTED = 10_000  # records, drawn at random where there are more
 _RESOLUTIONS = (2, 4, 8, 16, 32, 64)  # quantiles, and most frequent categories
 _TOGETHER = (2, 4, 8)  # of each of several attributes
 _STRATA = 8  # of an attribute that is known
-_SEED = 1  # the same table gets the same answer
 
 
 @dataclass(frozen=True)
@@ -66,6 +61,7 @@ class Pair:
 
     @property
     def dependent(self) -> bool:
+        """Whether the two are taken to depend on each other."""
         return self.association >= TAU or self.p <= ALPHA
 
 
@@ -79,11 +75,14 @@ class Together:
 
     @property
     def dependent(self) -> bool:
+        """Whether it is taken to depend on all others together."""
         return self.p <= ALPHA
 
 
 @dataclass(frozen=True)
 class Dependence(Result):
+    """Which attributes depend on each other, by tests of pairs and of each beside all others."""
+
     names: tuple[str, ...]
     pairs: tuple[Pair, ...]
     together: tuple[Together, ...] = ()  # where there are three or more
@@ -122,6 +121,7 @@ class Dependence(Result):
         return f"Dependent, so that their tables must share one partition: {linked}."
 
     def to_dict(self) -> dict[str, object]:
+        """All tests, ready for JSON."""
         pairs = [
             {
                 "attributes": [pair.one, pair.other],
@@ -146,14 +146,17 @@ class Dependence(Result):
         }
 
     def remarks(self) -> tuple[str, ...]:
+        """The rule by which it was decided."""
         return (self.rule,)
 
     def charts(self) -> list[Chart]:
+        """How much each pair of attributes tells of each other."""
         labels = [f"{pair.one}, {pair.other}" for pair in self.pairs]
         bits = Series("bits", [pair.information for pair in self.pairs])
         return [Bars("Mutual information, in bits", labels, (bits,), "number")]
 
     def sheets(self) -> list[Sheet]:
+        """As tables: every pair, and each attribute beside all others."""
         rows = [
             (
                 f"{pair.one}, {pair.other}",
@@ -201,19 +204,19 @@ def dependence(attributes: Sequence[Coded], known: Sequence[Coded] = ()) -> Depe
         measure, association = _association(attributes[i], attributes[j], table, lines[i, j])
         cut = [(_cut(attributes[i], r)[some], _cut(attributes[j], r)[some]) for r in _RESOLUTIONS]
         if association >= TAU:  # dependent whatever the test says: its p is for the eye
-            p.append(_excess_test(cut, None, _FEW_DRAWS)[1])
+            p.append(excess_test(cut, None, _FEW_DRAWS)[1])
         else:
-            chance = _excess_test(cut, None, draws)[1]
+            chance = excess_test(cut, None, draws)[1]
             for other in known if chance > 1 / (1 + draws) else ():  # no test can find it less likely
-                chance = min(chance, _excess_test(*_given(attributes[i], attributes[j], other, some), draws)[1])
+                chance = min(chance, excess_test(*_given(attributes[i], attributes[j], other, some), draws)[1])
             p.append(min(1.0, (1 + len(known)) * chance))
-        found.append((i, j, measure, association, float(mutual_information(table)), _detectable(table, len(some))))
+        found.append((i, j, measure, association, float(mutual_information(table)), detectable(table, len(some))))
     linked = {k for i, j, _, association, *_ in found if association >= TAU for k in (i, j)}
     rest = []
     for i, coded in enumerate(attributes if len(attributes) > 2 else []):
         others = [other for j, other in enumerate(attributes) if j != i]
         cut = [(_cut(coded, r)[some], _joint([_cut(other, r)[some] for other in others])) for r in _TOGETHER]
-        information, chance = _excess_test(cut, None, _FEW_DRAWS if i in linked else draws)
+        information, chance = excess_test(cut, None, _FEW_DRAWS if i in linked else draws)
         p.append(chance)
         rest.append((coded.name, information))
     adjusted = _benjamini_hochberg(np.array(p))
@@ -240,7 +243,7 @@ def _given(one: Coded, other: Coded, known: Coded, some: Counts) -> tuple[list[t
 def _some_records(n: int) -> Counts:
     if n <= _TESTED:
         return np.arange(n)
-    return np.sort(np.random.default_rng(_SEED).choice(n, _TESTED, replace=False))
+    return np.sort(np.random.default_rng(SEED).choice(n, _TESTED, replace=False))
 
 
 # ---- association
@@ -329,86 +332,6 @@ def _joint(levels: Sequence[Counts]) -> Counts:
     for level in levels:
         together = np.unique(together * (int(level.max(initial=0)) + 1) + level, return_inverse=True)[1]
     return together
-
-
-def contingency_of(one: Counts, other: Counts) -> Counts:
-    """[level of one, level of the other] -> records."""
-    width = int(other.max(initial=0)) + 1
-    cells = np.bincount(one * width + other, minlength=(int(one.max(initial=0)) + 1) * width)
-    return cells.reshape(-1, width)
-
-
-def contingency(one: Counts, other: Counts) -> Counts:
-    """How often each level of one meets each of the other; levels that nobody has are left out."""
-    table = contingency_of(one, other)
-    return table[table.any(axis=1)][:, table.any(axis=0)]
-
-
-def mutual_information(tables: Counts) -> Floats:
-    """In bits, of one contingency table or of several."""
-    share = tables / tables.sum(axis=(-2, -1), keepdims=True)
-    rows, columns = share.sum(axis=-1), share.sum(axis=-2)
-    return np.asarray(_entropy(rows, -1) + _entropy(columns, -1) - _entropy(share, (-2, -1)))
-
-
-def _entropy(share: Floats, axis: int | tuple[int, int]) -> Floats:
-    from scipy.special import entr
-
-    return np.asarray(entr(share).sum(axis=axis) / np.log(2))
-
-
-def _excess_test(cut: Sequence[tuple[Counts, Counts]], strata: Counts | None, draws: int) -> tuple[float, float]:
-    """Of the same two at several resolutions: the information beyond chance where it stands out most, and its p.
-
-    Where nothing is there, 2 n ln 2 times the information is about chi-squared: its distance from the mean, in standard
-    deviations, compares resolutions. The permutations, within strata where there are some, make the test exact whatever
-    the law is.
-    """
-    cut = [(left, right) for left, right in cut if left.any() and right.any() and int(right.max()) * 2 < len(right)]
-    cut = [(left, right) for left, right in cut if min(np.ptp(left), np.ptp(right)) > 0]
-    if not cut:
-        return 0.0, 1.0
-    random = np.random.default_rng(_SEED)
-    n = len(cut[0][0])
-
-    def excess(order: Counts | None) -> tuple[float, float]:
-        found = []
-        for left, right in cut:
-            table = contingency(left if order is None else left[order], right)
-            free = (table.shape[0] - 1) * (table.shape[1] - 1)
-            beyond = float(mutual_information(table)) - free / (2 * n * np.log(2))
-            found.append((beyond * 2 * n * np.log(2) / np.sqrt(2 * free), beyond))
-        return max(found)
-
-    statistic, information = excess(None)
-    as_large = 0
-    for drawn in range(1, draws + 1):
-        as_large += excess(_permutation(n, strata, random))[0] >= statistic - 1e-12
-        if as_large >= _ENOUGH:
-            return max(0.0, information), as_large / drawn  # Besag and Clifford (1991)
-    return max(0.0, information), (1 + as_large) / (1 + draws)
-
-
-def _permutation(n: int, strata: Counts | None, random: np.random.Generator) -> Counts:
-    if strata is None:
-        return random.permutation(n)
-    order = np.empty(n, np.int64)
-    order[np.argsort(strata, kind="stable")] = np.lexsort((random.random(n), strata))
-    return order
-
-
-def _detectable(table: Counts, n: int) -> float:
-    """Bits that a test at ALPHA on such a table finds nine times in ten: noncentral chi-squared."""
-    from scipy.stats import chi2, ncx2
-
-    free = (table.shape[0] - 1) * (table.shape[1] - 1)
-    if free == 0 or n == 0:
-        return 0.0
-    bound, low, high = float(chi2.isf(ALPHA, free)), 0.0, 1e6
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if ncx2.sf(bound, free, middle) < 0.9 else (low, middle)
-    return high / (2 * n * float(np.log(2)))
 
 
 def _benjamini_hochberg(p: Floats) -> Floats:

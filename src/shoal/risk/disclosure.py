@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -22,21 +22,11 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.microdata import Coded, Whole, encode
-from shoal.data.schema import Attribute, Kind
+from shoal.data.schema import Attribute
 from shoal.engines.memory import table_of
 from shoal.engines.table import Table, records_of
 from shoal.errors import InputError, did_you_mean, require
-from shoal.privacy.classes import (
-    RECORDS,
-    How,
-    Sizes,
-    count_sizes,
-    counted,
-    counts_of,
-    rows,
-    sizes_of,
-    without_nan,
-)
+from shoal.privacy.classes import RECORDS, How, Sizes, count_sizes, counted, counts_of, rows, sizes_of, without_nan
 
 NONE = -1  # satisfies no condition of the family
 BANDS = 10
@@ -52,6 +42,7 @@ class Disclosure:
 
     @property
     def risk(self) -> float:
+        """The share of these records that are exposed."""
         return self.exposed / self.records if self.records else 0.0
 
     @property
@@ -77,6 +68,7 @@ class DisclosureByValue:
 
     @property
     def maximum(self) -> float:
+        """The risk of the value that is learnt most."""
         return self.worst.risk if self.worst else 0.0
 
 
@@ -100,7 +92,9 @@ class Conditions(Protocol):
     """Conditions of which each record satisfies one or none: asked of any records of a table, chunk by chunk."""
 
     @property
-    def conditions(self) -> pl.Series: ...
+    def conditions(self) -> pl.Series:
+        """The conditions, a text each."""
+        ...
 
     @property
     def records(self) -> npt.NDArray[np.int64] | None:
@@ -121,9 +115,11 @@ class Family:
 
     @property
     def records(self) -> npt.NDArray[np.int64]:
+        """How many records of the whole table meet each condition."""
         return np.bincount(self.satisfied[self.satisfied != NONE], minlength=len(self.conditions))
 
     def of(self, frame: pl.DataFrame) -> npt.NDArray[np.int32]:
+        """Record -> the condition that it meets, NONE where it meets none."""
         return self.satisfied
 
 
@@ -136,9 +132,11 @@ class Asked:
 
     @property
     def conditions(self) -> pl.Series:
+        """The conditions, a text each."""
         return pl.Series([self.condition])
 
     def of(self, frame: pl.DataFrame) -> npt.NDArray[np.int32]:
+        """Record -> the condition that it meets, NONE where it meets none."""
         return condition_family(frame, self.condition).satisfied
 
 
@@ -152,13 +150,16 @@ class Values:
 
     @property
     def conditions(self) -> pl.Series:
+        """The conditions, a text each."""
         return self.banded.conditions
 
     @property
     def records(self) -> npt.NDArray[np.int64]:
+        """How many records of the whole table meet each condition."""
         return self.banded.records
 
     def of(self, frame: pl.DataFrame) -> npt.NDArray[np.int32]:
+        """Record -> the condition that it meets, NONE where it meets none."""
         return self.banded.of_code[encode(frame[self.attribute.name], self.attribute, self.whole).codes]
 
 
@@ -179,18 +180,13 @@ def condition_family(frame: pl.DataFrame, condition: str, hidden: Collection[str
 
 
 def value_family(column: pl.Series, attribute: Attribute, bands: int = BANDS) -> Family:
-    """One condition for each value; for numbers and dates, for each of `bands` bands of about equally many
-    records. Where bands suffice for all values, each has its own. Masked or free text counts as it stands.
+    """One condition for each value; of numbers and dates, for each of `bands` bands of about equally many records.
+
+    Where bands suffice for all values, each has its own. Masked or free text counts as it stands.
     """
-    coded = encode(column, as_it_stands(column.dtype, attribute))
+    coded = encode(column, attribute.as_it_stands(column.dtype))
     banded = in_bands(coded, bands)
     return Family(banded.conditions, banded.of_code[coded.codes])
-
-
-def as_it_stands(dtype: pl.DataType, attribute: Attribute) -> Attribute:
-    """The attribute of a column whose values count as they are: on a line, or as so many categories."""
-    on_a_line = attribute.kind in (Kind.NUMERIC, Kind.DATE) and (dtype.is_numeric() or dtype.is_temporal())
-    return replace(attribute, kind=Kind.NUMERIC if on_a_line else Kind.NOMINAL, domain=None, hierarchy=None)
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,7 @@ class Links:
 
     @property
     def share(self) -> float:
+        """The share of people found, on the average."""
         return float(self.chances.mean())
 
 

@@ -25,7 +25,8 @@ import polars as pl
 from shoal.data.microdata import Coded
 from shoal.privacy.model import PrivacyModel
 from shoal.risk.attack import Outcome
-from shoal.risk.dependence import contingency_of, levels_of
+from shoal.risk.contingency import contingency_of
+from shoal.risk.dependence import levels_of
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

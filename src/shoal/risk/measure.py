@@ -29,7 +29,6 @@ from shoal.risk.disclosure import (
     Disclosure,
     DisclosureByValue,
     Values,
-    as_it_stands,
     condition_family,
     expose,
     in_bands,
@@ -93,6 +92,7 @@ class Risk(Result):
         return self.uniques / self.records if self.records else 0.0
 
     def to_dict(self) -> dict[str, object]:
+        """All risks, ready for JSON."""
         return {
             "records": self.records,
             "uniques": self.uniques,
@@ -125,6 +125,7 @@ class Risk(Result):
         }
 
     def sheets(self) -> list[Sheet]:
+        """As tables: uniques, classes and what may be learnt."""
         return _sheets(self)
 
     def charts(self) -> list[Chart]:
@@ -205,6 +206,7 @@ def _with_cells(
 
 
 def need_quasi_identifiers(columns: Sequence[str], schema: Schema) -> list[str]:
+    """The quasi-identifiers by name; refused where there is none, or the table lacks one."""
     quasi = schema.quasi_identifiers
     if not quasi:
         raise InputError("No quasi-identifier is named: name the columns that an intruder may know.")
@@ -255,6 +257,8 @@ def _check_conditions(table: Table, when: Sequence[str], schema: Schema) -> None
 
 @dataclass(frozen=True)
 class Confidential:
+    """The values of confidential attributes as conditions, and why some attributes are left out."""
+
     records: int
     values: Mapping[str, Conditions]
     left_out: Mapping[str, str] = field(default_factory=dict)
@@ -277,7 +281,7 @@ def listed_values(table: Table, schema: Schema, learnt: Sequence[str]) -> Confid
                 f"it has more than {LISTED:,} values; ask for what must not be learnt, as {name} > 100000 (--when)"
             )
             continue
-        attribute = as_it_stands(table.schema[name], schema[name])
+        attribute = schema[name].as_it_stands(table.schema[name])
         whole = marginal.whole(attribute)
         assert whole.values is not None
         values[name] = Values(attribute, whole, in_bands(encode(whole.values.clear(), attribute, whole)))

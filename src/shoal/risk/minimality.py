@@ -20,8 +20,7 @@ import numpy.typing as npt
 
 from shoal.errors import InputError
 from shoal.masking.enforce import enforce, even_leaves
-from shoal.masking.grouped import Strata
-from shoal.masking.method import beyond_size
+from shoal.masking.method import Strata, beyond_size
 from shoal.masking.partition import Partition
 from shoal.risk.attack import Outcome, Scene, attack
 from shoal.risk.dealing import Line, holding, redealt

@@ -46,9 +46,11 @@ class PopulationUniques:
 
     @property
     def share(self) -> float:
+        """The share of the population that is unique."""
         return self.uniques / self.people
 
     def to_dict(self) -> dict[str, object]:
+        """All estimates, ready for JSON."""
         return {
             "people": self.people,
             "zayatz": self.zayatz,

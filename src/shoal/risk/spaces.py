@@ -35,10 +35,12 @@ _RECORDS_EACH = 20  # records for every coefficient of a regression
 
 
 def by_deviations(pair: Pair) -> Space:
+    """Attributes in standard deviations of the original."""
     return _plain(pair, *_standardised(pair))
 
 
 def by_mahalanobis(pair: Pair) -> Space:
+    """Attributes by Mahalanobis distance: correlated ones count once."""
     before, after = _standardised(pair)
     value, direction = np.linalg.eigh(before.T @ before / len(before))
     varies = value > 1e-10 * value.max(initial=0.0)  # what follows from the other attributes tells nothing more

@@ -17,9 +17,7 @@ import polars as pl
 
 from shoal.data.microdata import MISSING, Coded
 from shoal.errors import InputError
-from shoal.masking.enforce import enforce
-from shoal.masking.grouped import Grouping, Strata, publish
-from shoal.masking.method import Masked, beyond_size, class_size
+from shoal.masking.method import Masked, Strata
 from shoal.masking.partition import Partition
 from shoal.risk.attack import Scene
 
@@ -43,15 +41,13 @@ class Standing:
 
     @property
     def kept(self) -> npt.NDArray[np.int64]:
+        """The records that were released."""
         return np.flatnonzero(self.label != SUPPRESSED)
 
 
 def standing(scene: Scene) -> Standing:
     """Places everybody; refused where the release is not what the method makes of the table."""
-    quasi = scene.original.schema.quasi_identifiers
-    absent = [name for name in quasi if name not in scene.released.columns]
-    if absent:
-        raise InputError(f"The release does not show {absent[0]!r}: give the quasi-identifiers that it was made with.")
+    quasi = scene.known()
     released = _sorted(scene.released.select(pl.col(quasi).cast(pl.String)))
     like = None
     for place, masked in _again(scene):
@@ -82,26 +78,14 @@ def _sizes(shown: pl.DataFrame) -> list[int]:
 
 
 def _again(scene: Scene) -> Iterator[tuple[Standing, Masked]]:
-    """The method again, people not yet placed; a grouping by every way it may have taken."""
-    method, original = scene.method, scene.original
+    """The method again by every way it may have taken, people not yet placed."""
+    original = scene.original
     nobody = np.full(len(original), SUPPRESSED)
-    if isinstance(method, Grouping):
-        k, others = class_size(original, scene.promises), beyond_size(scene.promises)
-
-        def made(base: Partition) -> Masked:
-            return publish(original, enforce(original, base, others, scene.suppression), method.shown_by)
-
-        for base in method.by_quasi_identifiers(original, k):
-            yield Standing(nobody, base), made(base)
-        strata = Standing(nobody, strata=method.strata(original, k, others))
-        if strata.strata is not None and scene.made is not None:
-            yield strata, scene.made
-        for base in method.by_strata(original, k, others, scene.seed):
-            yield strata, made(base)
-        return
-    alone = method.each_by_itself(original, class_size(original, scene.promises))
-    masked = method.mask(original, scene.promises, suppression=scene.suppression, seed=scene.seed)
-    yield Standing(nobody, alone), masked
+    for way in scene.method.ways(original, scene.promises, suppression=scene.suppression, seed=scene.seed):
+        place = Standing(nobody, way.base, way.strata)
+        if way.strata is not None and scene.made is not None:
+            yield place, scene.made
+        yield place, way.mask()
 
 
 def _labels(shown: pl.DataFrame, kept: npt.NDArray[np.int64] | None, records: int) -> npt.NDArray[np.int64]:
@@ -122,6 +106,7 @@ class Guessable:
 
 
 def guessable(coded: Coded) -> Guessable:
+    """A confidential attribute as what is guessed of it."""
     codes = np.where(coded.codes == MISSING, len(coded.values), coded.codes).astype(np.int64)
     occurring, codes = np.unique(codes, return_inverse=True)
     if len(occurring) <= MOST_VALUES:

@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from shoal.data.microdata import Microdata
 from shoal.masking.enforce import enforce
-from shoal.masking.grouped import Strata
+from shoal.masking.method import Strata
 from shoal.masking.partition import Partition
 from shoal.privacy.model import PrivacyModel
 from shoal.risk.dealing import Line, holding, redealt

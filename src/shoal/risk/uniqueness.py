@@ -41,6 +41,7 @@ class Uniqueness:
 
     @property
     def proven(self) -> bool:
+        """Whether nothing was left undecided."""
         return self.unproven == 0
 
 

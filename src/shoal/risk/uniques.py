@@ -40,6 +40,7 @@ class Uniques:
     left_out: Mapping[str, str] = field(default_factory=dict)
 
     def known(self, attributes: Sequence[str]) -> int:
+        """How many are unique to whoever knows these attributes."""
         return self.by[frozenset(attributes)]
 
 

@@ -18,6 +18,7 @@ from shoal.show.numbers import WRITTEN, Unit, percent
 Floats = npt.NDArray[np.float64]
 Numbers = Sequence[float] | Floats
 Point = tuple[float, float]
+Rule = tuple[Literal["across", "upwards"], float, str]  # which axis it stands on, where, and its name
 Colour = Literal["after", "before", "third", "blue", "orange", "green", "pink", "yellow", "sky", "ink"]
 
 BEFORE, AFTER = "original", "released"
@@ -132,21 +133,22 @@ class Line:
     name: str
     points: Sequence[Point]
     marked: Sequence[Point] = ()
-    dots: bool = True  # at each point: a formula has none
+    dots: Sequence[Point] | None = None  # what was measured; each point if not given: a formula has none
     dashed: bool = False
+    width: float = 2.0  # where curves run together, the wider ones that come first stay visible
     steps: bool = False  # flat up to the next point
     colour: Colour | None = None
 
 
 @dataclass(frozen=True)
 class Lines:
-    """Curves over one scale across and one upwards, with `rules` to hold them against: (which, place, name)."""
+    """Curves over one scale across and one upwards, with `rules` to hold them against."""
 
     title: str
     lines: tuple[Line, ...]
     across: str
     upwards: str
-    rules: Sequence[tuple[Literal["across", "upwards"], float, str]] = ()
+    rules: Sequence[Rule] = ()
     unit: Unit = "number"  # upwards
     logarithmic: tuple[bool, bool] = (False, False)  # across, upwards
     caption: str = ""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MOST = 20  # rows of bars
+_ACROSS = 4  # charts side by side
 FORMATS = (".png", ".svg", ".pdf")
 _INK, _SOFT, _GRID = COLOURS["ink"], "#52616f", "#dfe5ea"
 _LABEL = 26  # characters of a line of a label
@@ -28,20 +29,37 @@ _DASHES = (0, (4, 3))
 
 
 def as_figure(charts: Sequence[Chart]) -> Figure:
-    """Charts side by side; of bars that are too many the first. It leaves the caller's pyplot alone."""
+    """Charts side by side, and below each other where they are many; of bars that are too many the first.
+
+    It leaves the caller's pyplot alone.
+    """
     drawn = filled(charts)
+    across = min(len(drawn), _ACROSS) or 1
+    down = -(-len(drawn) // across) or 1
     rows = max((min(len(chart.labels), MOST) for chart in drawn if isinstance(chart, Bars)), default=0)
     wide = 7.5 if len(drawn) == 1 and isinstance(drawn[0], Lines) else 5.0
     tall = 4.5 if any(not isinstance(chart, Bars) for chart in drawn) else 0.0
-    figure = _blank(wide * max(len(drawn), 1), max(0.8 + 0.36 * rows, tall))
+    figure = _blank(wide * across, down * max(0.8 + 0.36 * rows, tall))
     for j, chart in enumerate(drawn):
-        axes = figure.add_subplot(1, len(drawn), j + 1)
+        axes = figure.add_subplot(down, across, j + 1)
         axes.set_title(_plain(chart.title), loc="left", fontsize=10)
         axes.spines[["top", "right"]].set_visible(False)
         _draw(chart, axes)
         if isinstance(chart, Bars):
             axes.set_ylim(max(rows, 1), -0.6)  # bars of all charts are equally thick
     return figure
+
+
+def as_files(name: str, charts: Sequence[Chart]) -> dict[str, bytes]:
+    """The charts as PNG and SVG, by format; the same charts of the same name give the same files."""
+    figure = as_figure(charts)
+    import matplotlib
+
+    files = {kind: io.BytesIO() for kind in ("png", "svg")}
+    with matplotlib.rc_context({"svg.hashsalt": name}):
+        figure.savefig(files["png"], format="png", dpi=110)
+        figure.savefig(files["svg"], format="svg", metadata={"Date": None})
+    return {kind: file.getvalue() for kind, file in files.items()}
 
 
 def need_matplotlib() -> None:
@@ -141,11 +159,14 @@ def _lines(chart: Lines, axes: Axes) -> None:
         colour, mark, name = COLOURS[line.colour or LINES[j % len(LINES)]], _MARKS[j % len(_MARKS)], _plain(line.name)
         if line.points:
             style: dict[str, Any] = {
-                "marker": mark if line.dots else "",
+                "marker": mark if line.dots is None else "",
+                "linewidth": line.width,
                 "linestyle": _DASHES if line.dashed else "solid",
                 "drawstyle": "steps-post" if line.steps else "default",
             }
             axes.plot(*zip(*line.points, strict=True), color=colour, markersize=4, label=name, **style)
+        if line.dots:
+            axes.plot(*zip(*line.dots, strict=True), "o", color=colour, markersize=2.5 + line.width, mec="none")
         if line.marked:
             label = None if line.points else name
             axes.plot(*zip(*line.marked, strict=True), mark, color=colour, markersize=9, mec="white", label=label)

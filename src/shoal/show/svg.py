@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from shoal.show.charts import BARS, LINES, Bars, Chart, Floats, HeatTable, Histogram, Line, Lines
+from shoal.show.charts import AFTER, BARS, BEFORE, LINES, Bars, Chart, Floats, HeatTable, Histogram, Line, Lines
 from shoal.show.markup import cut, element, templates
 from shoal.show.numbers import WRITTEN, brief, number, percent
 
@@ -71,7 +71,15 @@ def _bars(chart: Bars) -> _Drawing:
         place, name = left + scale * chart.rule[0], chart.rule[1]
         bottom = len(chart.labels) * (height + 9)
         marks.append(_dashed(place, 0, place, bottom, name))
-    return _Drawing(marks, len(chart.labels) * (height + 9))
+    bottom = len(chart.labels) * (height + 9)
+    if len(chart.series) < 2 or {series.name for series in chart.series} == {BEFORE, AFTER}:  # every page tells these
+        return _Drawing(marks, bottom)
+    swatches = [
+        (series.name, element("rect", css=series.colour or BARS[j % len(BARS)], x=0, y=-9, width=14, height=9))
+        for j, series in enumerate(chart.series)
+    ]
+    legend, end = _legend(swatches, bottom + 12)
+    return _Drawing([*marks, *legend], end)
 
 
 def _label(name: str, x: float, y: float) -> Markup:
@@ -182,7 +190,7 @@ def _cell(
 
 @_draw.register(Lines)
 def _lines(chart: Lines) -> _Drawing:
-    points = [point for line in chart.lines for point in (*line.points, *line.marked)]
+    points = [point for line in chart.lines for point in (*line.points, *line.marked, *(line.dots or ()))]
     write = WRITTEN[chart.unit]
     if not points:
         return _Drawing([], 0)
@@ -207,9 +215,10 @@ def _lines(chart: Lines) -> _Drawing:
             marks.append(_dashed(x_of(place), top, x_of(place), bottom, name))
         else:
             marks.append(_dashed(left, y_of(place), WIDTH - 10, y_of(place), name))
-    for j, line in enumerate(chart.lines):
-        marks.append(_curve(line, line.colour or LINES[j % len(LINES)], x_of, y_of, write))
-    legend, height = _legend(chart, bottom + 48)
+    colours = [line.colour or LINES[j % len(LINES)] for j, line in enumerate(chart.lines)]
+    marks += [_curve(line, colour, x_of, y_of, write) for line, colour in zip(chart.lines, colours, strict=True)]
+    swatches = [(line.name, _swatch(line, colour)) for line, colour in zip(chart.lines, colours, strict=True)]
+    legend, height = _legend(swatches, bottom + 48)
     return _Drawing([*marks, *legend], height)
 
 
@@ -253,25 +262,32 @@ def _curve(
     parts = []
     if len(drawn) > 1:
         path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in drawn)
-        parts.append(element("path", css="curve", d=path, stroke_dasharray="5 3" if line.dashed else None))
-    dots = [*((point, 2.6) for point in line.points if line.dots), *((point, 5.0) for point in line.marked)]
+        dashes = "5 3" if line.dashed else None
+        parts.append(element("path", css="curve", d=path, stroke_width=line.width, stroke_dasharray=dashes))
+    measured = line.points if line.dots is None else line.dots
+    dots = [*((point, 1.6 + line.width / 2) for point in measured), *((point, 5.0) for point in line.marked)]
     for (x, y), radius in dots:
         title = element("title", f"{cut(line.name)}: {write(y)} at {number(x)}")
         parts.append(element("circle", title, cx=x_of(x), cy=y_of(y), r=radius))
     return element("g", *parts, css=f"{colour} stroke")
 
 
-def _legend(chart: Lines, top: float) -> tuple[list[Markup], float]:
-    """A swatch and a name for each line, as many in a row as there is room for."""
-    if len(chart.lines) < 2:
+def _swatch(line: Line, colour: str) -> Markup:
+    """A piece of the curve, for the legend."""
+    dashes = "5 3" if line.dashed else None
+    path = element("path", css="curve", d="M0 -4h14", stroke_width=line.width, stroke_dasharray=dashes)
+    return element("g", path, css=f"{colour} stroke")
+
+
+def _legend(swatches: Sequence[tuple[str, Markup]], top: float) -> tuple[list[Markup], float]:
+    """A swatch and a name each, as many in a row as there is room for; and where the drawing ends below them."""
+    if len(swatches) < 2:
         return [], top - 8
     marks, x, y = [], 4.0, top
-    for j, line in enumerate(chart.lines):
-        name = cut(line.name, 40)
+    for full_name, swatch in swatches:
+        name = cut(full_name, 56)
         if x > 4 and x + 22 + 6 * len(name) > WIDTH:
             x, y = 4.0, y + 16
-        css = f"{line.colour or LINES[j % len(LINES)]} stroke"
-        marks.append(element("g", element("path", css="curve", d=f"M{x:.0f} {y - 4:.0f}h14"), css=css))
-        marks.append(element("text", name, x=x + 19, y=y))
+        marks.append(element("g", swatch, element("text", name, x=19, y=0), transform=f"translate({x:.0f} {y:.0f})"))
         x += 30 + 6 * len(name)
     return marks, y + 8

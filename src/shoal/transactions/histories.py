@@ -20,7 +20,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.csv_files import read_delimited
-from shoal.data.csv_layout import TextFile, laid_out, line_of, utf8_source
+from shoal.data.csv_layout import TYPED, TextFile, laid_out, line_of, utf8_source
 from shoal.data.files import format_of, read_table
 from shoal.data.paths import check_readable, is_sql
 from shoal.data.text_types import as_dates
@@ -204,7 +204,7 @@ def read_baskets(path: str | Path, delimiter: str = ",") -> Histories:
         raise InputError(f"{path} is empty: give one basket a line.")
     lines = content.split("\n")  # a form feed within a name ends no line
     listed = pl.DataFrame({"customer": range(1, len(lines) + 1), "item": lines})
-    table = listed.with_columns(pl.col("item").str.split(delimiter)).explode("item")
+    table = listed.with_columns(pl.col("item").str.split(TYPED.get(delimiter, delimiter))).explode("item")
     table = table.with_columns(pl.col("item").str.strip_chars()).filter(pl.col("item") != "")
     histories = histories_of(table, Roles("customer", "item"), lambda record: f"line {table['customer'][record]}")
     check_bought(histories, listed["customer"], f"{path} has a line for each customer, and of")

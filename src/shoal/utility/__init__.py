@@ -1,0 +1,1 @@
+"""Utility: what an analyst can still do with a release, one file a measure."""

@@ -58,6 +58,7 @@ class Correlations:
 
     @property
     def agreement(self) -> float | None:
+        """How alike the correlations are before and after; None where too few can be compared."""
         return agreement(self.before, self.after)
 
     def pairs(self) -> pl.DataFrame:
@@ -75,6 +76,7 @@ class Correlations:
 
 
 def place_original(coded: Coded) -> Placed:
+    """Where the values of an original attribute stand."""
     return Placed(coded.name, coded.codes, np.append(coded.positions, np.nan))
 
 
@@ -124,6 +126,7 @@ class Products:
         return cls(there @ there.T, z @ there.T, (z * z) @ there.T, z @ z.T)
 
     def plus(self, other: Products) -> Products:
+        """The sums over both."""
         return Products(
             self.count + other.count,
             self.total + other.total,
@@ -132,6 +135,7 @@ class Products:
         )
 
     def correlations(self) -> Floats:
+        """Attribute x attribute -> their correlation; NaN where one does not vary."""
         with np.errstate(divide="ignore", invalid="ignore"):
             covariance = self.products - self.total * self.total.T / self.count
             variance = self.squares - self.total**2 / self.count

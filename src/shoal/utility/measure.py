@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal import events
 from shoal.data.cells import MaskedColumn, Runs
 from shoal.data.microdata import MISSING, Coded, Microdata
 from shoal.data.parse_cells import read_cells
@@ -59,14 +60,17 @@ class Utility(Result):
 
     @property
     def correlation_agreement(self) -> float | None:
+        """How alike the correlations are before and after; None where too few can be compared."""
         return self.correlations.agreement
 
     @property
     def mean_shift_average(self) -> float | None:
+        """The shift of the means on the average of all attributes that have one."""
         shifts = [shift for shift in self.mean_shift.values() if shift is not None]
         return sum(shifts) / len(shifts) if shifts else None
 
     def to_dict(self) -> dict[str, object]:
+        """All numbers, ready for JSON."""
         return {
             "records": self.records,
             "suppressed": self.suppressed,
@@ -86,9 +90,11 @@ class Utility(Result):
         }
 
     def sheets(self) -> list[Sheet]:
+        """As tables: loss, shifted means and correlations."""
         return _sheets(self)
 
     def charts(self) -> list[Chart]:
+        """What each attribute lost, and how far its mean moved."""
         losses = dict(sorted(self.attribute_loss.items(), key=lambda item: -item[1]))
         shifts = {name: shift for name, shift in self.mean_shift.items() if shift is not None}
         return [
@@ -97,6 +103,7 @@ class Utility(Result):
         ]
 
 
+@events.apart
 def assess_utility(
     original: pl.DataFrame, masked: pl.DataFrame, schema: Schema, *, paired: bool | None = None
 ) -> Utility:
@@ -145,6 +152,7 @@ def read_both(
 
 
 def check_columns(quasi: Sequence[str], original: Sequence[str], masked: Sequence[str]) -> None:
+    """Refuses where a quasi-identifier is missing from either table."""
     if not quasi:
         raise InputError("No quasi-identifier is named: name the columns that were masked.")
     for table, columns in {"original": original, "masked": masked}.items():
@@ -165,6 +173,7 @@ def mean_shift(coded: Coded, before: float, after: float) -> float | None:
 
 
 def left_out_of(unpaired: str, tables: Correlations) -> dict[str, str]:
+    """What cannot be measured, and why."""
     left_out = {"information_loss": unpaired} if unpaired else {}
     if tables.agreement is None:
         left_out["correlation_agreement"] = "it needs at least three attributes that vary in both tables"

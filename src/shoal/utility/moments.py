@@ -92,6 +92,7 @@ def _of(pair: Pair, table: Matrix) -> Moments:
 
 
 def means_moved(before: Moments, after: Moments) -> float:
+    """The mean shift of the attributes' means, in standard deviations of the original."""
     shift = np.abs(after.mean - before.mean) / before.deviation
     if np.isnan(shift).all():
         raise InputError("No value is shown after masking: there are no means to compare.")
@@ -99,18 +100,21 @@ def means_moved(before: Moments, after: Moments) -> float:
 
 
 def covariances_moved(before: Moments, after: Moments) -> float:
+    """The mean change of variances and covariances, in the original's deviations."""
     ratio = np.nan_to_num(after.deviation) / before.deviation
     upper = np.triu_indices(len(before.mean))
     return float(np.abs(after.correlation * np.outer(ratio, ratio) - before.correlation)[upper].mean())
 
 
 def correlations_moved(before: Moments, after: Moments) -> float:
+    """The mean change of the correlations."""
     _need_several(before)
     upper = np.triu_indices(len(before.mean), 1)
     return float(np.abs(after.correlation - before.correlation)[upper].mean())
 
 
 def components_missed(before: Moments, after: Moments) -> float:
+    """The share of variance that the released principal components no longer explain, on the average."""
     _need_several(before)
     ours, theirs = (_components(table.correlation) for table in (before, after))
     explained, still = (np.cumsum(np.sum(c * (before.correlation @ c), axis=0))[:-1] for c in (ours, theirs))
@@ -118,6 +122,7 @@ def components_missed(before: Moments, after: Moments) -> float:
 
 
 def coefficients_moved(before: Moments, after: Moments) -> float:
+    """The mean change of the coefficients when each attribute is regressed on all others."""
     _need_several(before)
     moved = (_regress(after.correlation, j) - _regress(before.correlation, j) for j in range(len(before.mean)))
     return float(np.mean([np.abs(each).mean() for each in moved]))

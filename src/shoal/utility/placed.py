@@ -20,7 +20,6 @@ from shoal.engines.table import Table
 from shoal.engines.whole import LISTED, Marginal, Summary, look_at
 from shoal.errors import InputError
 from shoal.measure import Pair
-from shoal.risk.disclosure import as_it_stands
 from shoal.utility.correlations import moments_of, place_masked
 from shoal.utility.measure import check_columns
 
@@ -39,6 +38,7 @@ class Known:
 
     @property
     def records(self) -> int:
+        """How many records the table has."""
         return self.summary.records
 
     def microdata(self, frame: pl.DataFrame) -> Microdata:
@@ -57,13 +57,16 @@ class Both:
 
     @property
     def tables(self) -> tuple[Table, Table]:
+        """Both tables, with their quasi-identifiers alone."""
         return self.original.table.select(self.quasi), self.masked
 
     @property
     def quasi(self) -> list[str]:
+        """The quasi-identifiers, by name."""
         return self.original.schema.quasi_identifiers
 
     def whole(self, name: str) -> Whole:
+        """How the attribute is distributed in the whole original."""
         return self.original.whole[name]
 
     def coded(self, name: str) -> Coded:
@@ -89,7 +92,7 @@ class Both:
         marginal = self.after.marginals[name]
         if marginal.counts is None:
             return None
-        shown = as_it_stands(self.masked.schema[name], self.original.schema[name])
+        shown = self.original.schema[name].as_it_stands(self.masked.schema[name])
         return shown, marginal.whole(shown)
 
     def _at(
@@ -158,14 +161,17 @@ class Listed:
     place: Floats
 
     def __call__(self, column: pl.Series) -> Floats:
+        """Where each record of the column stands."""
         return self.place[encode(column, self.attribute, self.whole).codes]
 
     @property
     def records(self) -> Ints:
+        """How many records have each value, missing the last."""
         return np.append(self.whole.counts, self.whole.missing)
 
     @cached_property
     def scale(self) -> tuple[float, float]:
+        """Mean and standard deviation of where records stand."""
         return moments_of(self.place, self.records)
 
 
@@ -179,9 +185,11 @@ class Numbers:
 
     @classmethod
     def of(cls, attribute: Attribute, whole: Whole, marginal: Marginal) -> Numbers:
+        """From the mean and the squares of an attribute in the whole table."""
         return cls(attribute, whole, (marginal.mean, float(np.sqrt(marginal.squares / max(marginal.present, 1)))))
 
     def __call__(self, column: pl.Series) -> Floats:
+        """Where each record of the column stands."""
         coded = encode(column, self.attribute, self.whole)
         return np.append(coded.positions, np.nan)[coded.codes]
 
@@ -196,6 +204,7 @@ class Ranges:
     deviation: float
 
     def __call__(self, column: pl.Series) -> Floats:
+        """Where each record of the column stands: in the middle of its range."""
         return _middles(column, self.attribute, Whole(self.ends, np.zeros(0, np.int64), 0))
 
     @property

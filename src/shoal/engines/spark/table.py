@@ -161,13 +161,13 @@ class SparkTable:
             return written(self.spark, target.path, kind, table.schema)
 
     def frames(self) -> Iterator[pl.DataFrame]:
-        """One partition after the other comes to the driver, packed as it is between tasks."""
+        """One partition after the other comes to the driver, packed as it is between tasks, while the next is made."""
 
         def run(batches: Iterator[Batch]) -> Arrow:
             yield from to_blocks((0, batch.position, batch.frame.height, packed(batch.frame)) for batch in batches)
 
         with self.spark.sentences("The table cannot be read by Spark"):
-            for block in self._in_tasks(run, BLOCKS).select("packed").toLocalIterator():
+            for block in self._in_tasks(run, BLOCKS).select("packed").toLocalIterator(prefetchPartitions=True):
                 yield unpacked([bytes(block["packed"])])
 
     def digests(self) -> dict[str, str]:

@@ -18,7 +18,13 @@ _WORK = 2_000_000_000  # rows x nodes; of a larger lattice only some nodes are v
 
 
 def cheapest_first(microdata: Microdata, k: int) -> Partition:
+    """The classes of a table in memory."""
     lattice = lattice_of(microdata)
+    return Partition.of_labels(cheapest_rows(lattice, k)[lattice.row])
+
+
+def cheapest_rows(lattice: Lattice, k: int) -> npt.NDArray[np.int64]:
+    """distinct row -> its class, 0, 1, ...: records that are alike from the start stay so."""
     loss = losses(lattice)
     visited = np.argsort(loss, kind="stable")
     if len(visited) * len(lattice.keys) > _WORK:
@@ -38,7 +44,7 @@ def cheapest_first(microdata: Microdata, k: int) -> Partition:
             if len(rest) == 0:
                 break
     label[rest] = max(0, classes - 1)
-    return Partition.of_labels(label[lattice.row])
+    return label
 
 
 def _group(

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from shoal.data.microdata import Microdata
-from shoal.masking.grouped import Grouping, Strata, stratum
+from shoal.masking.grouped import Grouping, stratum
 from shoal.masking.grouping.cheapest_first import cheapest_first
 from shoal.masking.grouping.ordered import hilbert
 from shoal.masking.grouping.stratified import divided
+from shoal.masking.method import Strata
 from shoal.masking.partition import Partition
 from shoal.privacy.model import PrivacyModel
 

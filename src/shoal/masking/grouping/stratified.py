@@ -25,8 +25,9 @@ import numpy.typing as npt
 
 from shoal.catalogue import INSIDE_RANDOM, parameter
 from shoal.data.microdata import Coded, Microdata
-from shoal.masking.grouped import Grouping, Strata, stratum
+from shoal.masking.grouped import Grouping, stratum
 from shoal.masking.grouping.ordered import zero_distance_order
+from shoal.masking.method import Strata
 from shoal.masking.partition import Lots, Partition
 from shoal.privacy.model import PrivacyModel
 from shoal.privacy.t_closeness import k_of_t

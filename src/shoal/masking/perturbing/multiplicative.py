@@ -16,12 +16,12 @@ from typing import Literal
 
 import numpy as np
 
-from shoal.catalogue import INSIDE_RANDOM, parameter
+from shoal.catalogue import parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Kind
 from shoal.errors import InputError
-from shoal.masking.method import Masked, Method, Strength
+from shoal.masking.method import Masked, Strength
 from shoal.masking.perturbing.columns import (
     ON_A_LINE,
     Numbers,
@@ -35,6 +35,7 @@ from shoal.masking.perturbing.columns import (
     treated,
     with_gaps_moved,
 )
+from shoal.masking.perturbing.method import Perturbing
 from shoal.masking.perturbing.moments import Standardised, is_singular, nearest_map, standardised
 from shoal.privacy.model import PrivacyModel
 
@@ -44,7 +45,7 @@ Restore = Literal["marginal", "covariance", "none"]
 Scale = Literal["range", "none"]
 
 
-class MultiplicativeNoise(Method):
+class MultiplicativeNoise(Perturbing):
     """Every value times a random factor near one, after which means and variances are restored.
 
     `s` is the deviation of the factors and `f` how far from 1 they are centred; the `sign` is drawn for each `cell`,
@@ -68,8 +69,6 @@ class MultiplicativeNoise(Method):
 
     needs = ("numbers or dates",)
     strength = Strength("s", 0.001, 10.0)
-    perturbs = True
-    in_chunks = INSIDE_RANDOM
     did = "Every value was multiplied by a random factor near one, and moments were restored."
 
     @property

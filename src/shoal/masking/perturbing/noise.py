@@ -13,10 +13,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.catalogue import INSIDE_RANDOM, parameter
+from shoal.catalogue import parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
-from shoal.masking.method import Masked, Method, Strength
+from shoal.masking.method import Masked, Strength
 from shoal.masking.perturbing.columns import (
     ON_A_LINE,
     Within,
@@ -29,11 +29,12 @@ from shoal.masking.perturbing.columns import (
     treated,
     with_gaps_moved,
 )
+from shoal.masking.perturbing.method import Perturbing
 from shoal.masking.perturbing.moments import correlations, factor, standardised
 from shoal.privacy.model import PrivacyModel
 
 
-class Noise(Method):
+class Noise(Perturbing):
     """Normal noise of variance `gamma` times each attribute's own, added to every value.
 
     `correlated` gives it the covariance of the data, so that correlations stay; `keep_moments` shrinks the result to
@@ -51,9 +52,7 @@ class Noise(Method):
 
     needs = ("numbers or dates",)
     strength = Strength("gamma", 0.0001, 100.0)
-    perturbs = True
     can_promise = ("measured-risk",)
-    in_chunks = INSIDE_RANDOM
     did = "Random noise was added to every value, correlated as the values are unless said otherwise."
 
     def mask(

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.catalogue import INSIDE_RANDOM, parameter
+from shoal.catalogue import parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
-from shoal.masking.method import Masked, Method, Strength
+from shoal.masking.method import Masked, Strength
 from shoal.masking.perturbing.columns import (
     CATEGORIES,
     shown_from,
@@ -23,19 +23,18 @@ from shoal.masking.perturbing.columns import (
     treated,
     with_gaps_moved,
 )
+from shoal.masking.perturbing.method import Perturbing
 from shoal.privacy.model import PrivacyModel
 
 
-class Pram(Method):
+class Pram(Perturbing):
     """Each category is drawn anew with probability `p` from the attribute's own distribution."""
 
     p: float = parameter("with which probability a category is drawn anew", default=0.2, above=0, most=1)
 
     needs = ("categories",)
     strength = Strength("p", 0.001, 1.0)
-    perturbs = True
     can_promise = ("measured-risk",)
-    in_chunks = INSIDE_RANDOM
     did = "Categories were redrawn at random so that their expected frequencies stay (PRAM)."
 
     def mask(

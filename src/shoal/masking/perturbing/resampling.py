@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shoal.catalogue import INSIDE_RANDOM, parameter
+from shoal.catalogue import parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
-from shoal.masking.method import Masked, Method, Strength
+from shoal.masking.method import Masked, Strength
 from shoal.masking.perturbing.columns import (
     ON_A_LINE,
     in_order,
@@ -26,10 +26,11 @@ from shoal.masking.perturbing.columns import (
     treated,
     with_gaps_moved,
 )
+from shoal.masking.perturbing.method import Perturbing
 from shoal.privacy.model import PrivacyModel
 
 
-class Resample(Method):
+class Resample(Perturbing):
     """Each value gives way to the mean of values of its rank in samples drawn with replacement.
 
     `weight` is what one sample counts in that mean: 0.2 are five samples. `whole` keeps integers whole.
@@ -40,9 +41,7 @@ class Resample(Method):
 
     needs = ("numbers or dates",)
     strength = Strength("weight", 0.01, 1.0)
-    perturbs = True
     can_promise = ("measured-risk",)
-    in_chunks = INSIDE_RANDOM
     did = "Values were replaced by averages of samples drawn with replacement, rank by rank."
 
     def mask(

@@ -18,11 +18,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import polars as pl
 
-from shoal.catalogue import INSIDE_RANDOM, parameter
+from shoal.catalogue import parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Role
-from shoal.masking.method import Masked, Method, Strength
+from shoal.masking.method import Masked, Strength
 from shoal.masking.perturbing.columns import (
     IN_ORDER,
     Numbers,
@@ -35,11 +35,12 @@ from shoal.masking.perturbing.columns import (
     treated,
     with_gaps_moved,
 )
+from shoal.masking.perturbing.method import Perturbing
 from shoal.masking.perturbing.moments import factor
 from shoal.privacy.model import PrivacyModel
 
 
-class Shuffle(Method):
+class Shuffle(Perturbing):
     """Values are dealt out anew by the ranks of records drawn from a model of how attributes go together.
 
     `p` is the share of what the other columns do not explain that is drawn anew; 1 is the method as published.
@@ -49,9 +50,7 @@ class Shuffle(Method):
 
     needs = ("an order",)
     strength = Strength("p", 0.001, 1.0)
-    perturbs = True
     can_promise = ("measured-risk",)
-    in_chunks = INSIDE_RANDOM
     did = "Values were shuffled among records by ranks that a model of their dependence drew."
 
     @property

@@ -17,10 +17,10 @@ from typing import Literal
 
 import numpy as np
 
-from shoal.catalogue import INSIDE_RANDOM, parameter
+from shoal.catalogue import parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
-from shoal.masking.method import Masked, Method, Strength
+from shoal.masking.method import Masked, Strength
 from shoal.masking.perturbing.columns import (
     IN_ORDER,
     in_order,
@@ -30,10 +30,11 @@ from shoal.masking.perturbing.columns import (
     treated,
     with_gaps_moved,
 )
+from shoal.masking.perturbing.method import Perturbing
 from shoal.privacy.model import PrivacyModel
 
 
-class Swap(Method):
+class Swap(Perturbing):
     """Values change places with others of near rank, attribute by attribute: every distribution stays.
 
     No value moves by more than `p` times the number of records. Ranks are visited in `random` or, as first published,
@@ -46,9 +47,7 @@ class Swap(Method):
 
     needs = ("an order",)
     strength = Strength("p", 0.001, 1.0)
-    perturbs = True
     can_promise = ("measured-risk",)
-    in_chunks = INSIDE_RANDOM
     did = "Every value was exchanged with one of near rank, attribute by attribute."
 
     @property

@@ -20,13 +20,12 @@ from shoal.data.microdata import Microdata
 from shoal.data.schema import Role, Schema
 from shoal.errors import InputError, did_you_mean
 from shoal.masking.method import Masked, Method
-from shoal.masking.partition import Partition
+from shoal.masking.partition import Partition, together
 from shoal.masking.publishing.ancestor import publish_ancestor
 from shoal.masking.publishing.centroid import publish_centroid
 from shoal.masking.publishing.private_mean import PrivateMean, opendp, publish_private_mean, require_number
 from shoal.masking.publishing.range import publish_range
 from shoal.privacy.model import PrivacyModel
-from shoal.releases.atoms import atoms
 
 Showing = Literal["range", "mean", "median", "private-mean"]
 
@@ -102,7 +101,7 @@ def publish_confidential(
 
 def classes_shown(masked: Masked) -> npt.NDArray[np.int32]:
     """Kept record -> class: all that shows the same in every masked column."""
-    return atoms([_numbered(column) for column in masked.columns.values()])
+    return together([_numbered(column) for column in masked.columns.values()])
 
 
 def _numbered(column: MaskedColumn) -> npt.NDArray[np.int32]:

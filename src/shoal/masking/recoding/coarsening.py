@@ -9,7 +9,6 @@ nothing is promised: what is unique may stay so, which is the paper's point agai
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import inf
 from typing import Literal
 
@@ -22,12 +21,15 @@ from shoal.data.cells import MaskedColumn, interval_text, set_text
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Kind
 from shoal.errors import InputError, did_you_mean
-from shoal.masking.enforce import failing
+from shoal.masking.chunks import WholeTable
 from shoal.masking.method import Masked, Method, Strength
-from shoal.masking.partition import Partition
+from shoal.masking.recoding.frequencies import refuse_unlisted
+from shoal.masking.recoding.suppressing import refuse_suppressing, suppress_failing, without_small
 from shoal.privacy.model import PrivacyModel
 
 Mode = Literal["labels", "width"]
+
+_EXACT = float(1 << 53)  # whole numbers beyond have no number of their own among floats
 
 
 class Coarsen(Method):
@@ -66,6 +68,21 @@ class Coarsen(Method):
         left = [name for name in columns if name not in resolutions]
         notes = tuple(f"Column {name!r} has no resolution and is shown as it is." for name in left)
         return suppress_failing(microdata, Masked(columns, notes=notes), models, suppression)
+
+    def refuse_in_chunks(self, models: Sequence[PrivacyModel], suppression: float, engine: str) -> None:
+        refuse_suppressing(self.name, models, suppression, engine)
+
+    def prepared(self, whole: WholeTable) -> Method:
+        """Each attribute by itself, as all its values say, and in every chunk alike."""
+        for name in self.resolutions(whole.schema.quasi_identifiers):
+            if self.mode == "labels":
+                refuse_unlisted(
+                    whole, name, "too many to be cut into runs: cut its domain into equal lengths (mode = 'width')."
+                )
+            known = whole.attributes.whole[name]
+            if max(abs(known.least), abs(known.greatest)) > _EXACT:
+                refuse_unlisted(whole, name, "and numbers beyond 2^53: use the memory engine, or leave it out.")
+        return without_small(whole, self)
 
     def resolutions(self, quasi: Sequence[str]) -> dict[str, int]:
         """Of each quasi-identifier that has one."""
@@ -155,56 +172,3 @@ def _column(
     index = np.append(cell_of_code, len(text)).astype(np.int32)[coded.codes]
     low, high, size = (np.append(ends, np.nan) for ends in (low, high, size))
     return MaskedColumn(coded.attribute, index, text.extend_constant(None, 1), low, high, size)
-
-
-# ---- classes of a recoding
-
-
-def classes_of(columns: Sequence[tuple[npt.NDArray[np.int32], int]]) -> Partition:
-    """Records that have the same code in every column; a column is its codes and how many there are."""
-    from shoal.kernels.sorting import argsort_keys
-
-    key = np.zeros(len(columns[0][0]), np.uint64)
-    room = 1
-    for codes, count in columns:
-        if room * count >= 1 << 63:  # number the keys anew before 64 bits overflow
-            seen, inverse = np.unique(key, return_inverse=True)
-            key, room = inverse.astype(np.uint64), len(seen)
-        if count > 1:
-            key = key * np.uint64(count) + codes.astype(np.uint64)
-            room *= count
-    order = argsort_keys(key)
-    key = key[order]
-    return Partition(order, np.append(np.flatnonzero(np.append(True, key[1:] != key[:-1])[: len(key)]), len(key)))
-
-
-def suppress_failing(
-    microdata: Microdata, masked: Masked, models: Sequence[PrivacyModel], suppression: float
-) -> Masked:
-    """Leaves out the classes that miss a model about who they are where the limit covers all of them, else nothing.
-
-    A part would cost records and still leave a release that is refused. None is left out for what it holds
-    (l-diversity, t-closeness): whoever recodes everybody alike sees which classes are missing, and would know.
-    """
-    limit = int(suppression * len(microdata) + 1e-9)  # 0.29 x 100 is less than 29 for a computer
-    if limit == 0 or not models or not masked.columns:
-        return masked
-    partition = classes_of([(column.index, len(column.text)) for column in masked.columns.values()])
-    bad = failing(microdata, partition, [model for model in models if model.attribute is None])
-    lost = int(partition.sizes[bad].sum())
-    may, notes = may_suppress(lost, limit, len(microdata))
-    if not may:
-        return replace(masked, notes=(*masked.notes, *notes))
-    kept = np.sort(partition.order[np.repeat(~bad, partition.sizes)])
-    columns = {name: replace(column, index=column.index[kept]) for name, column in masked.columns.items()}
-    return Masked(columns, kept, (*masked.notes, *notes))
-
-
-def may_suppress(lost: int, limit: int, records: int) -> tuple[bool, tuple[str, ...]]:
-    """Whether those in classes that miss a model are left out, and what is to be said of it."""
-    if lost == 0:
-        return False, ()
-    if lost > limit or lost == records:
-        note = f"{lost:,} records are in classes that miss a model, more than may be suppressed: all were kept."
-        return False, (note,)
-    return True, (f"{lost:,} records in classes that miss a model were suppressed.",)

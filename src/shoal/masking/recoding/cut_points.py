@@ -26,7 +26,8 @@ Defined in docs/spec.md#discernibility, #best-recoding.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import ceil, prod
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -36,12 +37,15 @@ import numpy.typing as npt
 from shoal import events
 from shoal.catalogue import Chunks, parameter
 from shoal.data.cells import WILDCARD, MaskedColumn
-from shoal.data.microdata import Coded, Microdata
+from shoal.data.microdata import MISSING, Coded, Microdata
 from shoal.errors import InputError, require
-from shoal.masking.method import Masked, Method
+from shoal.masking.chunks import WholeTable
+from shoal.masking.method import Masked, Method, class_size
 from shoal.masking.partition import Partition
 from shoal.masking.publishing.range import publish_range
-from shoal.masking.recoding.coarsening import classes_of, suppress_failing
+from shoal.masking.recoding import frequencies
+from shoal.masking.recoding.frequencies import count_rows, how_many, refuse_unlisted
+from shoal.masking.recoding.suppressing import classes_of, refuse_suppressing, suppress_failing, without_small
 from shoal.privacy.model import PrivacyModel
 
 if TYPE_CHECKING:
@@ -85,7 +89,7 @@ class CutPoints(Method):
     needs = ("an order",)
     seedless = True
     can_promise = ("k-anonymity",)
-    in_chunks = Chunks("", "use the memory engine, or 'recode' with hierarchies")
+    in_chunks = Chunks("same result; of too many distinct rows by a sample, verified on all")
     did = (
         "Every quasi-identifier was cut into intervals, the same for all records: the cheapest set of cuts "
         "found that keeps the promise (El Emam & Dankar 2008)."
@@ -99,34 +103,57 @@ class CutPoints(Method):
         suppression: float = 0.0,
         seed: int | None = None,
     ) -> Masked:
-        found = search(microdata, _smallest_class(models), suppression=suppression, seconds=self.seconds)
-        columns = {coded.name: _recode(coded, found.cuts[coded.name]) for coded in microdata.quasi}
-        notes = (_in_words(found), *map(_cuts_in_words, columns.values()), *_reservations(microdata))
-        return suppress_failing(microdata, Masked(columns, notes=notes), models, suppression)
+        """Each quasi-identifier in the intervals that cost least."""
+        result = search(microdata, class_size(microdata, models), suppression=suppression, seconds=self.seconds)
+        masked = _shown(microdata.quasi, result).mask(microdata, models)
+        return suppress_failing(microdata, masked, models, suppression)
+
+    def refuse_in_chunks(self, models: Sequence[PrivacyModel], suppression: float, engine: str) -> None:
+        refuse_suppressing(self.name, models, suppression, engine)
+
+    def prepared(self, whole: WholeTable) -> Method:
+        """The cuts of the whole table, searched over its distinct rows as the engine counts them."""
+        quasi = whole.sample.quasi
+        for coded in quasi:
+            refuse_unlisted(whole, coded.name, "too many to be cut at quantiles: round it, or use a grouped method.")
+        candidates = _Candidates({coded.name: _candidates(coded) for coded in quasi})
+        if how_many(whole, candidates, prod(len(at) + 1 for at in candidates.codes.values())) <= frequencies.LIMIT:
+            result = _search(quasi, candidates, _counted(whole, candidates), whole.k, whole.suppression, self.seconds)
+        else:
+            result = _by_sample(whole, candidates, self.seconds)
+        return without_small(whole, _shown(quasi, result))
 
 
 def search(microdata: Microdata, k: int, *, suppression: float = 0.0, seconds: float | None = 30.0) -> CutPointSearch:
     """The recoding into classes of at least k that costs least, within the time and the suppression allowed."""
+    candidates = _Candidates({coded.name: _candidates(coded) for coded in microdata.quasi})
+    rows = _distinct_rows([*candidates(microdata).values()], len(microdata))
+    return _search(microdata.quasi, candidates, rows, k, suppression, seconds)
+
+
+def _search(
+    quasi: Sequence[Coded], candidates: _Candidates, rows: Rows, k: int, suppression: float, seconds: float | None
+) -> CutPointSearch:
+    """Over the distinct rows of the table when all candidates are cut."""
     from shoal.kernels.cut_rows import hashes, problem_of
     from shoal.kernels.greedy_cuts import add_free
 
     require("cut-points", "suppression", suppression, "a share from 0 to 1", holds=0 <= suppression <= 1)
-    n = len(microdata)
+    n = int(rows[1].sum())
     if not 1 <= k <= n:
         raise InputError(
             f"k = {k} cannot be had of a table of {n} records: ask for a k from 1 to the number of records."
         )
     _compile()
     deadline = np.inf if seconds is None else monotonic() + seconds
-    candidates = [_candidates(coded) for coded in microdata.quasi]
-    rows = _distinct_rows([_bins(coded, at) for coded, at in zip(microdata.quasi, candidates, strict=True)], n)
-    problem = problem_of([len(at) + 1 for at in candidates], k, n, int(suppression * n))
+    at = [candidates.codes[coded.name] for coded in quasi]
+    problem = problem_of([len(codes) + 1 for codes in at], k, n, int(suppression * n))
     best, bound, nodes = _prove(problem, rows, _good_start(problem, rows, deadline), deadline)
     chosen = best.chosen.copy()
     add_free(problem, *rows, hashes(len(rows[1])), chosen)
     cuts = {
-        coded.name: tuple(at[chosen[first : first + len(at)]].tolist())
-        for coded, at, first in zip(microdata.quasi, candidates, problem.first[:-1], strict=True)
+        coded.name: tuple(codes[chosen[first : first + len(codes)]].tolist())
+        for coded, codes, first in zip(quasi, at, problem.first[:-1], strict=True)
     }
     return CutPointSearch(cuts, best.cost, bound, best.suppressed, nodes, len(chosen))
 
@@ -141,11 +168,10 @@ def _places(coded: Coded) -> npt.NDArray[np.int64]:
 
 def _candidates(coded: Coded) -> npt.NDArray[np.int64]:
     """The codes at which an interval may begin: each that occurs but the first, missing apart."""
-    missing = len(coded.codes) - int(coded.counts.sum())
     begins = np.flatnonzero(coded.counts)[1:]
     if len(begins) > MOST_CUTS:
         begins = _quantiles(begins, np.cumsum(coded.counts))
-    apart = [len(coded.values)] if missing and missing < len(coded.codes) else []
+    apart = [len(coded.values)] if coded.missing and coded.counts.any() else []
     return np.append(begins, apart).astype(np.int64)
 
 
@@ -158,9 +184,17 @@ def _quantiles(begins: npt.NDArray[np.int64], records: npt.NDArray[np.int64]) ->
     return begins[np.minimum(at, len(begins) - MOST_CUTS + i)]
 
 
-def _bins(coded: Coded, candidates: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
-    """record -> interval if all candidates are cut."""
-    return np.searchsorted(candidates, _places(coded), side="right").astype(np.int32)
+@dataclass(frozen=True)
+class _Candidates:
+    """The codes at which each attribute may be cut; called, the interval of each record if all of them are."""
+
+    codes: Mapping[str, npt.NDArray[np.int64]]
+
+    def __call__(self, microdata: Microdata) -> dict[str, npt.NDArray[np.int32]]:
+        return {
+            name: np.searchsorted(at, _places(microdata[name]), side="right").astype(np.int32)
+            for name, at in self.codes.items()
+        }
 
 
 Rows = tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64]]  # codes of the distinct rows, and how many records have each
@@ -266,29 +300,81 @@ def _cost(recoding: _Recoding) -> int:
     return recoding.cost
 
 
+# ---- in chunks
+
+
+def _counted(whole: WholeTable, intervals: _Candidates) -> Rows:
+    """The distinct rows of these intervals as the engine counts them, in the order of a table in memory."""
+    columns, counts = count_rows(whole, intervals)
+    order = np.lexsort([*columns.values()][::-1])
+    return np.stack([column[order] for column in columns.values()], axis=1).astype(np.uint8), counts[order]
+
+
+def _by_sample(whole: WholeTable, candidates: _Candidates, seconds: float | None) -> CutPointSearch:
+    """Cuts searched on a sample and verified on all records; on a sample classes must be larger until they hold.
+
+    Nothing is proven of them: no recoding costs less than classes of k.
+    """
+    sample, k = whole.sample, whole.k
+    rows = _distinct_rows([*candidates(sample).values()], len(sample))
+    limit, nodes = int(whole.suppression * whole.records), 0
+    least = max(min(2, k), ceil(k * len(sample) / whole.records))
+    cuts: Mapping[str, tuple[int, ...]] = dict.fromkeys(candidates.codes, ())
+    sizes = np.array([whole.records])
+    while least <= len(sample):
+        result = _search(sample.quasi, candidates, rows, least, whole.suppression, seconds)
+        nodes += result.nodes
+        made = _Candidates({name: np.array(at, np.int64) for name, at in result.cuts.items()})
+        counts = _counted(whole, made)[1]
+        if counts[counts < k].sum() <= limit:
+            cuts, sizes = result.cuts, counts
+            break
+        least *= 2
+    out = int(sizes[sizes < k].sum())
+    cost = int((sizes[sizes >= k] ** 2).sum()) + whole.records * out
+    return CutPointSearch(cuts, cost, whole.records * k, out, nodes, sum(map(len, candidates.codes.values())))
+
+
 # ---- what is shown
 
 
+class Intervals(Method):
+    """Cuts that were chosen, for every chunk alike."""
+
+    cells: Mapping[str, MaskedColumn]  # of each attribute's values, missing last
+    notes: tuple[str, ...]
+
+    def mask(
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
+    ) -> Masked:
+        """Each value as the interval it is in."""
+        columns = {name: replace(cell, index=cell.index[microdata[name].codes]) for name, cell in self.cells.items()}
+        return Masked(columns, notes=self.notes)
+
+
+def _shown(quasi: Sequence[Coded], result: CutPointSearch) -> Intervals:
+    cells = {coded.name: _recode(coded, result.cuts[coded.name]) for coded in quasi}
+    return Intervals(cells, (_in_words(result), *map(_cuts_in_words, cells.values()), *_reservations(quasi)))
+
+
 def _recode(coded: Coded, cuts: tuple[int, ...]) -> MaskedColumn:
-    """Each value as the interval it is in."""
-    cell = np.searchsorted(cuts, _places(coded), side="right").astype(np.int32)
+    """The interval of each value that occurs in the table, missing last."""
+    occurring = np.flatnonzero(np.append(coded.counts, coded.missing))
+    cell = np.searchsorted(cuts, occurring, side="right").astype(np.int32)
     starts = np.append(0, np.cumsum(np.bincount(cell, minlength=len(cuts) + 1)))
-    return publish_range(coded, Partition(np.argsort(cell, kind="stable"), starts), cell)
+    codes = np.where(occurring == len(coded.values), MISSING, occurring).astype(np.int32)
+    column = publish_range(replace(coded, codes=codes), Partition(np.arange(len(cell)), starts), cell)
+    index = np.zeros(len(coded.values) + 1, np.int32)
+    index[occurring] = column.index
+    return replace(column, index=index)
 
 
-def _smallest_class(models: Sequence[PrivacyModel]) -> int:
-    """The class size that some model asks for in any case; the others are judged on what comes out."""
-    return max((model.smallest_class for model in models), default=1)
-
-
-def _in_words(found: CutPointSearch) -> str:
-    done = f"{found.nodes:,} nodes visited over {found.candidates:,} candidate cuts"
-    if found.proven:
-        return f"Discernibility {found.cost:,}, proven optimal: {done}."
-    return (
-        f"Discernibility {found.cost:,}, not proven optimal in the time given: "
-        f"no recoding costs less than {found.bound:,} (gap {found.gap:.1%}), {done}."
-    )
+def _in_words(result: CutPointSearch) -> str:
+    done = f"{result.nodes:,} nodes visited over {result.candidates:,} candidate cuts"
+    if result.proven:
+        return f"Discernibility {result.cost:,}, proven optimal: {done}."
+    gap = f"no recoding costs less than {result.bound:,} (gap {result.gap:.1%})"
+    return f"Discernibility {result.cost:,}, not proven optimal in the time given: {gap}, {done}."
 
 
 def _cuts_in_words(column: MaskedColumn) -> str:
@@ -299,9 +385,9 @@ def _cuts_in_words(column: MaskedColumn) -> str:
     return f"{column.attribute.name}: {', '.join(shown)}."
 
 
-def _reservations(microdata: Microdata) -> list[str]:
+def _reservations(quasi: Sequence[Coded]) -> list[str]:
     notes = []
-    for coded in microdata.quasi:
+    for coded in quasi:
         occurring = int((coded.counts > 0).sum())
         if coded.is_nominal and occurring > 2:
             notes.append(f"Column {coded.name!r} is nominal: its categories are cut in the order of their codes.")

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from itertools import product
@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal import events
-from shoal.data.microdata import Coded, Microdata
+from shoal.data.microdata import MISSING, Coded, Microdata
 from shoal.errors import InputError
 
 Cost = Literal["discernibility", "loss", "average-class-size", "precision", "entropy"]
@@ -138,6 +138,15 @@ class Packing:
     def codes(self, keys: Keys, a: int) -> Ints:
         """What the keys hold of one attribute."""
         return ((keys >> np.uint64(self.shift[a])) & np.uint64(self.trees[a].mask)).astype(np.int64)
+
+    def leaves(self, keys: Keys, levels: Levels = ()) -> list[npt.NDArray[np.int32]]:
+        """Of each quasi-identifier, in their order, the code of a value that the keys at these levels hold."""
+        codes: list[npt.NDArray[np.int32]] = [np.zeros(0, np.int32)] * len(self.trees)
+        for a, tree in enumerate(self.trees):
+            first = np.unique(tree.codes[levels[a] if levels else 0], return_index=True)[1]
+            code = np.searchsorted(tree.place, first[self.codes(keys, a)])
+            codes[self.position[a]] = np.where(code == len(tree.place) - 1, MISSING, code).astype(np.int32)
+        return codes
 
     def below(self, first: int) -> np.uint64:
         """How many bits the attributes after the first ones take."""
@@ -267,7 +276,6 @@ def search(
     parents = _parents(lattice)
     best = np.array([np.inf])
     found: list[tuple[Ints, npt.NDArray[np.float64], Ints]] = []
-    checked, bound = 0, float("inf")
 
     def bound_of(fixed: Levels) -> float:
         if cost in ("discernibility", "average-class-size"):
@@ -306,8 +314,17 @@ def search(
         found.append((good + start, costs[good], out[good]))
         return looked, float("inf")
 
+    checked, bound = _look_at_all(look, _parts(lattice), best)
+    return _sorted_nodes(found, checked, bound)
+
+
+def _look_at_all(
+    look: Callable[[Levels], tuple[int, float] | None], parts: Iterable[Levels], best: npt.NDArray[np.float64]
+) -> tuple[int, float]:
+    """Each part of the lattice in a thread; how many nodes were looked at, and what bounds those that were not."""
+    checked, bound = 0, float("inf")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        under_way = [pool.submit(look, fixed) for fixed in _parts(lattice)]
+        under_way = [pool.submit(look, fixed) for fixed in parts]
         try:
             for part in events.ticking(under_way):
                 if (result := events.waited(part)) is not None:
@@ -318,7 +335,7 @@ def search(
                 best[0] = -np.inf  # ends the walks; one that was just improving it may overwrite this
                 wait(under_way, timeout=0.05)
             raise
-    return _sorted_nodes(found, checked, bound)
+    return checked, bound
 
 
 def _parts(lattice: Lattice) -> Iterator[Levels]:

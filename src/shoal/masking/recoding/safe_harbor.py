@@ -4,6 +4,9 @@
 its level is the least at which k records look alike in the ladder's attributes when all records are masked to
 it. Each record is then shown at its own level, so that it can still be unique among records shown at others:
 nothing is promised, which is what the paper shows of it.
+
+How far a record climbs depends on nothing but its row in the ladder's attributes and on how many have each row: of a
+table in chunks the engine counts the rows, and those that climb at all travel to the chunks, with their levels.
 """
 
 from __future__ import annotations
@@ -11,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import pairwise
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -23,8 +27,12 @@ from shoal.data.microdata import Coded, Microdata
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Kind
 from shoal.errors import InputError, did_you_mean, require
+from shoal.masking.chunks import WholeTable
 from shoal.masking.method import Masked, Method
-from shoal.masking.recoding.coarsening import classes_of, suppress_failing, unmasked
+from shoal.masking.recoding import frequencies
+from shoal.masking.recoding.coarsening import unmasked
+from shoal.masking.recoding.frequencies import Keys, count_rows, how_many, refuse_unlisted
+from shoal.masking.recoding.suppressing import classes_of, refuse_suppressing, suppress_failing, without_small
 from shoal.privacy.model import PrivacyModel
 
 
@@ -113,6 +121,28 @@ class SafeHarbor(Method):
         notes = in_words(microdata.schema.quasi_identifiers, self.steps, len(microdata), masked, residual, k)
         return suppress_failing(microdata, Masked(columns, notes=notes), models, suppression)
 
+    def refuse_in_chunks(self, models: Sequence[PrivacyModel], suppression: float, engine: str) -> None:
+        refuse_suppressing(self.name, models, suppression, engine)
+
+    def prepared(self, whole: WholeTable) -> Method:
+        """Distinct rows climb the ladder; records follow in chunks."""
+        quasi = whole.schema.quasi_identifiers
+        codes = _row_codes(whole, ladder_attributes(quasi, self.steps))
+        number = how_many(whole, codes, prod(codes.room))
+        if number > frequencies.LIMIT:
+            raise InputError(
+                f"The ladder's attributes have about {number:,} distinct rows, more than the {frequencies.LIMIT:,} "
+                "that can be counted at once: coarsen those with most values first, or use a grouped method."
+            )
+        rows, counts = count_rows(whole, codes)
+        keys, k = rows["key"].view(np.uint64), ladder_k(whole.promises)
+        levels, left_over = climb([whole.sample[name] for name in codes.names], codes.of(keys), counts, self.steps, k)
+        masked, residual = int(counts[levels > 0].sum()), int(counts[left_over].sum())
+        climbing = np.flatnonzero(levels > 0)
+        climbing = climbing[np.argsort(keys[climbing])]
+        notes = in_words(quasi, self.steps, whole.records, masked, residual, k)
+        return without_small(whole, Climbed(self.steps, codes, keys[climbing], levels[climbing], notes))
+
     @property
     def steps(self) -> tuple[Step, ...]:
         return TABLE_S3 if self.ladder is None else tuple(self.ladder)
@@ -196,6 +226,69 @@ def in_words(
     skipped = [f"Steps on {name!r} were skipped: it is no quasi-identifier of the table." for name in absent]
     left = f"{residual:,} records stay alike with fewer than {k} in the ladder's attributes after every step."
     return (*skipped, f"{masked:,} of {records:,} records were masked.", left)
+
+
+# ---- in chunks
+
+
+@dataclass(frozen=True)
+class RowCodes:
+    """A record's codes of these attributes as one number; missing is the first code of each."""
+
+    names: tuple[str, ...]
+    room: tuple[int, ...]  # codes of each attribute, missing among them
+
+    def __call__(self, microdata: Microdata) -> dict[str, Keys]:
+        return {"key": self.keys(microdata)}
+
+    def keys(self, microdata: Microdata) -> Keys:
+        """record -> the number of its row."""
+        key = np.zeros(len(microdata), np.uint64)
+        for name, room in zip(self.names, self.room, strict=True):
+            key = key * np.uint64(room) + (microdata[name].codes + 1).astype(np.uint64)
+        return key
+
+    def of(self, keys: Keys) -> dict[str, npt.NDArray[np.int32]]:
+        """attribute -> the code in each key."""
+        codes = {}
+        for name, room in zip(reversed(self.names), reversed(self.room), strict=True):
+            keys, code = np.divmod(keys, np.uint64(room))
+            codes[name] = code.astype(np.int32) - np.int32(1)
+        return codes
+
+
+class Climbed(Method):
+    """The ladder climbed: each row's level, for every chunk alike."""
+
+    ladder: tuple[Step, ...]
+    codes: RowCodes
+    keys: Keys  # of the rows that climb, ascending
+    levels: npt.NDArray[np.int16]
+    notes: tuple[str, ...]
+
+    def mask(
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
+    ) -> Masked:
+        keys = self.codes.keys(microdata)
+        levels = np.zeros(len(keys), np.int16)
+        if len(self.keys):
+            at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+            levels = np.where(self.keys[at] == keys, self.levels[at], levels)
+        return Masked(shown_by(microdata, self.ladder, levels), notes=self.notes)
+
+
+def _row_codes(whole: WholeTable, names: Sequence[str]) -> RowCodes:
+    for name in names:
+        refuse_unlisted(
+            whole, name, "too many for the ladder: coarsen it first, or leave it out of the quasi-identifiers."
+        )
+    room = tuple(len(whole.sample[name].values) + 1 for name in names)
+    if prod(room) >= 1 << 64:
+        raise InputError(
+            "The ladder's attributes have too many values together to be counted in 64 bits: coarsen those with most "
+            "values first, or use a grouped method."
+        )
+    return RowCodes(tuple(names), room)
 
 
 # ---- what a step shows

@@ -1,8 +1,9 @@
-"""A release of a large table: the same story as in `shoal.release`, on an engine."""
+"""A release of a table of any size: the same story as in `shoal.release`, on an engine."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
@@ -11,49 +12,40 @@ from pathlib import Path
 from secrets import randbits
 from typing import Any, NamedTuple
 
-import numpy as np
-import polars as pl
-
 from shoal import events
-from shoal.check import released_sheets, shown_by
+from shoal.chunked_draft import ChunkedDraft, draft_in_chunks
 from shoal.data.commit import Output, commit, papers
 from shoal.data.digests import digest_of_list
 from shoal.data.outputs import CERTIFICATE, refuse_within
-from shoal.data.people import Repeating
-from shoal.data.schema import Role
-from shoal.engines.table import Table, selected
-from shoal.masking.collapse import few_classes, refuse_single_class
-from shoal.masking.grouped import Grouping
-from shoal.parted.capabilities import refuse_what_cannot
-from shoal.parted.mask import Carried, MaskPart
-from shoal.parted.measured import judged_by_classes, judged_with_parts, where_measured
-from shoal.parted.methods import once, parts_of, prepared, refuse_method, trial_of
-from shoal.parted.ordered import put_in_order, refuse_order, with_positions
-from shoal.parted.recorded import Digests, need_subject, recorded
-from shoal.parted.reported import PAIRS, DrawnRelease
-from shoal.parted.source import Source, prepare
+from shoal.engines.table import Table
+from shoal.masking.collapse import few_classes
 from shoal.policy import Policy
-from shoal.privacy.check import refuse_broken
-from shoal.privacy.classes import Sizes, class_sizes
+from shoal.privacy.check import refuse_broken, released_sheets
+from shoal.privacy.classes import Sizes
+from shoal.privacy.in_chunks import judge_chunks, same_records, where_measured
 from shoal.privacy.judge import Judged
 from shoal.privacy.model import Verdict
 from shoal.releases.ledger import Ledger
 from shoal.releases.pieces import InPieces
+from shoal.releases.recorded import need_subject, recorded
 from shoal.releases.store import Promised
-from shoal.report.certificate import certify, refuse_uncertified
+from shoal.report.certificate import Shown, certify, refuse_uncertified
+from shoal.report.drawn import PAIRS, DrawnRelease, drawn_records
 from shoal.report.page import write_report
+from shoal.report.reported import Tables
 from shoal.risk.classes import by_class_size
 from shoal.show import Bars, Chart, Result, Series, Sheet
+from shoal.survey import Survey
 
 
 @dataclass(frozen=True)
-class PartedRelease(Result):
+class ChunkedRelease(Result):
     """A released table that keeps its promises, where its engine keeps it."""
 
     table: Table = field(repr=False)
-    source: Source = field(repr=False)
+    draft: ChunkedDraft = field(repr=False)
     judged: Judged = field(repr=False)
-    told: tuple[dict[str, Any], ...] = field(repr=False)  # by each part, when it was masked
+    chunks: tuple[dict[str, Any], ...] = field(repr=False)  # facts about each, from when it was masked
     facts: dict[str, Any]
     notes: tuple[str, ...]
 
@@ -63,29 +55,38 @@ class PartedRelease(Result):
         return self.table.native()
 
     @property
+    def survey(self) -> Survey:
+        """What is known of the table it was made of."""
+        return self.draft.survey
+
+    @property
     def verdicts(self) -> tuple[Verdict, ...]:
+        """What each model says of it, in the order of the promises."""
         return self.judged.verdicts
 
     @property
     def sizes(self) -> Sizes:
+        """How large its classes are."""
         return self.judged.sizes
 
     @property
     def records(self) -> int:
+        """How many records it shows."""
         return self.judged.sizes.records
 
     @property
     def information_loss(self) -> float:
+        """How far released values may lie from the original ones, in standard deviations."""
         loss: float = self.facts["information_loss"]
         return loss
 
     @cached_property
     def certificate(self) -> dict[str, Any]:
         """What the public may know: nothing that the release does not show by itself."""
-        schema = self.source.schema
-        shown = shown_by(self.source.spelled.as_values(self.table), schema, self.sizes)
-        content = certify(shown, schema, self.source.promises, self.verdicts)
-        return {**content, "record_order": "as in the source" if self.source.in_order else "shuffled"}
+        schema = self.survey.schema
+        shown = Shown.of_chunks(self.survey.spelled.as_values(self.table), schema, self.sizes)
+        content = certify(shown, schema, self.survey.promises, self.verdicts)
+        return {**content, "record_order": "as in the source" if self.draft.in_order else "shuffled"}
 
     def certificate_of_files(self) -> bytes:
         """The certificate of what stands in a folder."""
@@ -96,14 +97,32 @@ class PartedRelease(Result):
         """As a folder of files, judged once more as they stand there; a release that is there is replaced if asked."""
 
         def judge_files(written: Table, _: list[str]) -> dict[str, bytes]:
-            judged = judged_with_parts(self.source, written, self.told)
+            judged = _judged(self.draft, written, self.chunks)
             refuse_broken(judged.verdicts)
             return {CERTIFICATE: replace(self, table=written, judged=judged).certificate_of_files()}
 
         refuse_uncertified(folder, [], overwrite=overwrite)
         self.table.write(str(folder), kind, judge_files, overwrite=overwrite)
 
+    def reported(self) -> DrawnRelease:
+        """The release as the report asks for it, where records were drawn as they were masked."""
+        known = self.survey
+        before = known.table.select([attribute.name for attribute in known.schema])
+        return DrawnRelease(
+            known.schema,
+            known.policy,
+            known.promises,
+            self.verdicts,
+            self.notes,
+            known.records,
+            self.records,
+            self.information_loss,
+            Tables(before, known.spelled.as_values(self.table)),
+            drawn_records(self.chunks, known.released),
+        )
+
     def remarks(self) -> tuple[str, ...]:
+        """The notes."""
         return self.notes
 
     def charts(self) -> list[Chart]:
@@ -113,7 +132,7 @@ class PartedRelease(Result):
 
     def sheets(self, title: str = "Released") -> list[Sheet]:
         """As tables: what was released, and how it was judged."""
-        more = [("parts", f"{self.facts['parts']:,}"), ("engine", self.table.engine)]
+        more = [("chunks", f"{self.facts['chunks']:,}"), ("engine", self.table.engine)]
         return released_sheets(title, self.to_dict(), more, self.verdicts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,7 +140,7 @@ class PartedRelease(Result):
         return {
             "engine": self.table.engine,
             "records": self.records,
-            "suppressed": self.source.records - self.records,
+            "suppressed": self.survey.records - self.records,
             "classes": int(self.sizes.classes.sum()),
             "smallest_class": self.sizes.smallest,
             "models": [verdict.to_dict() for verdict in self.verdicts],
@@ -130,12 +149,15 @@ class PartedRelease(Result):
         }
 
 
-def anonymize(table: Table, policy: Policy, *, seed: int | None = None, keep_order: bool = False) -> PartedRelease:
+def anonymize_in_chunks(
+    table: Table, policy: Policy, *, seed: int | None = None, keep_order: bool = False
+) -> ChunkedRelease:
     """Masks the table as the policy says, and hands out the release only if every promise holds."""
-    source, masked = _draft(table, policy, seed, keep_order)
-    shown, told = masked.kept()
+    made = draft_in_chunks(table, policy, seed=seed, keep_order=keep_order)
+    made, facts = made.kept()
     events.stage("judging the result")
-    return _released(source, shown, told)
+    public = made.public.kept()[0] if made.carried.schema else made.public  # by itself, to be handed out
+    return _released(made, public, facts)
 
 
 class _Files(NamedTuple):
@@ -146,7 +168,7 @@ class _Files(NamedTuple):
 
 
 class _Judgement(NamedTuple):
-    release: PartedRelease
+    release: ChunkedRelease
     certificate: bytes
     people: InPieces | None  # for the ledger
 
@@ -163,7 +185,7 @@ def anonymize_to(
     keep_order: bool = False,
     ledger: Ledger | None = None,
     report: str | Path | None = None,
-) -> PartedRelease:
+) -> ChunkedRelease:
     """The same, written to a folder that gets its name only if every promise holds of what stands in it.
 
     The certificate lies in the folder, and where it is named as a file, there too. Records leave in random order,
@@ -178,23 +200,26 @@ def anonymize_to(
     if ledger is not None:
         need_subject(table, ledger)
         seed = randbits(63) if seed is None else seed  # the ledger keeps it
-    source, masked = _draft(table, policy, seed, keep_order, ledger, PAIRS if report is not None else 0)
-    shown, told = (masked, []) if ledger is None else masked.kept()  # worked out once, for the files and the ledger
+    made = draft_in_chunks(
+        table, policy, seed=seed, keep_order=keep_order, ledger=ledger, drawn=PAIRS if report is not None else 0
+    )
+    told: list[str] = []
+    if made.carried.schema:  # worked out once, for the files and for what went along
+        made, told = made.kept()
     named: list[Table] = []
 
     def write(before_name: Callable[[_Files], _Judgement]) -> None:
         def judge_files(written: Table, facts: list[str]) -> dict[str, bytes]:
             return {CERTIFICATE: before_name(_Files(written, facts or told)).certificate}
 
-        public = shown.select([name for name in shown.schema if name not in _carried(source).schema])
-        named.append(public.write(folder, kind, judge_files, overwrite=overwrite))
+        named.append(made.public.write(folder, kind, judge_files, overwrite=overwrite))
 
     def judge(files: _Files) -> _Judgement:
-        release = _released(source, *files)
+        release = _released(made, *files)
         people = None
         if ledger is not None:
-            quasi = source.schema.quasi_identifiers
-            people = recorded(shown, files.table, quasi, ledger.subject, source.records)
+            quasi = made.survey.schema.quasi_identifiers
+            people = recorded(made.table, files.table, quasi, ledger.subject, made.survey.records)
             release = replace(release, notes=(*release.notes, *ledger.strangers_of(people)))
         return _Judgement(release, release.certificate_of_files(), people)
 
@@ -202,14 +227,14 @@ def anonymize_to(
         assert ledger is not None
         assert judgement.people is not None
         promises = tuple(verdict.to_dict() for verdict in judgement.release.verdicts)
-        what = Promised(source.k, promises, seed)
+        what = Promised(made.survey.k, promises, seed, sum(mean.epsilon for mean in policy.private_means().values()))
         return ledger.entering(judgement.people, what, folder, digest_of_list(files.table.digests()))
 
     def certify(partial: Path, _: _Files, judgement: _Judgement) -> None:
         partial.write_bytes(judgement.certificate)
 
     def describe(partial: Path, _: _Files, judgement: _Judgement) -> None:
-        write_report(DrawnRelease.of(judgement.release), partial, overwrite=True)
+        write_report(judgement.release.reported(), partial, overwrite=True)
 
     papers_of = papers((certificate, certify, False), (report, describe, True))
     output = Output(None, write, judge, papers_of, None if ledger is None else record)
@@ -217,82 +242,36 @@ def anonymize_to(
     return replace(judgement.release, table=named[0])
 
 
-def _draft(
-    table: Table,
-    policy: Policy,
-    seed: int | None,
-    keep_order: bool,
-    ledger: Ledger | None = None,
-    drawn: int = 0,
-) -> tuple[Source, Table]:
-    """What is known, and the masked table, not yet worked out."""
-    refuse_what_cannot(policy, table.engine)
-    refuse_method(policy, table.engine)
-    if keep_order:
-        refuse_order(table)
-    events.stage("reading")
-    source = replace(prepare(table, policy, ledger), drawn=drawn)
-    source = replace(source, notes=(*source.notes, *_repeating(table, policy.identifiers, source.records)))
-    whole = source.attributes.whole
-    refuse_single_class(
-        source.records, source.schema, lambda name: np.append(whole[name].counts, whole[name].missing), source.promises
-    )
-    if keep_order:
-        source = replace(source, table=with_positions(source.table), in_order=True)
-    events.stage("masking")
-    return source, _masked(source, randbits(63) if seed is None else seed)
-
-
-def _repeating(table: Table, identifiers: Sequence[str], records: int) -> Iterator[str]:
-    """Of identifiers that repeat: an engine counts their people, not those of each class."""
-    for name in identifiers:
-        found = class_sizes(selected(table, [name]), [name], records)
-        if found.size.max(initial=1) > 1:
-            said = Repeating(name, found.records, int(found.classes.sum())).sentence()
-            yield f"{said} How many people each class holds was not counted: the memory engine does that."
-
-
-def _masked(source: Source, seed: int) -> Table:
-    """The table as it will be shown, worked out when it is read."""
-    carried = _carried(source)
-    work = MaskPart(source.attributes, prepared(source), source.promises, seed, source.spelled)
-    trial = replace(work, promises=judged_by_classes(source.promises))(trial_of(source), 0).schema
-    shown = pl.Schema({**trial, **dict.fromkeys(_with_wildcards(source), pl.String()), **carried.schema})
-    work = replace(work, shown=shown, carried=carried, draws=min(1.0, source.drawn / source.records))
-    masked = parts_of(source, seed).map(work, shown)
-    return put_in_order(masked, source.records) if source.in_order else masked
-
-
-def _carried(source: Source) -> Carried:
-    """What goes along with the records of a release."""
-    columns = [attribute.name for attribute in source.schema if Role.IDENTIFIER not in attribute.roles]
-    digests = None if source.ledger is None else Digests(source.ledger, tuple(columns))
-    return Carried(source.in_order, digests)
-
-
-def _with_wildcards(source: Source) -> list[str]:
-    """Attributes of which some part may show `*`, though a trial of a few records shows numbers only.
-
-    A centre is a plain value, but a class that mixes missing and present ones has none.
-    """
-    method, whole = source.policy.method, source.attributes.whole
-    if not isinstance(method, Grouping) or method.shown_by == "range":
-        return []
-    return [name for name in source.schema.quasi_identifiers if 0 < whole[name].missing < source.records]
-
-
-def _released(source: Source, shown: Table, told: Sequence[str]) -> PartedRelease:
-    facts = [json.loads(text) for text in told]
-    judged = judged_with_parts(source, shown, facts)
+def _released(made: ChunkedDraft, shown: Table, texts: Sequence[str]) -> ChunkedRelease:
+    known = made.survey
+    facts = [json.loads(text) for text in texts]
+    judged = _judged(made, shown, facts)
     refuse_broken(judged.verdicts)
-    quasi_loss = sum(fact["loss"] for fact in facts) / sum(fact["records"] for fact in facts)
-    found = {"information_loss": quasi_loss, "parts": len(facts), **facts[0]["facts"]}
+    loss = sum(fact["loss"] for fact in facts) / sum(fact["records"] for fact in facts)
+    about = {"information_loss": loss, "chunks": len(facts), **facts[0]["facts"]}
     classes, largest = int(judged.sizes.classes.sum()), int(judged.sizes.size.max(initial=0))
-    few = few_classes(classes, largest, source.sample, source.promises, source.records)
     notes = (
-        *source.notes,
-        *once([fact["notes"] for fact in facts]),
-        *where_measured(source.promises, len(facts)),
-        *few,
+        *known.notes,
+        *each_note_once([fact["notes"] for fact in facts]),
+        *where_measured(known.promises, len(facts)),
+        *few_classes(classes, largest, known.sample, known.promises, known.records),
     )
-    return PartedRelease(shown, source, judged, tuple(facts), found, notes)
+    return ChunkedRelease(shown, made, judged, tuple(facts), about, notes)
+
+
+def _judged(made: ChunkedDraft, table: Table, facts: Sequence[dict[str, Any]]) -> Judged:
+    known, original = made.survey, made.original()
+    if original is not None:
+        same_records(made.table, table, known.schema.quasi_identifiers)
+    values = known.spelled.as_values(table)
+    return judge_chunks(values, table, known.schema, known.promises, known.records, facts, original)
+
+
+def each_note_once(notes: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The chunks' notes, each sentence once; of those that differ in their numbers only, the first."""
+    alike: dict[str, list[str]] = {}
+    for note in (note for chunk in notes for note in dict.fromkeys(chunk)):
+        alike.setdefault(re.sub(r"[\d.,]*\d", "#", note), []).append(note)
+    for same in alike.values():
+        others = len(same) - 1 if len(set(same)) > 1 else 0
+        yield f"{same[0]} So or alike in {others:,} other chunks." if others else same[0]

@@ -1,7 +1,7 @@
 """The report on a release that is never in memory: all is counted on the engine, values are compared on drawn records.
 
-Whose record is whose is known only while a part is masked. There some records are drawn evenly and told with what
-became of them, and with what each attribute lost over all records of the part.
+Whose record is whose is known only while a chunk is masked. There some records are drawn evenly and told with what
+became of them, and with what each attribute lost over all records of the chunk.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -20,15 +20,12 @@ from shoal.data.microdata import Microdata, Whole, encode
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Schema
 from shoal.engines.table import packed, unpacked
+from shoal.masking.chunks import Attributes
 from shoal.masking.method import Masked
-from shoal.parted.source import Attributes
 from shoal.policy import Policy
 from shoal.privacy.model import PrivacyModel, Verdict
 from shoal.report.reported import Tables
 from shoal.utility.information_loss import attribute_loss
-
-if TYPE_CHECKING:
-    from shoal.parted.release import PartedRelease
 
 PAIRS = 20_000  # records that values are compared of
 KEPT = f"{OWN}kept"
@@ -36,7 +33,7 @@ CELL = f"{OWN}cell "  # begins the name of a column that shows what became of an
 
 
 def facts_to_report(original: Microdata, masked: Masked, share: float, seed: Sequence[int]) -> dict[str, Any]:
-    """What a part tells for the report: that share of its records beside what became of them, and losses."""
+    """What a chunk tells for the report: that share of its records beside what became of them, and losses."""
     names = original.schema.quasi_identifiers
     dice = np.random.default_rng(list(seed))
     rows = np.sort(dice.choice(len(original), min(len(original), ceil(share * len(original))), replace=False))
@@ -62,84 +59,79 @@ def facts_to_report(original: Microdata, masked: Masked, share: float, seed: Seq
     }
 
 
+class Drawn(NamedTuple):
+    """Records that were drawn when they were masked, as a table of its own."""
+
+    original: Microdata
+    masked: Masked
+    losses: Mapping[str, float]  # of each quasi-identifier, over all records
+
+
+def drawn_records(facts: Sequence[Mapping[str, Any]], attributes: Attributes) -> Drawn:
+    """From what the chunks told when they were masked."""
+    schema, names = attributes.schema, attributes.schema.quasi_identifiers
+    pairs = unpacked([b64decode(fact["pairs"]) for fact in facts])
+    released = max(sum(fact["released"] for fact in facts), 1)
+    losses = {name: sum(fact["losses"][name] for fact in facts) / released for name in names}
+    original = _as_a_whole(pairs.select(attribute.name for attribute in schema), attributes)
+    kept = np.flatnonzero(pairs[KEPT].to_numpy())
+    columns = {
+        name: read_cells(pairs[f"{CELL}{name}"].gather(kept).alias(name), schema[name], original[name].values)
+        for name in names
+    }
+    levels = {name: fact for name, fact in facts[0]["facts"].items() if name == "levels"}
+    return Drawn(original, Masked(columns, None if len(kept) == pairs.height else kept, facts=levels), losses)
+
+
 @dataclass(frozen=True)
 class DrawnRelease:
     """A release of any size as the report asks for it (`shoal.report.reported.Reported`)."""
 
-    release: PartedRelease = field(repr=False)
-    original: Microdata = field(repr=False)
-    masked: Masked = field(repr=False)
-    attribute_losses: Mapping[str, float]
-
-    @classmethod
-    def of(cls, release: PartedRelease) -> DrawnRelease:
-        """From what the parts told when they were masked."""
-        pairs = unpacked([b64decode(fact["pairs"]) for fact in release.told])
-        released = max(sum(fact["released"] for fact in release.told), 1)
-        names = release.source.schema.quasi_identifiers
-        losses = {name: sum(fact["losses"][name] for fact in release.told) / released for name in names}
-        original = _as_a_whole(pairs.select(a.name for a in release.source.schema), release.source.attributes)
-        kept = np.flatnonzero(pairs[KEPT].to_numpy())
-        columns = {
-            name: read_cells(
-                pairs[f"{CELL}{name}"].gather(kept).alias(name), original.schema[name], original[name].values
-            )
-            for name in names
-        }
-        facts = {name: fact for name, fact in release.facts.items() if name == "levels"}
-        masked = Masked(columns, None if len(kept) == pairs.height else kept, facts=facts)
-        return cls(release, original, masked, losses)
-
-    @property
-    def schema(self) -> Schema:
-        return self.release.source.schema
-
-    @property
-    def policy(self) -> Policy:
-        return self.release.source.policy
-
-    @property
-    def promises(self) -> tuple[PrivacyModel, ...]:
-        return self.release.source.promises
-
-    @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        return self.release.verdicts
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return self.release.notes
-
-    @property
-    def read(self) -> int:
-        return self.release.source.records
-
-    @property
-    def records(self) -> int:
-        return self.release.records
+    schema: Schema
+    policy: Policy
+    promises: tuple[PrivacyModel, ...]
+    verdicts: tuple[Verdict, ...]
+    notes: tuple[str, ...]
+    read: int
+    records: int
+    information_loss: float
+    counted: Tables = field(repr=False)
+    pairs: Drawn = field(repr=False)
 
     @property
     def suppressed(self) -> int:
+        """How many records of the original it leaves out."""
         return self.read - self.records
 
     @property
-    def information_loss(self) -> float:
-        return self.release.information_loss
+    def attribute_losses(self) -> Mapping[str, float]:
+        """What each quasi-identifier lost, over all records."""
+        return self.pairs.losses
+
+    @property
+    def original(self) -> Microdata:
+        """The records that were drawn."""
+        return self.pairs.original
+
+    @property
+    def masked(self) -> Masked:
+        """What became of these."""
+        return self.pairs.masked
 
     @property
     def table(self) -> pl.DataFrame:
+        """What is released of these."""
         kept = self.original.frame if self.masked.kept is None else self.original.frame[self.masked.kept]
         return kept.with_columns(column.values().alias(name) for name, column in self.masked.columns.items())
 
     @property
     def drawn(self) -> int:
+        """How many they are."""
         return len(self.original)
 
     def tables(self) -> Tables:
         """All records before and after, on the engine."""
-        source = self.release.source
-        names = [attribute.name for attribute in source.schema]
-        return Tables(source.table.select(names), source.spelled.as_values(self.release.table))
+        return self.counted
 
 
 def _as_a_whole(frame: pl.DataFrame, attributes: Attributes) -> Microdata:

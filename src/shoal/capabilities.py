@@ -26,6 +26,7 @@ class Capability:
 
     @property
     def can(self) -> bool:
+        """Whether disk and Spark can do it."""
         return bool(self.in_parts)
 
 
@@ -49,7 +50,7 @@ _OTHERS = (
     Capability("measure", "pooled audit by key", _SAME),
     Capability("measure", "earth mover's distance, pmse", "of records drawn evenly from each table"),
     Capability("measure", "audit by linking, differencing", "", "audit in memory"),
-    Capability("other", "private means, values shown alike", "", "show them in memory"),
+    Capability("other", "private means, values shown alike", "inside chunks"),
     Capability("other", "ledger", _SAME),
     Capability("other", "incremental, split", "", "use --engine memory"),
     Capability("other", "report", "counts of all records, values of some that are drawn"),
@@ -63,17 +64,13 @@ def capabilities() -> list[Capability]:
 
 
 def find(sort: Sort, name: str) -> Capability | None:
-    return next((one for one in capabilities() if (one.sort, one.name) == (sort, name)), None)
+    """The capability of that sort and name; None where there is none."""
+    return next((each for each in capabilities() if (each.sort, each.name) == (sort, name)), None)
 
 
 def refuse_what_cannot(policy: Policy, engine: str) -> None:
     """By name, before any work."""
-    _refuse([("method", policy.method.name), *_promised(policy)], engine)
-
-
-def _promised(policy: Policy) -> list[tuple[Sort, str]]:
-    shown: list[tuple[Sort, str]] = [("other", "private means, values shown alike")] if policy.show else []
-    return [*(("model", model.name) for model in policy.models), *shown]
+    _refuse([("method", policy.method.name), *(("model", model.name) for model in policy.models)], engine)
 
 
 def _refuse(asked: Sequence[tuple[Sort, str]], engine: str) -> None:

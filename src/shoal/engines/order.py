@@ -14,7 +14,6 @@ import polars as pl
 from shoal.engines.table import Batch, Table
 from shoal.engines.whole import POSITION
 from shoal.errors import InputError
-from shoal.parted import grouped
 
 
 def refuse_order(table: Table) -> None:
@@ -35,11 +34,10 @@ def _numbered(batch: Batch) -> pl.DataFrame:
     return batch.frame.with_columns(pl.Series(POSITION, batch.positions()))
 
 
-def put_in_order(table: Table, records: int) -> Table:
-    """The table, whose records carry positions below `records`, sorted by them and without them."""
-    chunks = -(-records // grouped.PART)
+def put_in_order(table: Table, records: int, size: int) -> Table:
+    """The table, whose records carry positions below `records`, sorted by them and without them, `size` at once."""
     schema = pl.Schema({name: dtype for name, dtype in table.schema.items() if name != POSITION})
-    return table.exchange(_ByPosition(grouped.PART), chunks).map(_sorted, schema)
+    return table.exchange(_ByPosition(size), -(-records // size)).map(_sorted, schema)
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,8 @@ from shoal.data.frames import OWN
 from shoal.data.scratch import Scratch
 from shoal.engines.table import Batch, Table
 from shoal.errors import InputError, did_you_mean
-from shoal.parted.measured import same_records
 from shoal.privacy.classes import CLASS, ByClass, in_classes
+from shoal.privacy.in_chunks import same_records
 from shoal.releases.ledger import Ledger
 from shoal.releases.pieces import InPieces
 from shoal.releases.published import Published, piece_of, pieces_for, subjects_of
@@ -45,9 +45,11 @@ class Digests:
 
     @property
     def schema(self) -> pl.Schema:
+        """The columns that hold them."""
         return pl.Schema(dict.fromkeys((SUBJECT, *(f"{VALUE}{name}" for name in self.columns)), pl.Binary()))
 
     def __call__(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """The digests of these records, one row a record."""
         subjects = self.ledger.digested(subjects_of(frame, self.ledger.subject, in_chunks=True))
         own = self.ledger.own(subjects, frame.select(self.columns))
         return own.rename(lambda name: f"{VALUE}{name}").insert_column(0, subjects.alias(SUBJECT))

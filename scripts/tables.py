@@ -1,0 +1,66 @@
+"""The guides' tables of what there is, from the catalogues: `python -m scripts.tables` writes them anew.
+
+A table stands between `<!-- table: SORT -->` and `<!-- end of table -->`; a test fails where one is out of date.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from shoal.capabilities import capabilities
+from shoal.catalogue import Registry
+from shoal.data.files import FORMATS
+from shoal.masking import METHODS
+from shoal.measure import MEASURES
+from shoal.privacy import MODELS
+from shoal.risk.attack import ATTACKS
+
+DOCS = Path(__file__).parents[1] / "docs"
+_TABLE = re.compile(r"(<!-- table: (\w+) -->\n\n).*?(\n<!-- end of table -->)", re.DOTALL)
+
+
+def table(sort: str) -> str:
+    """The table of a sort, in Markdown."""
+    if sort == "engines":
+        return _rows(("", "memory", "disk and spark"), [(c.name, "yes", c.in_parts or "no") for c in capabilities()])
+    if sort in ("methods", "models"):
+        catalogue = METHODS if sort == "methods" else MODELS
+        return _rows(
+            (sort.removesuffix("s"), "what it does"), [(f"`{kind.name}`", kind.sentence()) for kind in catalogue]
+        )
+    if sort == "measures":
+        rows = [(f"`{each.name}`", each.about, each.higher_is, each.meaning) for each in _ours(MEASURES)]
+        return _rows(("measure", "about", "higher is", "what it is"), rows)
+    if sort == "attacks":
+        return _rows(("attack", "what it asks"), [(f"`{each.name}`", each.meaning) for each in _ours(ATTACKS)])
+    formats = FORMATS.loaded().values()
+    rows = [
+        (f"`{each.name}`", each.sentence, ", ".join(each.suffixes), "yes" if each.write else "no") for each in formats
+    ]
+    return _rows(("format", "what it is", "names end in", "written too"), rows)
+
+
+def _ours(registry: Registry[Any]) -> list[Any]:
+    """Those of the library, by name: whoever runs this may have added some, and imported ours in any order."""
+    known = sorted(registry.loaded().values(), key=lambda each: (getattr(each, "about", ""), each.name))
+    return [each for each in known if each.function.__module__.startswith("shoal.")]
+
+
+def renewed(page: str) -> str:
+    """The text of a page with its tables as they are now."""
+    return _TABLE.sub(lambda match: f"{match[1]}{table(match[2])}{match[3]}", page)
+
+
+def _rows(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+if __name__ == "__main__":
+    for path in sorted(DOCS.glob("*.md")):
+        if (text := path.read_text(encoding="utf-8")) != (anew := renewed(text)):
+            path.write_text(anew, encoding="utf-8")
+            print(f"{path.name} was written anew.")

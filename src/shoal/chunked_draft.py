@@ -1,0 +1,245 @@
+"""A draft of a table of any size: masked chunk by chunk, by the code of a table in memory, and not judged yet.
+
+Chunks are masked when somebody reads the result, each with a seed of its own, and shuffled. What must be known of a
+chunk afterwards goes along as text beside its first record, what must be known of a record in columns that are never
+released (`Carried`).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from secrets import randbits
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from shoal import events
+from shoal.capabilities import refuse_what_cannot
+from shoal.data.microdata import Microdata
+from shoal.data.people import Repeating
+from shoal.data.schema import Role
+from shoal.draft import assemble
+from shoal.engines.order import put_in_order, refuse_order, with_positions
+from shoal.engines.paired import ORIGINAL
+from shoal.engines.spelled import Spelled
+from shoal.engines.table import FACTS, Table, selected
+from shoal.engines.whole import POSITION
+from shoal.masking import chunks
+from shoal.masking.chunks import Attributes, at_random
+from shoal.masking.collapse import refuse_single_class
+from shoal.masking.method import Masked, Method
+from shoal.masking.publishing.confidential import Showing, check_promises, publish_confidential
+from shoal.masking.publishing.private_mean import PrivateMean, budget
+from shoal.policy import Policy
+from shoal.privacy.classes import class_sizes
+from shoal.privacy.in_chunks import judged_by_classes, measured, measured_in_chunk
+from shoal.privacy.judge import Original, WentAlong
+from shoal.privacy.model import PrivacyModel
+from shoal.releases.ledger import Ledger
+from shoal.releases.recorded import Digests
+from shoal.report.drawn import facts_to_report
+from shoal.survey import Survey, survey
+from shoal.utility.information_loss import information_loss
+
+
+@dataclass(frozen=True)
+class ChunkedDraft:
+    """A masked table that nobody has judged yet, and how it was made."""
+
+    survey: Survey
+    table: Table = field(repr=False)  # as it will be shown, and what is carried; worked out when it is read
+    carried: Carried
+    in_order: bool  # whether the release keeps the order of the input
+
+    @property
+    def public(self) -> Table:
+        """What may be released."""
+        carried = self.carried.schema
+        return self.table.select([name for name in self.table.schema if name not in carried]) if carried else self.table
+
+    def kept(self) -> tuple[ChunkedDraft, list[str]]:
+        """The draft worked out once, where it is read again; and the facts about its chunks."""
+        table, facts = self.table.kept()
+        return replace(self, table=table), facts
+
+    def original(self) -> Original | None:
+        """The originals that went along with the records, where promises are judged beside them."""
+        if not self.carried.originals:
+            return None
+        return WentAlong(self.survey.spelled.as_values(self.table), self.survey.schema, self.survey.attributes.whole)
+
+
+def draft_in_chunks(
+    table: Table,
+    policy: Policy,
+    *,
+    seed: int | None = None,
+    keep_order: bool = False,
+    ledger: Ledger | None = None,
+    drawn: int = 0,
+) -> ChunkedDraft:
+    """Masks the table as the policy says, when the draft is read; `drawn` records are drawn for a report."""
+    refuse_in_chunks(policy, table.engine)
+    if keep_order:
+        refuse_order(table)
+    events.stage("reading")
+    known = survey(table, policy, subject=None if ledger is None else ledger.subject)
+    known = replace(known, notes=(*known.notes, *_repeating(table, policy.identifiers, known.records)))
+    schema, whole = known.attributes.schema, known.attributes.whole
+    refuse_single_class(
+        known.records, schema, lambda name: np.append(whole[name].counts, whole[name].missing), known.promises
+    )
+    if keep_order:
+        known = replace(known, table=with_positions(known.table))
+    alike = Alike(policy.show, policy.private_means())
+    if policy.show:
+        check_promises(schema, policy.method, alike.means, known.promises)
+        known = replace(known, notes=(*known.notes, *budget(alike.means, known.k)))
+    events.stage("masking")
+    columns = tuple(attribute.name for attribute in known.schema if Role.IDENTIFIER not in attribute.roles)
+    judged_by = {model.attribute: known.table.schema[model.attribute] for model in known.promises if model.attribute}
+    originals = {name: dtype for name, dtype in judged_by.items() if name in policy.show}
+    carried = Carried(keep_order, None if ledger is None else Digests(ledger, columns), originals)
+    masked = _masked(known, alike, carried, randbits(63) if seed is None else seed, min(1.0, drawn / known.records))
+    if keep_order:
+        masked = put_in_order(masked, known.records, chunks.CHUNK)
+        carried = replace(carried, position=False)
+    return ChunkedDraft(known, masked, carried, keep_order)
+
+
+def refuse_in_chunks(policy: Policy, engine: str) -> None:
+    """Refuses what the policy asks for and cannot be done in chunks, before anything is read."""
+    refuse_what_cannot(policy, engine)
+    policy.refuse_suppression()
+    for model in policy.models:
+        model.refuse_in_chunks(engine)
+    policy.method.refuse_in_chunks(policy.models, policy.suppression, engine)
+
+
+def _repeating(table: Table, identifiers: Sequence[str], records: int) -> Iterator[str]:
+    """Of identifiers that repeat: an engine counts their people, not those of each class."""
+    for name in identifiers:
+        sizes = class_sizes(selected(table, [name]), [name], records)
+        if sizes.size.max(initial=1) > 1:
+            sentence = Repeating(name, sizes.records, int(sizes.classes.sum())).sentence()
+            yield f"{sentence} How many people each class holds was not counted: the memory engine does that."
+
+
+def _masked(known: Survey, alike: Alike, carried: Carried, seed: int, draws: float) -> Table:
+    """The table as it will be shown, worked out when it is read; a trial tells its columns."""
+    whole, method = known.whole, known.policy.method
+    prepared = method.prepared(whole)
+    work = MaskChunk(whole.attributes, known.released, prepared, known.promises, alike, seed, known.spelled)
+    trial = replace(work, promises=judged_by_classes(known.promises))(_trial(known), 0).schema
+    shown = pl.Schema({**trial, **dict.fromkeys(_with_stars(known), pl.String()), **carried.schema})
+    work = replace(work, shown=shown, carried=carried, draws=draws)
+    together = at_random(whole, seed) if measured(known.promises) else method.chunks(whole, seed)
+    return together.map(work, shown)
+
+
+def _trial(known: Survey) -> pl.DataFrame:
+    """Some records, to see what a chunk will show; a perturbing method needs columns that vary."""
+    sample = known.summary.sample
+    if not known.policy.method.perturbs:
+        sample = sample.head(max(known.k, 1000))
+    others = {name: dtype for name, dtype in known.table.schema.items() if name not in sample.columns}
+    missing = (pl.lit(None, dtype).alias(name) for name, dtype in others.items())
+    return sample.with_columns(*missing).select(known.table.schema.names())
+
+
+def _with_stars(known: Survey) -> list[str]:
+    """Attributes of which some chunk may show `*`, though a trial of a few records shows numbers only."""
+    whole, shown = known.attributes.whole, known.policy.show
+    centred = [name for name, by in shown.items() if by in ("mean", "median")]
+    if known.policy.method.may_show_stars:
+        centred += [name for name in known.schema.quasi_identifiers if name not in shown]
+    return [name for name in centred if 0 < whole[name].missing < known.records]
+
+
+# ---- one chunk
+
+
+@dataclass(frozen=True)
+class Carried:
+    """What goes along with masked records and is never released.
+
+    Their position, digests for a ledger, and `originals`: their own values of columns that classes show alike, where
+    a promise is about how these differ within a class.
+    """
+
+    position: bool = False
+    digests: Digests | None = None
+    originals: Mapping[str, pl.DataType] = field(default_factory=dict)
+
+    @property
+    def schema(self) -> pl.Schema:
+        """The columns, as types."""
+        position = {POSITION: pl.Int64()} if self.position else {}
+        originals = {f"{ORIGINAL}{name}": dtype for name, dtype in self.originals.items()}
+        return pl.Schema({**position, **(self.digests.schema if self.digests else {}), **originals})
+
+    def of(self, kept: pl.DataFrame) -> list[pl.Series]:
+        """The columns that go along with these records."""
+        position = [kept[POSITION]] if self.position else []
+        originals = (kept[name].alias(f"{ORIGINAL}{name}") for name in self.originals)
+        return [*position, *(self.digests(kept) if self.digests else ()), *originals]
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Confidential columns that each class shows alike, how, and of private means epsilon and domain."""
+
+    show: Mapping[str, Showing]
+    means: Mapping[str, PrivateMean]
+
+
+@dataclass(frozen=True)
+class MaskChunk:
+    """Masks a chunk by the method's own code and shuffles it; facts about it stand beside its first record."""
+
+    attributes: Attributes  # that classes are made by
+    released: Attributes  # that the release is judged by
+    method: Method
+    promises: Sequence[PrivacyModel]
+    alike: Alike
+    seed: int
+    spelled: Spelled
+    carried: Carried = field(default_factory=Carried)
+    draws: float = 0.0  # the share of records that the report compares
+    shown: pl.Schema | None = None  # as all chunks show it; None: as this one does
+
+    def __call__(self, frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
+        """The chunk's records as they will be shown, with what is carried and facts about them."""
+        original = self.attributes.microdata(frame)
+        own = np.random.SeedSequence([self.seed, chunk])
+        masked = self.method.mask(original, self.promises, seed=int(own.generate_state(1, np.uint64)[0] >> 1))
+        if self.alike.show:
+            masked = publish_confidential(original, masked, self.alike.show, self.alike.means)
+            original = self.released.microdata(frame)
+        shown = assemble(original, masked)
+        coded = [name for name, dtype in shown.schema.items() if isinstance(dtype, pl.Enum) and name in masked.columns]
+        shown = shown.with_columns(pl.col(coded).cast(pl.String))
+        kept = frame if masked.kept is None else frame[masked.kept]
+        shown = self.spelled.written(shown, kept).with_columns(self.carried.of(kept))
+        if self.shown is not None:
+            shown = shown.cast({name: dtype for name, dtype in self.shown.items() if name != FACTS})
+        # Position alone can re-identify. Chunks themselves tell nothing: all records of a class are in the same, or
+        # the chunks were drawn at random.
+        order = np.random.default_rng(own).permutation(shown.height)
+        facts = json.dumps(self._facts(original, masked, shown, chunk))
+        beside = pl.Series(FACTS, [facts, *[None] * (shown.height - 1)][: shown.height], dtype=pl.String)
+        return shown[order].with_columns(beside)
+
+    def _facts(self, original: Microdata, masked: Masked, shown: pl.DataFrame, chunk: int) -> dict[str, Any]:
+        drawn = facts_to_report(original, masked, self.draws, (self.seed, chunk, 1)) if self.draws else {}
+        return {
+            "records": len(original),
+            "loss": information_loss(original, masked.columns, masked.kept) * len(original),
+            "notes": list(masked.notes),
+            "facts": dict(masked.facts),
+            **measured_in_chunk(original, masked.kept, shown, self.promises),
+            **drawn,
+        }

@@ -1,0 +1,56 @@
+"""The files and the code that a policy names: which it may, and as seen from where."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.errors import InputError
+
+
+def refuse_own_code(choices: Mapping[str, Any], what: str) -> None:
+    """Choices that come from elsewhere are data: they can name nothing that would have to be imported."""
+    models, method = choices.get("models"), choices.get("method")
+    tables = [table for table in (*(models if isinstance(models, list) else ()), method) if isinstance(table, dict)]
+    for table in tables:
+        for key, how in (("name", "--method or --promise MODULE:CLASS"), ("measure", "measure=MODULE:FUNCTION")):
+            named = table.get(key)
+            if isinstance(named, str) and ":" in named:
+                sort = "measure" if key == "measure" else "method" if table is method else "model"
+                raise InputError(
+                    f"{what} names the {sort} {named!r}, which is code to be imported, and a file can only name "
+                    f"built-in and installed ones: if you trust it, name it yourself ({how})."
+                )
+
+
+def named_files(choices: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Where the tables of a policy name a file: the table, and its key."""
+    described, models = choices.get("attributes"), choices.get("models")
+    tables = [(table, "hierarchy") for table in (described.values() if isinstance(described, dict) else ())]
+    tables += [(table, "population") for table in (models if isinstance(models, list) else ())]
+    for table, key in tables:
+        if isinstance(table, dict) and isinstance(table.get(key), str):
+            yield table, key
+
+
+def inside(file: Path, within: str | Path | None, policy: Path, or_else: str = "") -> Path:
+    """The file, links followed, if it lies in that folder; any file where there is none."""
+    if within is None:
+        return file
+    real = Path(os.path.realpath(file))
+    if not real.is_relative_to(os.path.realpath(within)):
+        raise InputError(
+            f"The policy {str(policy)!r} names the file {str(file)!r}, which does not lie in {str(within)!r}: "
+            f"put it there{or_else}."
+        )
+    return real
+
+
+def seen_from(folder: Path, file: str) -> str:
+    """The file as it is named from that folder."""
+    path = Path(file)
+    if path.is_relative_to(folder):
+        return str(path.relative_to(folder))
+    return file if path.is_absolute() else os.path.relpath(path, folder)

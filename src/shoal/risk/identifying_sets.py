@@ -1,0 +1,166 @@
+"""The few attributes that together single people out.
+
+A set of attributes singles a record out if no other record agrees with it on all of them. Adding an attribute never
+lowers the number singled out, which bounds the search. Missing is a value like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+SEARCH_ROWS = 100_000  # records the search for identifying sets looks at; the winners are counted on all
+EXHAUSTIVE_UP_TO = 15  # attributes; beyond, only the leading sets of one size are extended to the next
+LEADERS = 3
+ENOUGH = 0.9  # of the records that all attributes together single out: larger sets are not looked for
+
+_Set = tuple[int, ...]  # positions of attributes, ascending
+
+
+@dataclass(frozen=True)
+class IdentifyingSet:
+    """Attributes that together single out `uniques` records; no set of this size was found to do better."""
+
+    attributes: tuple[str, ...]
+    uniques: int
+    unique_share: float
+
+
+@dataclass(frozen=True)
+class Codes:
+    """An attribute as numbers: equal values have equal codes, from 0 to `size` - 1, all in use."""
+
+    values: npt.NDArray[np.unsignedinteger]
+    size: int
+
+    def take(self, rows: npt.NDArray[np.int64]) -> Codes:
+        """The codes of these rows, numbered anew."""
+        present, values = np.unique(self.values[rows], return_inverse=True)
+        return Codes(values.astype(self.values.dtype), len(present))
+
+
+@dataclass(frozen=True)
+class _Classes:
+    """The classes of records that agree on some attributes: `counts` of them have `sizes` records."""
+
+    sizes: npt.NDArray[np.int64]
+    counts: npt.NDArray[np.int64]
+
+    @property
+    def uniques(self) -> int:
+        return int(self.counts[self.sizes == 1].sum())
+
+    def uniques_at_most(self, values: int) -> int:
+        """How many records one more attribute of so many values can single out.
+
+        All of a class with no more records than values; otherwise two records share a value, and at most the others
+        have one each.
+        """
+        return int((self.counts * np.where(self.sizes <= values, self.sizes, values - 1)).sum())
+
+
+def _classes(attributes: Iterable[Codes], records: int) -> _Classes:
+    """The classes of records that agree on all these attributes, by joining their codes to one number a record.
+
+    Before it outgrows 64 bits it is numbered anew, and the records already alone are set aside: they stay alone.
+    """
+    key, space = np.zeros(records, dtype=np.uint64), 1
+    rows, alone = np.arange(records), 0
+    for codes in sorted(attributes, key=lambda codes: -codes.size):
+        if space * codes.size >= 2**64:
+            _, classes, sizes = np.unique(key, return_inverse=True, return_counts=True)
+            shared = sizes[classes] > 1
+            alone += int(np.count_nonzero(~shared))
+            rows, key, space = rows[shared], classes[shared].astype(np.uint64), len(sizes)
+        added = codes.values if len(rows) == records else codes.values[rows]
+        key = key * np.uint64(codes.size) + added
+        space *= codes.size
+    histogram = np.bincount(_class_sizes(key, space), minlength=2)
+    histogram[1] += alone
+    sizes = np.flatnonzero(histogram)
+    return _Classes(sizes, histogram[sizes])
+
+
+def _class_sizes(key: npt.NDArray[np.uint64], space: int) -> npt.NDArray[np.int64]:
+    if space <= 4 * len(key):
+        sizes = np.bincount(key.astype(np.int64))
+        return sizes[sizes > 0]
+    ordered = pl.Series(key).sort().to_numpy()
+    starts = np.flatnonzero(np.diff(ordered, prepend=ordered[:1] + np.uint64(1)))
+    return np.diff(starts, append=len(key))
+
+
+def best_sets(attributes: dict[str, Codes], records: int, most: int) -> tuple[int, tuple[IdentifyingSet, ...]]:
+    """How many records all attributes single out, and the best set of each size up to `most`.
+
+    Of those only sets that single out more than the smaller ones, until one does nearly what all do together.
+    """
+    names, codes = list(attributes), list(attributes.values())
+    uniques = _classes(codes, records).uniques
+    chosen: list[IdentifyingSet] = []
+    for best in _best_of_each_size(_sample(codes, records), min(most, len(codes))):
+        singled_out = _classes((codes[i] for i in best), records).uniques
+        if singled_out > (chosen[-1].uniques if chosen else 0):
+            chosen.append(IdentifyingSet(tuple(names[i] for i in best), singled_out, singled_out / records))
+        if singled_out >= ENOUGH * uniques:
+            break
+    return uniques, tuple(chosen)
+
+
+def _sample(attributes: Sequence[Codes], records: int) -> list[Codes]:
+    """The records searched: a random sample that is the same in every run, of a large table."""
+    if records <= SEARCH_ROWS:
+        return list(attributes)
+    rows = np.sort(np.random.default_rng(0).choice(records, SEARCH_ROWS, replace=False))
+    return [codes.take(rows) for codes in attributes]
+
+
+def _best_of_each_size(attributes: Sequence[Codes], most: int) -> Iterator[_Set]:
+    """For each size the set that singles out most records.
+
+    Of all sets if the attributes are few, otherwise of those that add one attribute to a leading set.
+    """
+    if not attributes:
+        return
+    records = len(attributes[0].values)
+    known: dict[_Set, _Classes] = {(): _Classes(np.array([records]), np.array([1]))}
+    positions = range(len(attributes))
+    leaders: list[_Set] = [()]
+    for size in range(1, most + 1):
+        if len(attributes) <= EXHAUSTIVE_UP_TO:
+            candidates = set(combinations(positions, size))
+        else:
+            candidates = {tuple(sorted((*s, i))) for s in leaders for i in positions if i not in s}
+        leaders = _leaders(attributes, candidates, known)
+        yield leaders[0]
+
+
+def _leaders(attributes: Sequence[Codes], candidates: Iterable[_Set], known: dict[_Set, _Classes]) -> list[_Set]:
+    """The candidates that single out most records, best first.
+
+    Those that cannot do better than the best so far are not counted, so the most promising come first: sets with many
+    possible combinations.
+    """
+    records, most, counted = len(attributes[0].values), -1, []
+    for candidate in sorted(candidates, key=lambda s: (-prod(attributes[i].size for i in s), s)):
+        if _uniques_at_most(candidate, attributes, known) > most:
+            known[candidate] = _classes((attributes[i] for i in candidate), records)
+            counted.append(candidate)
+            most = max(most, known[candidate].uniques)
+    return sorted(counted, key=lambda s: -known[s].uniques)[:LEADERS]
+
+
+def _uniques_at_most(candidate: _Set, attributes: Sequence[Codes], known: dict[_Set, _Classes]) -> int:
+    """The least bound that the sets counted so far give for a larger one."""
+    bound = known[()].uniques_at_most(prod(attributes[i].size for i in candidate))
+    for i in candidate:
+        smaller = known.get(tuple(j for j in candidate if j != i))
+        if smaller is not None:
+            bound = min(bound, smaller.uniques_at_most(attributes[i].size))
+    return bound

@@ -1,0 +1,102 @@
+"""What is known of a table of any size before any work: roles and kinds by the policy, statistics by one pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import polars as pl
+
+from shoal.data.frames import check_names
+from shoal.data.microdata import Microdata
+from shoal.data.schema import Role, Schema
+from shoal.draft import in_order_of_type, left_out
+from shoal.engines.spelled import Spelled, spelling_of
+from shoal.engines.table import Table, selected
+from shoal.engines.text import SPELLED
+from shoal.engines.whole import Summary, summarise
+from shoal.errors import InputError
+from shoal.masking.chunks import Attributes, WholeTable
+from shoal.masking.method import class_size, with_cells
+from shoal.masking.publishing.confidential import grouped_by, shown_alike
+from shoal.policy import Policy
+from shoal.privacy.model import PrivacyModel
+
+
+@dataclass(frozen=True)
+class Survey:
+    """A table of any engine, the policy of its release, and what one pass over all records told."""
+
+    table: Table  # the columns that will be shown
+    policy: Policy
+    attributes: Attributes
+    summary: Summary = field(repr=False)
+    notes: tuple[str, ...]
+    spelled: Spelled = field(default_factory=Spelled)
+
+    @cached_property
+    def schema(self) -> Schema:
+        """The attributes as the release is judged by them: what classes show alike identifies too."""
+        return shown_alike(self.attributes.schema, self.policy.show)
+
+    @property
+    def records(self) -> int:
+        """How many records the table has."""
+        return self.summary.records
+
+    @cached_property
+    def promises(self) -> tuple[PrivacyModel, ...]:
+        """The models promised, each knowing whether the cells shown are fixed; more than k records are needed."""
+        schema = self.attributes.schema
+        promises = self.policy.promises(schema)
+        return with_cells(promises, self.policy.method, schema, class_size(range(self.records), promises))
+
+    @cached_property
+    def k(self) -> int:
+        """The least class that may be released; whoever asks for more than there are records is refused."""
+        return class_size(range(self.records), self.promises)
+
+    @cached_property
+    def whole(self) -> WholeTable:
+        """What a method may ask for; classes are made without what they show alike."""
+        grouped = Attributes(grouped_by(self.attributes.schema, self.policy.show), self.attributes.whole)
+        return WholeTable(self.table, grouped, self.summary, self.promises, self.k, self.policy.suppression)
+
+    @property
+    def released(self) -> Attributes:
+        """The attributes as the release is judged by them, with what the whole table says of each."""
+        return Attributes(self.schema, self.attributes.whole)
+
+    @property
+    def sample(self) -> Microdata:
+        """Some records, drawn evenly."""
+        return self.released.microdata(self.summary.sample)
+
+
+def survey(table: Table, policy: Policy, *, subject: str | None = None) -> Survey:
+    """One pass over the table; refused where it cannot be worked on. The `subject` of a ledger goes along unseen."""
+    names = [name for name in table.schema if not name.startswith(SPELLED)]
+    check_names(names, "The table")
+    roles = policy.roles(names)
+    if not any(Role.QUASI_IDENTIFIER in named for named in roles.values()):
+        raise InputError("No quasi-identifier is named: name the columns an intruder may know (--quasi a,b).")
+    ordered = [name for name in names if name in roles and Role.IDENTIFIER not in roles[name]]
+    asked = [name for name in ordered if roles[name] & {Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL}]
+    whole_table, table = table, selected(table, ordered)
+    summary = summarise(table, asked)
+    for name in asked:
+        if Role.CONFIDENTIAL in roles[name] and summary.marginals[name].missing == summary.records:
+            raise InputError(f"The confidential column {name!r} is missing in every record: leave it out.")
+    empty = pl.DataFrame(schema=table.schema)
+    values = {name: summary.marginals[name].values(name) for name in asked}
+    columns = {name: empty[name] if (known := values.get(name)) is None else known for name in ordered}
+    schema = policy.schema(
+        {**{name: pl.Series(name, dtype=pl.Null) for name in names if name not in columns}, **columns}
+    )
+    schema = Schema(tuple(attribute for attribute in schema if attribute.name in columns))
+    notes = left_out(names, roles) + in_order_of_type(policy, table.schema)
+    whole = {name: summary.marginals[name].whole(schema[name]) for name in asked}
+    spelled = spelling_of(whole_table, shown_alike(schema, policy.show))
+    unseen = [] if subject is None else [subject]
+    table = selected(whole_table, [*ordered, *(f"{SPELLED}{name}" for name in spelled.copied), *unseen])
+    return Survey(table, policy, Attributes(schema, whole), summary, notes, spelled)
