@@ -131,8 +131,8 @@ def intersection(seed: int, shoal: Shoal, folder: Path, k: int = 3) -> str | Non
         table.write_csv(folder / f"in{night}.csv")
         answer = shoal(
             ["anonymize", str(folder / f"in{night}.csv"), "-o", str(folder / f"out{night}.csv"), "--quasi", "age",
-             "--confidential", "ill", "--insensitive", "rid", "--k", str(k), "--ledger", str(folder / "ledger.db"),
-             "--ledger-key", str(folder / "key"), "--subject", "person", "--incremental"]
+             "--confidential", "ill", "--insensitive", "rid", "--k", str(k), "--ledger",
+             f"{folder / 'ledger.db'},key={folder / 'key'}", "--subject", "person", "--incremental"]
         )  # fmt: skip
         if answer.code == 2:
             return f"night {night}: {answer.err.strip()[-300:]}"

@@ -195,7 +195,7 @@ def words_of(case: Case, folder: Path) -> list[str]:
         words += ["--certificate", str(folder / "certificate.json")] if case.target != ".db" else []
         if ".csv" in case.source or case.source == ".tsv":
             texts = [column.name for column in columns if column.values.dtype == pl.String]
-            words += ["--text", listed(texts)] if texts else []
+            words += ["--read", listed(f"text={name}" for name in texts)] if texts else []
     else:
         words += ["--engine", case.engine]
     words += ["--suppress", f"{case.suppress:g}"] if case.suppress else []

@@ -25,7 +25,7 @@ MADE = (
     f"anonymize d.parquet -o r.parquet {ROLES} --k 3 --certificate cp.json",
     f"anonymize parts -o released {ROLES} --k 3",
     "hierarchy build d.csv town -o h/town.csv --mask",
-    f"anonymize d.csv -o l.csv {ROLES} --k 3 --subject person --ledger ledger.db --ledger-key key",
+    f"anonymize d.csv -o l.csv {ROLES} --k 3 --subject person --ledger ledger.db,key=key",
     f"transactions anonymize t.csv -o tr.csv {BUYS} --clusters 3 --min-size 3 --seed 1 --map map.csv",
 )
 # What is run, and the files it reads.
@@ -42,7 +42,7 @@ RUNS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (f"anonymize texts -o out {ROLES} --k 3 --l 2", ("texts/a.csv", "texts/b.csv")),
     (f"anonymize d.csv -o out.csv {ROLES} --k-map 2,population=people.csv", ("d.csv", "people.csv")),
     (
-        f"anonymize d.csv -o out.csv {ROLES} --k 3 --subject person --ledger ledger.db --ledger-key key",
+        f"anonymize d.csv -o out.csv {ROLES} --k 3 --subject person --ledger ledger.db,key=key",
         ("d.csv", "ledger.db", "key"),
     ),
     ("check r.csv --certificate c.json", ("r.csv", "c.json")),
@@ -67,7 +67,7 @@ RUNS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (f"transactions utility t.csv tr.csv {BUYS} --truth map.csv", ("t.csv", "tr.csv", "map.csv")),
 )
 PLACES = re.compile(
-    r"(?<![\w/.-])((?:[\w]+/)?[\w_]+\.(?:csv|parquet|arrow|xlsx|sav|toml|json|db|html)|parts|texts|released|h|key|out)(?![\w/.-])"
+    r"(?<![\w/.-])((?:[\w]+/)?[\w_]+\.(?:csv|parquet|arrow|xlsx|sav|toml|json|db|html)|parts|texts|released|h|key|out)(?![\w/.=-])"
 )
 
 
@@ -150,8 +150,8 @@ def _options_of(shoal: Shoal, words: list[str]) -> dict[str, str]:
 
 
 _KNOWN: dict[tuple[str, ...], dict[str, str]] = {}
-OUTPUTS = ("-o", "--output", "--report", "--certificate", "--map", "--log", "--explain", "--plot", "--write-policy")
-NOT_ADDED = (*OUTPUTS, "--help", "--master", "--engine", "--cache", "--frontier")
+OUTPUTS = ("-o", "--output", "--report", "--certificate", "--map", "--log", "--write", "--plot", "--write-policy")
+NOT_ADDED = (*OUTPUTS, "--help", "--engine", "--cache", "--frontier")
 
 
 def _added(rng: np.random.Generator, words: list[str], options: dict[str, str], folder: Path) -> list[str]:
@@ -184,15 +184,28 @@ VALUES = {
     **dict.fromkeys(("<int", "K", "N"), ("-1", "0", "1", "2", "3", "7", "30", "60", "61", "100000", "9" * 25)),
     **dict.fromkeys(("<float", "SHARE", "E", "[MEASURE=]LEVEL"), _PARTS),
     "A,B": (*_COLUMNS, "1,2", "5,10", "2,1", "0,0", "noise,mdav", "mdav+", "minimality", "linkage", "definetti"),
-    "COLUMN=KIND": tuple(f"{name}={kind}" for name in _COLUMNS[:5] for kind in _KINDS),
-    "COLUMN=HOW": ("charge=mean", "charge=median", "charge=range", "charge=private-mean", "age=mean", "town=mean"),
+    "COLUMN=KIND": (
+        *(f"{name}={kind}" for name in _COLUMNS[:5] for kind in _KINDS),
+        *("town=ordinal:01234,01239,02111,99501", "town=ordinal:01234", "age=ordinal:1,2,3", "town=ordinal:a,a"),
+    ),
+    "COLUMN=HOW": (
+        "charge=mean",
+        "charge=median",
+        "charge=range",
+        "charge=private-mean:epsilon=1",
+        "charge=mean:epsilon=1",
+        "age=mean",
+        "town=mean",
+    ),
     "COLUMN=N": ("age=1", "town=1", "town=0", "town=9", "age=1,town=2"),
     "N|COLUMN=N": ("1", "2", "0", "age=1", "age=3,town=2", "town=2", "9" * 20),
-    "COLUMN=A,B,C": ("town=01234,01239,02111,99501", "town=01234", "age=1,2,3", "town=a,a", "charge=x"),
+    "KEY=VALUE": (
+        *("delimiter=;", "delimiter=", "delimiter=tab", "delimiter=ab", "encoding=latin-1", "encoding=utf-16"),
+        *("decimal=.", "decimal=1", "text=age,town", "text=nobody", "text=age,decimal=.", "key=1", '"text=a,b"'),
+    ),
     "CONDITION": ("charge > 10", "age = 3", "town = 01234", "charge > x", "nobody > 1", "age", "age > 1 > 2", "()"),
     "FILE": ("d.csv", "p.toml", "ledger.db", "key", "people.csv", "c.json", "h/town.csv", "parts", "none"),
     "DIR": ("h", "parts", "d.csv", "none"),
-    "CHAR": (",", ";", ".", "", "ab", "\t", "1", '"'),
     "<str": (
         *("entropy", "recursive", "distinct", "mean", "median", "range", "last", "central", "arithmetic"),
         *("discernibility", "precision", "poisson", "individual", "drop", "insensitive", "confidential", "utf-8"),
@@ -228,7 +241,7 @@ MORE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("hierarchy build d.csv town -o out.csv --mask", ()),
     ("releases limit 3 --ledger ledger.db", ()),
     ("releases settle --ledger ledger.db", ()),
-    (f"anonymize d.csv -o out.csv {ROLES} --k 3 --split confidential --merge", ()),
+    (f"anonymize d.csv -o out.csv {ROLES} --k 3 --split confidential:merge", ()),
     (f"anonymize d.csv -o out.csv {ROLES} --k 3 --show charge=mean", ()),
     ("anonymize d.csv -o out.csv --quasi age,charge --method noise --promise measured-risk:level=0.9", ()),
     ("anonymize d.csv -o out.csv --quasi town --method pram --promise measured-risk:level=0.9", ()),

@@ -105,7 +105,7 @@ def _begin(
     if engine == "memory":
         words += ["--certificate", str(output.parent / "certificate.json")]
     else:
-        words += ["--engine", engine, *(["--master", "local[2]"] if engine == "spark" else [])]
+        words += ["--engine", "spark:master=local[2]" if engine == "spark" else engine]
     with (output.parent / "err").open("wb") as err:
         return subprocess.Popen(
             [sys.executable, "-m", "shoal", *words], stdout=subprocess.DEVNULL, stderr=err,

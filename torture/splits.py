@@ -21,8 +21,9 @@ def run_split(seed: int, shoal: Shoal, folder: Path) -> tuple[str, str | None]:
     suffix = str(rng.choice([".csv", ".parquet"]))
     table.write(folder / f"in{suffix}")
     own = rng.random() < 0.3  # classes of its own for each file, which are not to be merged
-    words = ["anonymize", str(folder / f"in{suffix}"), "-o", str(folder / f"out{suffix}"), "--split", "confidential"]
-    words += ["--method", str(rng.choice(GROUPING)), "--k", str(k), "--independent" if own else "--merge"]
+    words = ["anonymize", str(folder / f"in{suffix}"), "-o", str(folder / f"out{suffix}")]
+    words += ["--method", str(rng.choice(GROUPING)), "--k", str(k)]
+    words += ["--split", "confidential:independent" if own else "confidential:merge"]
     words += ["--quasi", listed(column.name for column in table.quasi), "--seed", str(seed)]
     words += ["--confidential", listed(column.name for column in table.confidential), "--identifiers", "identifier"]
     answer = shoal(words)

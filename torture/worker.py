@@ -1,6 +1,6 @@
 """Runs Shoal's command line again and again in one process: words come in as a JSON list, what came of them goes out.
 
-The only module here that imports Shoal. Tables are so small that what works on parts would never see two: the parts
+The only module here that imports Shoal. Tables are so small that what works on chunks would never see two: chunks
 are made small as well. Commands are put together once, which takes longer than most of them; one session of Spark,
 begun when it is first asked for, serves all.
 """
@@ -20,15 +20,16 @@ import typer.main
 import shoal.engines.disk
 import shoal.engines.opening
 import shoal.engines.spark.session
-import shoal.parted.grouped
+import shoal.engines.table
+import shoal.masking.chunks
 from shoal.cli.main import run
 
-PART, BATCH = 40, 25  # records
+CHUNK, BATCH = 40, 25  # records
 QUICK = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
 
 
 def main() -> None:
-    shoal.parted.grouped.PART = shoal.parted.grouped.RANDOM_PART = PART
+    shoal.masking.chunks.CHUNK = shoal.masking.chunks.RANDOM_CHUNK = shoal.engines.table.CHUNK = CHUNK
     shoal.engines.disk.BATCH = BATCH
     typer.main.get_command = cache(typer.main.get_command)
     closing: list[Callable[[], object]] = []  # what the end of a process would bring
