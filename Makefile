@@ -9,7 +9,7 @@ export SHOAL_DATA
 export PYTHONDONTWRITEBYTECODE :=
 QUASI := oshpd_id,age_yrs,sex,ethncty,race,patzip,patcnty,los,adm_qtr
 
-.PHONY: setup browser java demo demo-spark test test-all lint bench torture figures docs lock clean
+.PHONY: setup browser java demo demo-spark test test-all lint bench torture figures docs tables lock clean
 .DEFAULT_GOAL := demo
 
 setup: .venv/ready
@@ -54,11 +54,11 @@ demo: .venv/user
 demo-spark: setup java
 	rm -rf demo-spark
 	.venv/bin/shoal sample discharges --rows 400000 --seed 7 -o demo-spark/discharges
-	.venv/bin/shoal risk demo-spark/discharges --quasi $(QUASI) --engine spark --master 'local[2]'
+	.venv/bin/shoal risk demo-spark/discharges --quasi $(QUASI) --engine 'spark:master=local[2]'
 	.venv/bin/shoal anonymize demo-spark/discharges -o demo-spark/release --quasi $(QUASI) --confidential charge --k 5 \
-	  --engine spark --master 'local[2]'
+	  --engine 'spark:master=local[2]'
 	.venv/bin/shoal check demo-spark/release --certificate demo-spark/release/_certificate.json \
-	  --engine spark --master 'local[2]'
+	  --engine 'spark:master=local[2]'
 
 # Kernels are compiled once, before the tests' processes start; else each would compile them for itself.
 .venv/warm: .venv/ready $(wildcard src/shoal/kernels/*.py)
@@ -84,6 +84,10 @@ figures: setup  # of the torture, into the documents
 
 bench: setup
 	.venv/bin/python -m benchmarks
+
+# The guides' tables of methods, measures, formats ... from the catalogues.
+tables: setup
+	.venv/bin/python -m scripts.tables
 
 docs: setup
 	.venv/bin/python -m sphinx -E -W --keep-going -q docs docs/_build/html

@@ -246,7 +246,7 @@ def test_spellings_of_a_value_do_not_tell_the_records_of_a_class_apart(tmp_path:
 def test_a_decimal_comma_becomes_the_point_of_the_release_and_nothing_else_changes(tmp_path: Path) -> None:
     source, target = tmp_path / "d.csv", tmp_path / "r.csv"
     source.write_text("age;charge;x\n" + "".join(f"{20 + i % 2};{i},50;{i % 2},5\n" for i in range(20)))
-    words = ["--quasi", "age,x", "--confidential", "charge", "--k", "5", "--keep-order"]
+    words = ["--quasi", "age,x", "--confidential", "charge", "--k", "5", "--write", "keep-order"]
     assert run_command("anonymize", source, "-o", target, *words, "--method", "sorted") == 0
     assert lines_of(target)[:3] == ["20,0.50,0.5", "21,1.50,1.5", "20,2.50,0.5"]
 
@@ -268,7 +268,18 @@ def test_times_of_typed_tables_gain_no_zeros_and_keep_unit_and_zone(tmp_path: Pa
         [when, when.dt.replace_time_zone("Europe/Berlin").cast(pl.Datetime("ms", "Europe/Berlin")).alias("zoned")]
     ).with_columns(seen=pl.col("when"), age=pl.col("when").dt.minute())
     frame.write_parquet(tmp_path / "d.parquet")
-    words = ["--quasi", "when", "--confidential", "age", "--insensitive", "zoned,seen", "--k", "5", "--keep-order"]
+    words = [
+        "--quasi",
+        "when",
+        "--confidential",
+        "age",
+        "--insensitive",
+        "zoned,seen",
+        "--k",
+        "5",
+        "--write",
+        "keep-order",
+    ]
     for target in ("r.parquet", "r.csv"):
         ends = run_command("anonymize", tmp_path / "d.parquet", "-o", tmp_path / target, *words, "--method", "sorted")
         assert ends == 0

@@ -1,4 +1,4 @@
-"""A method and a model of one's own are found everywhere, with no list edited; packages add theirs by entry points."""
+"""What one adds is found everywhere, with no list edited: methods, models, measures, attacks, formats."""
 
 from __future__ import annotations
 
@@ -7,20 +7,27 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from typer.testing import CliRunner
 
 import shoal
+from shoal.capabilities import capabilities
 from shoal.catalogue import SAME, Catalogue, parameter
 from shoal.choices import chosen
+from shoal.cli.main import app
 from shoal.compare.contenders import comparable, contender
+from shoal.data import hidden_content
+from shoal.data.files import FORMATS, Format
 from shoal.data.microdata import Microdata
 from shoal.masking.method import Masked, Method, Strength
-from shoal.parted.capabilities import capabilities
+from shoal.measure import MEASURES, Pair, measure
 from shoal.policy import Policy
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
+from shoal.risk.attack import ATTACKS, Outcome, Scene, attack
 
 
 class ToyMethod(Method):
@@ -54,13 +61,70 @@ class ToyModel(PrivacyModel):
         return Verdict(self.name, self.few, least, least >= self.few)
 
 
+def toy_measure(pair: Pair) -> float:
+    """How many records are shown."""
+    return float(len(pair.masked))
+
+
+def toy_attack(scene: Scene) -> list[Outcome]:
+    """Everybody is guessed, nobody is found."""
+    return [Outcome("toy-attack", "b", people=4, guessed=4, right=0, baseline=0.5)]
+
+
+TOY_FORMAT = Format(
+    "toy", "Lines of JSON.", (".toy",), pl.read_ndjson, pl.DataFrame.write_ndjson, hidden_content.nothing
+)
+
+
 @pytest.fixture
 def toys() -> Iterator[None]:
     shoal.METHODS.add(ToyMethod)
     shoal.MODELS.add(ToyModel)
+    measure("utility", "better")(toy_measure)
+    attack(toy_attack)
+    FORMATS.add(TOY_FORMAT)
     yield
     shoal.METHODS.remove("toy-method")
     shoal.MODELS.remove("toy-model")
+    del MEASURES["toy_measure"], ATTACKS["toy-attack"], FORMATS["toy"]
+
+
+def asked(*words: object) -> dict[str, Any]:
+    run = CliRunner().invoke(app, [*map(str, words), "--json"], catch_exceptions=False)
+    assert run.exit_code == 0, run.output
+    return json.loads(run.stdout)
+
+
+@pytest.mark.usefixtures("toys")
+def test_toys_are_listed_by_the_command_line() -> None:
+    for sort, word in {
+        "methods": "toy-method",
+        "models": "toy-model",
+        "measures": "toy_measure",
+        "attacks": "toy-attack",
+        "formats": "toy",
+    }.items():
+        assert word in {each["name"] for each in asked(sort)[sort]}
+        assert asked(sort, word)[sort][0]["sentence"].endswith(".")
+    assert "toy-method" in {each["name"] for each in asked("engines")["capabilities"]}
+
+
+@pytest.mark.usefixtures("toys")
+def test_toys_work_together_from_the_command_line(tmp_path: Path) -> None:
+    source, target = tmp_path / "d.toy", tmp_path / "r.toy"
+    pl.DataFrame({"a": [1, 2, 3, 4], "b": ["x", "y", "x", "y"]}).write_ndjson(source)
+    roles = ("--quasi", "a", "--confidential", "b")
+    release = asked("anonymize", source, "-o", target, *roles, "--k", "2", "--method", "toy-method:step=2",
+                    "--promise", "toy-model:few=3")  # fmt: skip
+    assert {model["name"] for model in release["models"]} == {"k-anonymity", "toy-model"}
+    assert target.exists()
+    measured = asked("utility", source, target, *roles, "--measures", "toy_measure")
+    assert measured["measures"]["toy_measure"]["value"] == 4
+    attacked = asked("attack", source, target, *roles, "--k", "2", "--attacks", "toy-attack")
+    assert [each["attack"] for each in attacked["attacks"]] == ["toy-attack"]
+    own = asked("anonymize", source, "-o", tmp_path / "own.csv", *roles, "--k", "2", "--method",
+                f"{__name__}:ToyMethod:step=2")  # fmt: skip
+    assert own["classes"] == 1
 
 
 @pytest.mark.usefixtures("toys")
@@ -97,6 +161,21 @@ def test_ones_own_code_is_named_by_the_user_and_never_by_a_file(tmp_path: Path) 
     file.write_text(f'method = {{name = "{own}"}}\n', encoding="utf-8")
     with pytest.raises(shoal.InputError, match="which is code to be imported"):
         Policy.read(file, own_code=False)
+
+
+def test_an_installed_package_adds_a_measure_by_an_entry_point(tmp_path: Path) -> None:
+    (tmp_path / "toy_measures.py").write_text(
+        "from shoal.measure import measure\n\n\n@measure('risk', 'riskier')\ndef packaged(pair):\n"
+        "    'Of a package.'\n    return 0.0\n"
+    )
+    (info := tmp_path / "toy_measures-1.0.dist-info").mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-measures\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text("[shoal.measures]\npackaged = toy_measures:packaged\n")
+    ask = "from shoal.measure import find_measure; print(find_measure('packaged', 'risk').meaning)"
+    ran = subprocess.run(
+        [sys.executable, "-c", ask], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(tmp_path)}
+    )
+    assert ran.stdout == "Of a package.\n"
 
 
 def test_an_installed_package_adds_a_method_by_an_entry_point(tmp_path: Path) -> None:

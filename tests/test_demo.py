@@ -24,9 +24,15 @@ def shown(folder: Path, stages: list[str]) -> str:
     return console.export_text()
 
 
-def test_the_demo_tells_the_whole_story(tmp_path: Path) -> None:
-    folder, stages = tmp_path / "new" / "demo", list[str]()
-    said = shown(folder, stages)
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[str], str]:
+    """Its folder, the stages that were announced and what was shown."""
+    folder, stages = tmp_path_factory.mktemp("new") / "folder" / "demo", list[str]()
+    return folder, stages, shown(folder, stages)
+
+
+def test_the_demo_tells_the_whole_story(demo: tuple[Path, list[str], str]) -> None:
+    folder, stages, said = demo
     assert sorted(path.name for path in folder.iterdir()) == [
         "certificate.json", "discharges.csv", "release.csv", "report.html", "shoal.toml",
     ]  # fmt: skip
@@ -46,11 +52,11 @@ def test_the_demo_tells_the_whole_story(tmp_path: Path) -> None:
     assert f"shoal check {folder}/release.csv --certificate {folder}/certificate.json" in " ".join(said.split())
 
 
-def test_the_demo_can_be_run_again_and_gives_the_same(tmp_path: Path) -> None:
-    shown(tmp_path, [])
-    first = (tmp_path / "release.csv").read_bytes()
-    shown(tmp_path, [])
-    assert (tmp_path / "release.csv").read_bytes() == first
+def test_the_demo_can_be_run_again_and_gives_the_same(demo: tuple[Path, list[str], str]) -> None:
+    folder, _, _ = demo
+    first = (folder / "release.csv").read_bytes()
+    shown(folder, [])
+    assert (folder / "release.csv").read_bytes() == first
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

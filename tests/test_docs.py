@@ -19,12 +19,12 @@ from typing import Any
 
 import polars as pl
 import pytest
+from scripts.tables import renewed
 from typer.main import get_command
 
 import shoal
 from shoal.cli.main import app
 from shoal.data.discharges import discharges
-from shoal.parted.capabilities import capabilities
 from tests.cli.conftest import run_command
 
 ROOT = Path(__file__).parents[1]
@@ -98,12 +98,27 @@ def unit(code: str, folder: Path) -> None:
     assert read.sections()
 
 
+def dockerfile(code: str, folder: Path) -> None:
+    """No image is built: its Python is one that Shoal runs on, and what it runs of Shoal is a command."""
+    steps = [line.split(maxsplit=1) for line in code.splitlines()]
+    assert {word for word, _ in steps} <= {"FROM", "COPY", "RUN", "ENTRYPOINT"}
+    (base,) = (rest for word, rest in steps if word == "FROM")
+    least = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["requires-python"]
+    version = re.fullmatch(r"python:3\.(\d+)-slim", base)
+    assert version
+    assert int(version[1]) >= int(least.removeprefix(">=3."))
+    asked = [tuple(rest.split()[1:]) for word, rest in steps if word == "RUN" and rest.startswith("shoal ")]
+    assert asked
+    assert set(asked) <= COMMANDS.keys()
+
+
 RUNNERS: dict[str, Callable[[str, Path], None]] = {
     "bash": shell,
     "sh": shell,
     "python": python,
     "toml": policy,
     "ini": unit,
+    "dockerfile": dockerfile,
     "text": lambda code, folder: None,  # what a command prints
 }
 
@@ -149,7 +164,7 @@ def test_links_within_the_project_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_and_options_that_are_named_exist(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"(?m)^spark-submit .*", "", page.read_text(encoding="utf-8"))  # whose options are Spark's
     options = set().union(*COMMANDS.values())
     assert set(re.findall(r"(?<![\w-])--[a-z][\w-]*", text)) <= options
     for command in re.findall(r"`shoal ([a-z-]+(?: [a-z-]+)?)", text):
@@ -269,7 +284,11 @@ def test_the_map_knows_what_a_file_defines() -> None:
     assert defined(source) == {"A", "B", "C", "C.d", "e"}
 
 
-def test_the_guide_to_engines_says_what_each_can_do() -> None:
-    text = (ROOT / "docs/engines.md").read_text(encoding="utf-8")
-    for one in capabilities():
-        assert f"| {one.name} | yes | {one.in_parts or 'no'} |" in text
+def test_tables_of_what_there_is_come_from_the_catalogues() -> None:
+    sorts = set()
+    for page in (ROOT / "docs").glob("*.md"):
+        text = page.read_text(encoding="utf-8")
+        assert renewed(text) == text, f"{page.name} is out of date: run `make tables`"
+        sorts |= set(re.findall(r"<!-- table: (\w+) -->", text))
+    assert sorts == {"engines", "measures", "attacks", "formats"}
+    assert renewed("<!-- table: models -->\n\nold\n<!-- end of table -->").count("`k-map`") == 1

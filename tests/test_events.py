@@ -5,13 +5,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
 
 import shoal
-from shoal import events
+from shoal import events, jobs
 from shoal.data.discharges import discharges
 from shoal.data.microdata import Microdata
 from shoal.errors import StoppedError
@@ -130,3 +133,128 @@ def test_a_comparison_stops_between_trials() -> None:
     stop = threading.Event()
     with pytest.raises(StoppedError):
         shoal.compare(table, ["a", "b", "c"], ["noise"], at_risk=0.4, stop=stop, listen=lambda event: stop.set())
+
+
+class Asked:
+    """A stop that is asked for when it was looked at three times while a call that never looks was under way."""
+
+    def __init__(self) -> None:
+        self.under_way, self.ended = threading.Event(), threading.Event()
+        self.looks = 0
+
+    def is_set(self) -> bool:
+        self.looks += self.under_way.is_set()
+        return self.looks > 2
+
+    def call(self, *_: object, **__: object) -> None:
+        self.under_way.set()
+        self.ended.wait(60)
+
+
+def looked_at_within(call: str, run: Callable[[Asked], object], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stopped while `call` is under way, which does nothing but last."""
+    stop = Asked()
+    module, _, names = call.partition(":")
+    *owners, name = names.split(".")
+    monkeypatch.setattr(reduce(getattr, owners, import_module(module)), name, stop.call)
+    try:
+        with pytest.raises(StoppedError):
+            run(stop)
+        assert not stop.ended.is_set()
+    finally:
+        stop.ended.set()
+
+
+ONE_CALL: dict[str, tuple[str, Callable[[Asked], object]]] = {
+    "masking": (
+        "shoal.masking.grouping.ordered:hilbert_order",
+        lambda stop: shoal.anonymize(TABLE, POLICY, stop=stop),
+    ),
+    "judging": ("shoal.privacy.k_anonymity:KAnonymity.verdict", lambda stop: shoal.anonymize(TABLE, POLICY, stop=stop)),
+    "splitting": ("shoal.split:dependence", lambda stop: shoal.split(TABLE, POLICY, stop=stop)),
+    "profile": ("shoal.profile:_encode", lambda stop: shoal.profile(TABLE, stop=stop)),
+    "risk": ("shoal.risk.measure:learnt_of", lambda stop: shoal.risk(TABLE, POLICY, stop=stop)),
+    "utility": ("shoal.utility.measure:read_cells", lambda stop: shoal.utility(TABLE, TABLE, POLICY, stop=stop)),
+    "attack": ("shoal.assess:run_attacks", lambda stop: shoal.attack(TABLE, TABLE, POLICY, stop=stop)),
+    "check": (
+        "shoal.privacy.k_anonymity:KAnonymity.verdict",
+        lambda stop: shoal.check(TABLE.select(*QUASI, "charge"), POLICY, stop=stop),
+    ),
+    "compare": (
+        "shoal.compare.contenders:Contender.mask",
+        lambda stop: shoal.compare(TABLE, QUASI, ["noise"], at_risk=0.5, runs=1, stop=stop),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ONE_CALL)
+def test_what_never_looks_is_no_reason_to_wait(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each door stops while one long call, such as a sort or another library's, is under way."""
+    looked_at_within(*ONE_CALL[name], monkeypatch)
+
+
+@pytest.mark.parametrize("call", ["shoal.data.files:made_anew", "shoal.data.files:checked"])
+def test_a_file_being_read_or_written_is_no_reason_to_wait(
+    call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source, target = tmp_path / "d.parquet", tmp_path / "out" / "r.parquet"
+    target.parent.mkdir()
+    TABLE.write_parquet(source)
+    job = jobs.Anonymize(source, POLICY, target)
+    looked_at_within(call, lambda stop: job.run(stop=stop), monkeypatch)
+    assert not list(target.parent.iterdir())
+
+
+def test_work_that_nobody_waits_for_ends_at_its_next_look() -> None:
+    stop, ended = Asked(), threading.Event()
+
+    @events.apart
+    def work() -> None:
+        stop.call()
+        try:
+            events.check()
+        except StoppedError:
+            ended.set()
+
+    with events.heard(), pytest.raises(KeyboardInterrupt):
+        interrupted(stop, work)
+    stop.ended.set()
+    assert ended.wait(60)
+
+
+def interrupted(stop: Asked, work: Callable[[], None]) -> None:
+    """As Ctrl-C does: raised where the job looks, though it was not told to stop."""
+
+    class Interrupt:
+        def is_set(self) -> bool:
+            if threading.current_thread() is threading.main_thread() and stop.under_way.is_set():
+                raise KeyboardInterrupt
+            return False
+
+    with events.heard(stop=Interrupt()):
+        work()
+
+
+def test_work_within_work_is_done_in_the_same_thread_and_its_stage_is_told() -> None:
+    threads: list[int] = []
+
+    @events.apart
+    def inner() -> None:
+        threads.append(threading.get_ident())
+        events.stage("deep inside")
+
+    @events.apart
+    def outer() -> None:
+        threads.append(threading.get_ident())
+        inner()
+
+    stop = threading.Event()
+    with events.heard(stop=stop):
+        outer()
+        stop.set()
+        with pytest.raises(StoppedError, match="while deep inside"):
+            events.check()
+    assert len(set(threads)) == 1
+    assert threads[0] != threading.get_ident()
+    outer()  # outside of a job there is nobody to look meanwhile
+    assert threads[-1] == threading.get_ident()

@@ -23,22 +23,23 @@ from tests import messages
 
 PEOPLE = [f"{20 + i % 7},{'MF'[i % 2]},{93700 + i % 5},{1000 * i}" for i in range(40)]
 FRAME = pl.DataFrame({"age": [20 + i % 7 for i in range(40)], "charge": [1000 * i for i in range(40)]})
-KEPT = "--ledger l.db --ledger-key key --subject id"
+KEPT = "--ledger l.db,key=key --subject id"
 
 COMMANDS = [
     ("transactions check t.csv --customer c --item g --min-size 1", ("min_size", "2 or more")),
-    ("anonymize d.csv -o r.csv --quasi age --method kd --explain e", ("--explain", "--method recode")),
+    ("anonymize d.csv -o r.csv --quasi age --method kd --write explain=e", ("--write explain", "--method recode")),
     ("anonymize d.csv -o r.csv --quasi age --fraction 0.1", ("--fraction", "--promise k-map")),
     ("anonymize d.csv -o r.csv --quasi age --promise measured-risk:level=x", ("'level'", "a number", "'x'")),
     (f"anonymize keyed.csv -o r.csv --quasi age,id {KEPT}", ("'id'", "no role")),
-    ("anonymize d.csv -o r.csv --quasi age --confidential sex,charge --split confidential --independent --report p.htm",
-     ("report", "--independent")),
-    ("anonymize keyed.csv -o r.csv --quasi age --confidential sex,charge --split confidential --independent "
-     f"--seed 1 {KEPT}", ("ledger", "--independent")),
-    ("anonymize keyed.csv -o r.csv --quasi age --ledger no/l.db --ledger-key key --subject id", ("'no/l.db'",)),
-    ("anonymize keyed.csv -o r.csv --quasi age --ledger l.db --ledger-key no/key --subject id", ("'no/key'",)),
-    ("check s.csv --certificate s.json --original d.csv --paired", ("'s.json'", "shuffled", "--keep-order")),
-    ("check s.csv --quasi age,sex --original d.csv --promise measured-risk:level=0.5", ("--paired", "--keep-order")),
+    ("anonymize d.csv -o r.csv --quasi age --confidential sex,charge --split confidential:independent --report p.htm",
+     ("report", "independent")),
+    ("anonymize keyed.csv -o r.csv --quasi age --confidential sex,charge --split confidential:independent "
+     f"--seed 1 {KEPT}", ("ledger", "independent")),
+    ("anonymize keyed.csv -o r.csv --quasi age --ledger no/l.db,key=key --subject id", ("'no/l.db'",)),
+    ("anonymize keyed.csv -o r.csv --quasi age --ledger l.db,key=no/key --subject id", ("'no/key'",)),
+    ("check s.csv --certificate s.json --original d.csv --paired", ("'s.json'", "shuffled", "--write keep-order")),
+    ("check s.csv --quasi age,sex --original d.csv --promise measured-risk:level=0.5",
+     ("--paired", "--write keep-order")),
     ("releases audit --ledger empty.db", ("'empty.db'", "damaged", "copy")),
     ("transactions anonymize t.csv -o r.csv --customer c --item g --taxonomy g.csv", ("taxonomy", "--k and --m")),
     ("transactions anonymize latin.csv -o r.csv --baskets --k 2 --m 1", ("latin.csv", "byte 2", "UTF-8")),

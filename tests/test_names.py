@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import ast
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,15 +13,16 @@ from polars.testing import assert_frame_equal
 
 import shoal
 from shoal.assess import released_schema
+from shoal.chunked_release import anonymize_in_chunks as anonymize_parts
 from shoal.data.files import read_table
 from shoal.data.frames import OWN, to_polars
 from shoal.engines.disk import Disk
 from shoal.engines.opening import open_table
 from shoal.errors import InputError
-from shoal.parted.release import anonymize as anonymize_parts
 from shoal.releases.audit import audit
 from shoal.releases.published import published
 from shoal.risk.measure import assess_risk
+from tests.cli.conftest import run_command
 
 ROOT = Path(shoal.__file__).parent
 NAMING = {
@@ -169,8 +168,8 @@ def test_the_command_line_takes_names_of_ours(tmp_path: Path) -> None:
     table(names).write_csv(tmp_path / "t.csv")
     roles = ["--quasi", "@facts,@records", "--confidential", "@draw,@position", "--insensitive", "@value", "--k", "3"]
     for engine, output in (("memory", "r.csv"), ("disk", "r")):
-        command = [sys.executable, "-m", "shoal", "anonymize", str(tmp_path / "t.csv"), *roles, "--engine", engine]
-        subprocess.run([*command, "-o", str(tmp_path / output)], check=True, capture_output=True)
+        words = ["anonymize", tmp_path / "t.csv", *roles, "--engine", engine, "-o", tmp_path / output]
+        assert run_command(*words) == 0
     parts = pl.read_csv(tmp_path / "r" / "part-*.csv")
     assert parts.columns == pl.read_csv(tmp_path / "r.csv").columns == names
     assert parts.height == 40

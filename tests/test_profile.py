@@ -23,7 +23,7 @@ from shoal.data.schema import Kind, Role
 from shoal.errors import InputError
 from shoal.profile import AttributeProfile, Profile, profile
 
-profiling = import_module("shoal.profile")  # `shoal.profile` itself is the function
+profiling = import_module("shoal.risk.identifying_sets")
 unhurried = settings(deadline=None)  # the first example loads libraries
 
 VALUES = {

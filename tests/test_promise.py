@@ -15,7 +15,7 @@ from random import Random
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -172,7 +172,7 @@ def check(case: Case) -> None:
 
 @pytest.mark.parametrize("method", [*GROUPED, AS_PRINTED, *COARSENED], ids=named)
 def test_a_release_keeps_its_promise_or_there_is_none(method: Method) -> None:
-    settings(max_examples=50, deadline=None)(given(cases(method))(check))()
+    given(cases(method))(check)()
 
 
 def with_ladder(case: Case) -> Case:
@@ -187,7 +187,6 @@ def with_ladder(case: Case) -> Case:
     return Case(case.table, case.policy.model_copy(update={"method": shoal.SafeHarbor(tuple(steps))}))
 
 
-@settings(max_examples=50, deadline=None)
 @given(cases(shoal.SafeHarbor()).map(with_ladder))
 def test_step_by_step_masking_keeps_its_promise_or_there_is_no_release(case: Case) -> None:
     check(case)
@@ -195,7 +194,6 @@ def test_step_by_step_masking_keeps_its_promise_or_there_is_no_release(case: Cas
 
 @pytest.mark.parametrize("method", [shoal.Hilbert(), shoal.Stratified()], ids=named)
 def test_the_promise_does_not_hang_on_the_order_of_records(method: Method) -> None:
-    @settings(max_examples=25, deadline=None)
     @given(cases(method), st.randoms(use_true_random=False))
     def in_any_order(case: Case, chance: Random) -> None:
         order = list(range(len(case.table)))

@@ -425,7 +425,7 @@ class Divider(Quiet):
         )
         path = Path(words[3])
         wanted = {path.with_name(f"out.{name}{path.suffix}"): [name] for name in confidential}
-        wanted |= {path: confidential} if "--merge" in words else {}
+        wanted |= {path: confidential} if "confidential:merge" in words else {}
         for place, names in wanted.items():
             write(pl.DataFrame(table, infer_schema_length=None).select(*quasi, *names), place)
         return self.answer
@@ -452,3 +452,15 @@ def test_everything_has_its_turn_and_one_process_has_spark() -> None:
 def test_a_decimal_is_the_number_that_a_cell_shows() -> None:
     assert judge.same("80275.0", Decimal("80275.00"))
     assert not judge.same("80275.5", Decimal("80275.00"))
+
+
+def test_the_process_that_is_asked_answers_and_works_in_small_chunks(tmp_path: Path) -> None:
+    shoal = Shoal(tmp_path / "temporary")
+    pl.DataFrame({"age": range(200)}).write_csv(tmp_path / "d.csv")
+    files = str(tmp_path / "d.csv"), "-o", str(tmp_path / "r")
+    try:
+        answer = shoal(["anonymize", *files, "--quasi", "age", "--k", "5", "--engine", "disk", "--json"])
+    finally:
+        shoal.end()
+    assert answer.code == 0, answer.err
+    assert json.loads(answer.out)["chunks"] == 5

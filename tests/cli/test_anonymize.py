@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-import random
 import resource
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -20,6 +17,7 @@ from shoal import __version__
 from shoal.data.files import read_table
 from tests.cli.conftest import QUASI, ROLES, ROWS, Shoal
 from tests.oracles.released import admits, class_sizes, farthest, information_loss, rows_of
+from tests.processes import run_script
 
 KEYS = {"records", "suppressed", "classes", "smallest_class", "models", "information_loss"}
 LEFT_OUT = "No role names 'diag_p': left out of the release"
@@ -29,7 +27,7 @@ def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-@pytest.mark.parametrize("order", [(), ("--keep-order",)], ids=["shuffled", "kept"])
+@pytest.mark.parametrize("order", [(), ("--write", "keep-order")], ids=["shuffled", "kept"])
 @pytest.mark.parametrize(
     "asked",
     [("--k", "5", "--method", "sorted"), ("--k", "5", "--t", "0.1", "--method", "stratified"), ("--k", "5")],
@@ -103,7 +101,7 @@ def test_a_seed_makes_a_run_repeatable_and_without_one_the_order_differs(
 @pytest.mark.parametrize("name", ["r.parquet", "r.arrow", "r.tsv", "r.csv.gz"])
 def test_other_formats_show_the_same(shoal: Shoal, discharges: Path, tmp_path: Path, name: str) -> None:
     for output in ("r.csv", name):
-        run = shoal("anonymize", discharges, "-o", tmp_path / output, *ROLES, "--keep-order", "--certificate",
+        run = shoal("anonymize", discharges, "-o", tmp_path / output, *ROLES, "--write", "keep-order", "--certificate",
                     tmp_path / f"{output}.json")  # fmt: skip
         assert run.code == 0
     assert read_table(tmp_path / name).equals(read_table(tmp_path / "r.csv"))
@@ -183,7 +181,17 @@ def _sha256(path: Path) -> str:
 
 
 def test_the_certificate_says_when_the_order_was_kept(shoal: Shoal, discharges: Path, tmp_path: Path) -> None:
-    shoal("anonymize", discharges, "-o", tmp_path / "r.csv", *ROLES, "--keep-order", "--certificate", tmp_path / "c")
+    shoal(
+        "anonymize",
+        discharges,
+        "-o",
+        tmp_path / "r.csv",
+        *ROLES,
+        "--write",
+        "keep-order",
+        "--certificate",
+        tmp_path / "c",
+    )
     assert json.loads((tmp_path / "c").read_text())["record_order"] == "as in the source"
 
 
@@ -337,8 +345,7 @@ def test_killed_at_any_moment_it_leaves_the_whole_release_or_none(
     when, event, count = moment.split()
     words = ["anonymize", discharges, "-o", tmp_path / "r.csv", *ROLES, "--certificate", tmp_path / "c.json"]
     words += ["--overwrite"]
-    script = [sys.executable, "-c", KILLED, tmp_path, event, count, when, "SIGKILL"]
-    assert subprocess.run([*script, *words], capture_output=True).returncode == -signal.SIGKILL
+    assert run_script(KILLED, tmp_path, event, count, when, "SIGKILL", *words) == -signal.SIGKILL
     if released:
         assert len(rows_of(tmp_path / "r.csv")) == ROWS
         assert shoal("check", tmp_path / "r.csv", *ROLES).code == 0
@@ -352,24 +359,8 @@ def test_killed_at_any_moment_it_leaves_the_whole_release_or_none(
 
 def test_told_to_stop_it_clears_its_unfinished_files_away(discharges: Path, tmp_path: Path) -> None:
     words = ["anonymize", discharges, "-o", tmp_path / "r.csv", *ROLES, "--report", tmp_path / "p.html"]
-    script = [sys.executable, "-c", KILLED, tmp_path, "os.rename", "1", "at", "SIGTERM"]
-    assert subprocess.run([*script, *words], capture_output=True).returncode == 128 + signal.SIGTERM
+    assert run_script(KILLED, tmp_path, "os.rename", "1", "at", "SIGTERM", *words) == 128 + signal.SIGTERM
     assert files(tmp_path) == []
-
-
-def test_killed_at_random_it_leaves_the_whole_release_or_none(shoal: Shoal, discharges: Path, tmp_path: Path) -> None:
-    for attempt in range(3):
-        target = tmp_path / f"r{attempt}.csv"
-        process = subprocess.Popen(
-            [Path(sys.executable).parent / "shoal", "anonymize", discharges, "-o", target, *ROLES],
-            stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        )  # fmt: skip
-        time.sleep(random.uniform(0.2, 1.5))
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        if target.exists():
-            assert len(rows_of(target)) == ROWS
-            assert shoal("check", target, *ROLES).code == 0
 
 
 def test_a_database_as_source_leaves_the_messages_clean(tmp_path: Path) -> None:
@@ -387,9 +378,9 @@ def test_a_database_as_source_leaves_the_messages_clean(tmp_path: Path) -> None:
 def test_formulas_are_disarmed_in_one_table_only(shoal: Shoal, tmp_path: Path) -> None:
     source, target = tmp_path / "t.csv", tmp_path / "r.csv"
     source.write_text("age,note\n" + "1,=1+1\n" * 5)
-    asked = ["anonymize", source, "--quasi", "age", "--k", "5", "--disarm-formulas", "-o", target]
+    asked = ["anonymize", source, "--quasi", "age", "--k", "5", "--write", "disarm-formulas", "-o", target]
     assert shoal(*asked, "--insensitive", "note").code == 0
     assert target.read_text() == "age,note\n" + "1,'=1+1\n" * 5
     told = shoal(*asked, "--confidential", "note", "--split", "confidential")
     assert told.code == 2
-    assert "--disarm-formulas is for one table" in " ".join(told.err.split())
+    assert "--write disarm-formulas is for one table" in " ".join(told.err.split())

@@ -47,11 +47,11 @@ CASES = [
     Case("doubled column", ("'age'", "more than once"), content="age,sex,age\n1,2,3\n"),
     Case("column without a name", ("column 2", "no name"), content="age,,zip\n1,2,3\n"),
     Case("too few fields", ("Line 3", "2 fields instead of 3"), content="age,sex,zip\n1,2,3\n1,2\n"),
-    Case("mixed types", ("'age'", "line 22", "'old'", "--text age"), ONE, column(*range(20), "old")),
+    Case("mixed types", ("'age'", "line 22", "'old'", "--read text=age"), ONE, column(*range(20), "old")),
     Case("mixed dates", ("'age'", "dates", "line 3", "'soon'"), ONE, column("2020-01-02", "soon", "2020-01-03")),
     Case("open quote", ("Line 2", "quoting"), ONE, 'age,charge\n"1,2\n3,4\n'),
     Case("stray quote", ("Line 3", "quoting"), ONE, 'age,charge\n1,2\n3,4"5\n'),
-    Case("not UTF-8", ("line 2", "0xe9", "--encoding"), ONE, "age,charge\n1,é\n".encode("latin-1")),
+    Case("not UTF-8", ("line 2", "0xe9", "--read encoding="), ONE, "age,charge\n1,é\n".encode("latin-1")),
     Case("not text", ("line 3", "NUL"), ONE, b"age,charge\n1,2\n\x00,3\n"),
     Case("infinite", ("'age'", "infinite", "line 5"), ONE, column(1, 2, 3, "inf")),
     Case("infinite, confidential", ("'charge'", "infinite", "line 4"), ONE, "age,charge\n1,1\n2,2\n3,-inf\n"),
@@ -110,10 +110,10 @@ CASES = [
     Case("no such policy", ("'no.toml'",), "--policy no.toml"),
     Case("no policy", ("'d.csv'", "TOML", "line 1"), "--policy d.csv"),
     Case("no such folder of hierarchies", ("--hierarchies", "'no'"), f"{USUAL} --hierarchies no"),
-    Case("text of no column", ("'agee'", "'age'"), f"{USUAL} --text agee"),
-    Case("unknown encoding", ("'utf-9'",), f"{USUAL} --encoding utf-9"),
-    Case("two delimiters", ("';;'",), f"{USUAL} --delimiter ;;"),
-    Case("no decimal mark", ("'x'",), f"{USUAL} --decimal x"),
+    Case("text of no column", ("'agee'", "'age'"), f"{USUAL} --read text=agee"),
+    Case("unknown encoding", ("'utf-9'",), f"{USUAL} --read encoding=utf-9"),
+    Case("two delimiters", ("';;'",), f"{USUAL} --read delimiter=;;"),
+    Case("no decimal mark", ("'x'",), f"{USUAL} --read decimal=x"),
     # the output
     Case("output is the input", ("'d.csv'", "another name"), output="d.csv"),
     Case("no such folder", ("'no/r.csv'", "'no'", "does not exist"), output="no/r.csv"),
@@ -250,7 +250,7 @@ def test_64_bit_integers_are_exact(shoal: Shoal, tmp_path: Path) -> None:
     numbers = [2**62 + i for i in range(20)]
     (tmp_path / "d.csv").write_text("id,secret\n" + "".join(f"{n},{2**63 - 1 - n % 7}\n" for n in numbers))
     run = shoal("anonymize", tmp_path / "d.csv", "-o", tmp_path / "r.csv", "--quasi", "id", "--confidential", "secret",
-                "--k", "4", "--keep-order")  # fmt: skip
+                "--k", "4", "--write", "keep-order")  # fmt: skip
     assert run.code == 0
     for n, row in zip(numbers, rows_of(tmp_path / "r.csv"), strict=True):
         low, high = map(int, row["id"].strip("[]").split(";"))

@@ -668,7 +668,7 @@ def test_no_column_of_excel_mixes_kinds_of_cells(shoal: Shoal, tmp_path: Path, c
     ["unicode_escape", "utf-7", "rot13", "base64", "idna", "punycode", "undefined", "hz", "a\0b", "none-such"],
 )
 def test_an_encoding_is_a_character_set(shoal: Shoal, people: Path, encoding: str) -> None:
-    run = shoal("check", people, "--quasi", "age", "--k", "2", "--encoding", encoding)
+    run = shoal("check", people, "--quasi", "age", "--k", "2", "--read", f"encoding={encoding}")
     assert (run.code, "There is no encoding" in run.sentence) == (2, True)
 
 
@@ -677,10 +677,10 @@ def test_an_encoding_is_a_character_set(shoal: Shoal, people: Path, encoding: st
 )
 def test_character_sets_are_encodings(shoal: Shoal, people: Path, encoding: str) -> None:
     people.write_bytes(people.read_text().encode(encoding))
-    assert shoal("check", people, "--quasi", "age", "--k", "2", "--encoding", encoding).code == 0
+    assert shoal("check", people, "--quasi", "age", "--k", "2", "--read", f"encoding={encoding}").code == 0
 
 
 def test_a_text_is_spelled_by_one_sequence_of_bytes(shoal: Shoal, tmp_path: Path) -> None:
     (tmp_path / "r.csv").write_bytes(b"q,c\n\x81\xca,1\n\xfa\x54,1\n")  # the same sign twice
-    run = shoal("check", tmp_path / "r.csv", "--quasi", "q", "--k", "2", "--encoding", "cp932")
+    run = shoal("check", tmp_path / "r.csv", "--quasi", "q", "--k", "2", "--read", "encoding=cp932")
     assert (run.code, "spells the same text by different bytes" in run.sentence) == (2, True)

@@ -68,7 +68,7 @@ def test_asking_again_prints_the_same_from_the_cache(
     def never(*ignored: object) -> None:
         raise AssertionError("masked again")
 
-    monkeypatch.setattr(Trials, "_masked", never)
+    monkeypatch.setattr(Trials, "_tried", never)
     assert shoal(*asked).out == first.out
 
 

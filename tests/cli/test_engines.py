@@ -34,7 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(autouse=True)
 def there(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("shoal.parted.grouped.PART", 200)
+    monkeypatch.setattr("shoal.masking.chunks.CHUNK", 200)
 
 
 @pytest.mark.parametrize("words", [["r"], ["t"], ["r.parquet", "--engine", "disk"]], ids=" ".join)
@@ -98,14 +98,13 @@ def test_releases_in_folders_are_audited_by_key(shoal: Shoal) -> None:
     ("words", "said"),
     [
         ("risk r --original d --measures all", "--original needs the whole table in memory"),
-        ("risk r --delimiter ;", "--delimiter needs the whole table in memory"),
+        ("risk r --read delimiter=;", "--read needs the whole table in memory"),
         ("risk r.parquet --engine dsik", "There is no engine 'dsik'. Did you mean 'disk'?"),
-        ("utility d r --text sex", "--text needs the whole table in memory"),
+        ("utility d r --read text=sex", "--read needs the whole table in memory"),
         ("releases audit d r", "audits releases that still say whom a record is about: name that column (--key)"),
-        ("releases audit d r --key charge --encoding latin1", "--encoding needs the whole table in memory"),
+        ("releases audit d r --key charge --read encoding=latin1", "--read needs the whole table in memory"),
         ("releases audit --ledger x.db --engine disk", "--ledger needs the whole table in memory"),
         ("check r --original d", "give both in the same order and say so (--paired)"),
-        ("anonymize d -o x --method cut-points", "The engine 'disk' cannot do the method 'cut-points'"),
         ("anonymize d -o r", "'r' is there already"),
     ],
 )
@@ -132,5 +131,6 @@ def test_what_engines_can_do_is_printed(shoal: Shoal) -> None:
     assert all(word in shown for word in ("cut-points", "same result", "disk and spark"))
     listed = shoal("engines", "--json").json
     assert listed["engines"] == ["memory", "disk", "spark"]
-    (cut_points,) = (one for one in listed["capabilities"] if one["name"] == "cut-points")
-    assert cut_points == {"sort": "method", "name": "cut-points", "in_parts": None}
+    by_name = {each["name"]: each for each in listed["capabilities"]}
+    assert by_name["coarsen"] == {"sort": "method", "name": "coarsen", "in_parts": "same result"}
+    assert by_name["audit by linking, differencing"]["in_parts"] is None

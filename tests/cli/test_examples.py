@@ -67,7 +67,7 @@ def _tables(draw: random.Random) -> None:
         "anonymize d.csv -o r.csv --quasi age,sex,zip,income --confidential charge",
         "hierarchy build d.csv age -o age.csv --steps 5,10,20",
         "hierarchy build d.csv age -o hierarchies/age.csv --steps 5,10,20",
-        "anonymize A.csv -o l.csv --quasi age,sex,zip --ledger ledger.db --ledger-key key --subject id",
+        "anonymize A.csv -o l.csv --quasi age,sex,zip --ledger ledger.db,key=key --subject id",
     ):
         assert run_command(*line.split()) == 0, line
     from shoal.data.files import read_table, write_table

@@ -1,4 +1,5 @@
-"""Runs killed (kill -9) at random points: the next run of the same owner leaves nothing of them, anywhere.
+"""Runs killed (kill -9) at random points: the release is whole or not there, and the next run of the same owner leaves
+nothing of them, anywhere.
 
 A run is killed when it touches its folders for the n-th time, as Python tells its auditors, from the first temporary
 folder on; n is drawn at random among all times of a whole run. What it may have left lies among temporary files, beside
@@ -7,18 +8,17 @@ its target or in the current folder.
 
 from __future__ import annotations
 
-import os
 import random
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from shoal.data.discharges import discharges as generate
+from shoal.data.files import read_table
 from tests.cli.conftest import QUASI
 from tests.engines.sessions import ON_SPARK
+from tests.processes import run_script
 
 # Runs the command line and kills itself, with all that it started, at the n-th touch; it writes the number of touches
 # to a file if it comes to its end.
@@ -38,6 +38,7 @@ sys.addaudithook(watch)
 from shoal.cli.main import run
 run()
 """
+RECORDS = 400
 ROLES = ["--quasi", ",".join(QUASI), "--confidential", "charge", "--k", "4"]
 
 
@@ -51,31 +52,25 @@ class Place:
         (self.folder / "d").mkdir()
         (folder / "spark-defaults.conf").write_text("spark.sql.shuffle.partitions 2\nspark.default.parallelism 2\n")
         self.settings = {"TMPDIR": str(self.temporary), "SPARK_CONF_DIR": str(folder)}
-        table = generate(400, seed=3)
+        table = generate(RECORDS, seed=3)
         table.write_csv(self.folder / "d.csv")
         table.write_parquet(self.folder / "d" / "part.parquet")
 
     def run(self, *words: str, killed_at: int = 0) -> int:
         """How it ended; `killed_at` is the call at which it is killed, 0 for never."""
-        script = [
-            sys.executable,
-            "-c",
-            COUNTING,
-            str(killed_at),
-            str(self.told),
-            str(self.folder.parent),
-            "anonymize",
-            *words,
-        ]
-        return subprocess.run(
-            script, cwd=self.folder, env=os.environ | self.settings, start_new_session=True,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        ).returncode  # fmt: skip
+        counted = (str(killed_at), self.told, self.folder.parent)
+        return run_script(COUNTING, *counted, "anonymize", *words, cwd=self.folder, env=self.settings)
 
     def left(self) -> list[Path]:
         """What is there beside the table and whole releases, which are called r..."""
         beside = [path for path in self.folder.iterdir() if path.name[0] not in "dr"]
         return [*self.temporary.iterdir(), *beside]
+
+    def released(self, name: str) -> int:
+        """How many records the release of this name has; 0 where there is none."""
+        release = self.folder / name
+        parts = release.glob("part-*") if release.is_dir() else [release] if release.exists() else []
+        return sum(map(len, map(read_table, parts)))
 
 
 def drawn(kills: int, seed: int) -> list[float]:
@@ -86,10 +81,12 @@ def drawn(kills: int, seed: int) -> list[float]:
 def killed_again_and_again(place: Place, command: list[str], kills: int, *, suffix: str = "", seed: int = 5) -> None:
     assert place.run(*command, "-o", f"r0{suffix}") == 0
     assert place.left() == []
+    assert place.released(f"r0{suffix}") == RECORDS
     touches, left = int(place.told.read_text()), 0
     for number, share in enumerate(drawn(kills, seed), start=1):
         at = 1 + int(share * (touches - 2))
         assert place.run(*command, "-o", f"r{number}{suffix}", killed_at=at) == -signal.SIGKILL
+        assert place.released(f"r{number}{suffix}") in (0, RECORDS)
         found = place.left()
         left += len(found)
         assert all(path.suffix in (".scratch", ".partial") and "shoal-" in path.name for path in found), found
@@ -111,4 +108,4 @@ def test_on_disk(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("master", [pytest.param("local[2]", marks=ON_SPARK)])
 def test_on_spark(tmp_path: Path, master: str) -> None:
-    killed_again_and_again(Place(tmp_path), ["d", *ROLES, "--engine", "spark", "--master", master], 1)
+    killed_again_and_again(Place(tmp_path), ["d", *ROLES, "--engine", f"spark:master={master}"], 1)

@@ -20,7 +20,19 @@ SECRET = "charge > 100000"
 
 @pytest.fixture
 def release(shoal: Shoal, discharges: Path, tmp_path: Path) -> Path:
-    shoal("anonymize", discharges, "-o", tmp_path / "r.csv", *ROLES, "--k", "5", "--method", "sorted", "--keep-order")
+    shoal(
+        "anonymize",
+        discharges,
+        "-o",
+        tmp_path / "r.csv",
+        *ROLES,
+        "--k",
+        "5",
+        "--method",
+        "sorted",
+        "--write",
+        "keep-order",
+    )
     return tmp_path / "r.csv"
 
 

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from shoal.choices import quoted_item
 from shoal.cli import console
 from shoal.cli.method import promises_of
-from shoal.cli.options import make_policy, quoted, split
+from shoal.cli.options import layout, make_policy, split
 from shoal.data.schema import Kind
 from shoal.errors import InputError
+from shoal.jobs.layout import Layout
 from shoal.masking.grouping.sorted import Sorted
 from shoal.policy import AttributeChoice, Policy
 from shoal.privacy import KAnonymity, LDiversity, TCloseness
@@ -105,7 +107,7 @@ def test_lists_may_be_split_and_repeated() -> None:
 
 @pytest.mark.parametrize("name", ["age, years", 'say "so"', 'a"', "it's", "x=1,2"])
 def test_a_name_with_a_comma_is_quoted_as_in_csv(name: str) -> None:
-    assert split([f"{quoted(name)},sex", quoted(name)]) == [name, "sex", name]
+    assert split([f"{quoted_item(name)},sex", quoted_item(name)]) == [name, "sex", name]
 
 
 def test_quoted_names_work_in_every_option(shoal: Shoal, tmp_path: Path) -> None:
@@ -210,32 +212,35 @@ def test_our_own_console_respects_no_color(monkeypatch: pytest.MonkeyPatch, caps
     assert "[32m" not in shown
 
 
-def test_an_order_makes_a_column_ordinal_and_lists_its_categories() -> None:
-    orders = ["education=Preschool,Primary,Masters", '"a=b"="x, y",<5,>=5', "age group = low, high"]
-    chosen = make_policy(None, orders=orders).attributes
+def test_a_kind_with_categories_makes_a_column_ordinal() -> None:
+    kinds = [
+        "education=ordinal:Preschool,Primary,Masters",
+        'a=b=ordinal:"x, y",<5,>=5',
+        '"cost, all"=ordinal:low,high',
+        "sex=nominal,age group=ordinal: low, high",
+    ]
+    chosen = make_policy(None, kinds=kinds).attributes
     assert {name: choice.domain for name, choice in chosen.items()} == {
         "education": ("Preschool", "Primary", "Masters"),
         "a=b": ("x, y", "<5", ">=5"),
+        "cost, all": ("low", "high"),
+        "sex": None,
         "age group": ("low", "high"),
     }
+    assert chosen.pop("sex").kind == Kind.NOMINAL
     assert {choice.kind for choice in chosen.values()} == {Kind.ORDINAL}
 
 
-@pytest.mark.parametrize("order", ["education", "education=", "education=one", "=low,high"])
-def test_an_order_that_lists_nothing_is_refused(order: str) -> None:
-    with pytest.raises(InputError, match="is not COLUMN=A,B,C"):
-        make_policy(None, orders=[order])
+@pytest.mark.parametrize("kind", ["education=ordinal:", "education=ordinal:one", "=ordinal:low,high"])
+def test_an_order_that_lists_nothing_is_refused(kind: str) -> None:
+    with pytest.raises(InputError, match="is not COLUMN=ordinal:A,B,C"):
+        make_policy(None, kinds=[kind])
 
 
-def test_an_order_of_a_column_declared_otherwise_is_refused() -> None:
-    with pytest.raises(InputError, match="but --kind declares 'x' nominal"):
-        make_policy(None, kinds=["x=nominal"], orders=["x=low,high"])
-    assert make_policy(None, kinds=["x=ordinal"], orders=["x=low,high"]).attributes["x"].domain == ("low", "high")
-
-
-def test_every_command_that_takes_kinds_takes_orders() -> None:
-    flags = {name: {flag for option in command.params for flag in option.opts} for name, command in COMMANDS.items()}
-    assert [name for name, known in flags.items() if "--kind" in known and "--order" not in known] == []
+@pytest.mark.parametrize("other", ["sex=nominal", "sex=nominl", "town=ordinal"])
+def test_a_kind_behind_categories_is_not_taken_for_one_of_them(other: str) -> None:
+    with pytest.raises(InputError, match="reads as another column's kind"):
+        make_policy(None, kinds=[f"education=ordinal:low,high,{other}"])
 
 
 def test_the_command_asks_for_an_order_and_follows_it(shoal: Shoal, tmp_path: Path) -> None:
@@ -243,5 +248,71 @@ def test_the_command_asks_for_an_order_and_follows_it(shoal: Shoal, tmp_path: Pa
     source.write_text("grade\n" + "low\nmid\nmid\nhigh\nhigh\nlow\n")
     asked = ("anonymize", source, "-o", target, "--quasi", "grade", "--k", "3")
     assert "It holds high, low, mid." in shoal(*asked, "--kind", "grade=ordinal").sentence
-    assert shoal(*asked, "--order", "grade=low,mid,high").code == 0
+    assert shoal(*asked, "--kind", "grade=ordinal:low,mid,high").code == 0
     assert set(target.read_text().split()[1:]) == {"[low;mid]", "[mid;high]"}
+
+
+# ---- options that hold several choices
+
+
+def test_what_is_read_comes_in_one_option_or_in_several() -> None:
+    assert layout(["delimiter=;,text=zip,id", "encoding=latin-1"]) == Layout(";", "latin-1", None, ("zip", "id"))
+    assert layout(['"delimiter=,",text=zip', '"text=age, years"']) == Layout(",", text=("zip", "age, years"))
+    assert layout(None) == Layout()
+
+
+@pytest.mark.parametrize(
+    ("read", "words"),
+    [
+        ("delimeter=;", "--read has no parameter 'delimeter'. Did you mean 'delimiter'?"),
+        ("zip", "--read has no parameter 'zip'. It takes delimiter, encoding, decimal, text."),
+        ("delimiter=,", "--read is given 'delimiter' without a value"),
+        ("encoding", "which is not encoding=VALUE"),
+        ("encoding=a,encoding=b", "--read is given 'encoding' twice"),
+    ],
+)
+def test_what_cannot_be_read_so_is_refused_by_name(read: str, words: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        layout([read])
+    assert words in str(refusal.value)
+
+
+def test_words_stand_for_delimiters_that_are_hard_to_type(shoal: Shoal, tmp_path: Path) -> None:
+    for word, mark in {"tab": "\t", "space": " ", "comma": ","}.items():
+        (tmp_path / "d.csv").write_text(f"a{mark}b\n1{mark}2\n1{mark}2\n")
+        run = shoal("check", tmp_path / "d.csv", "--quasi", "a,b", "--k", "2", "--read", f"delimiter={word}")
+        assert run.code == 0, run.err
+
+
+FORMER = {
+    "--delimiter ;": "--read delimiter=...",
+    "--text zip": "--read text=...",
+    "--order edu=a,b": "--kind COLUMN=ordinal:A,B,C",
+    "--explain e": "--write explain=DIR",
+    "--keep-order": "--write keep-order",
+    "--disarm-formulas": "--write disarm-formulas",
+    "--epsilon 1": "--show COLUMN=private-mean:epsilon=...",
+    "--independent": "--split confidential:independent",
+    "--merge": "--split confidential:merge",
+    "--ledger-key k": "--ledger FILE,key=FILE",
+    "--epsilon-limit 2": "--ledger FILE,key=FILE,limit=...",
+    "--master local": "--engine spark:master=...",
+}
+
+
+@pytest.mark.parametrize("former", FORMER)
+def test_a_former_option_is_refused_with_the_spelling_of_today(shoal: Shoal, former: str) -> None:
+    run = shoal("anonymize", "d.csv", "-o", "r.csv", *former.split())
+    assert run.code == 2
+    assert run.sentence == f"No such option: {former.split()[0]}. Did you mean {FORMER[former]}?"
+
+
+def test_nothing_is_advised_that_the_command_has_not(shoal: Shoal) -> None:
+    assert "--read" not in shoal("sample", "discharges", "-o", "d.csv", "--delimiter", ";").sentence
+    assert "--promise" not in shoal("profile", "d.csv", "--k-anonymity", "5").sentence
+
+
+def test_the_help_of_anonymize_fits_a_screen_and_a_half(shoal: Shoal, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = shoal("anonymize", "--help")
+    assert len(set(re.findall(r"^\W*(--[a-z-]+)", run.out, re.MULTILINE))) <= 30
+    assert len(run.out.splitlines()) <= 90  # at 80 columns; 66 at 100

@@ -14,11 +14,11 @@ from pathlib import Path
 
 import pytest
 
+from shoal.chunked_release import anonymize_to
 from shoal.data.discharges import discharges as generate
 from shoal.data.scratch import ASIDE
 from shoal.engines.opening import open_table
 from shoal.errors import InputError
-from shoal.parted.release import anonymize_to
 from shoal.policy import Policy
 from tests.cli.conftest import COMMANDS, Shoal
 from tests.cli.test_killed import Place
@@ -72,12 +72,23 @@ WRITERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("anonymize", "d.csv", *ROLES, "-o", "duckdb:///r.db#released"),
         ("duckdb:///r.db#released",),
     ),
-    "anonymize --explain": (
-        ("anonymize", "d.csv", "--quasi", "sex", "--k", "5", "-o", "r.csv", *RECODED, "--explain", "."),
+    "anonymize --write explain": (
+        ("anonymize", "d.csv", "--quasi", "sex", "--k", "5", "-o", "r.csv", *RECODED, "--write", "explain=."),
         ("r.csv", "frontier.csv", "frontier.png"),
     ),
     "anonymize --split": (
-        ("anonymize", "d.csv", *SPLIT, "--merge", "-o", "r.csv", "--certificate", "r.json", "--report", "r.html"),
+        (
+            "anonymize",
+            "d.csv",
+            *SPLIT[:-1],
+            "confidential:merge",
+            "-o",
+            "r.csv",
+            "--certificate",
+            "r.json",
+            "--report",
+            "r.html",
+        ),
         ("r.csv", "r.charge.csv", "r.los.csv", "r.json", "r.charge.json", "r.los.json", "r.html"),
     ),
     "anonymize on disk": (("anonymize", "d", *ROLES, "-o", "r", "--certificate", "r.json"), ("r", "r.json")),
@@ -162,7 +173,7 @@ def _never(*words: object, **named: object) -> None:
 ENGINES = {
     "memory": ("d.csv", "r.csv", "r.json", ()),
     "disk": ("d", "r", "r.json", ("--engine", "disk")),
-    "spark": ("d", "r", "r.json", ("--engine", "spark", "--master", "local[2]")),
+    "spark": ("d", "r", "r.json", ("--engine", "spark:master=local[2]")),
 }
 
 
@@ -394,7 +405,7 @@ def test_a_certificate_never_goes_to_the_folder_that_is_read(engine: str, place:
 
 def test_a_release_that_was_replaced_stays_released(place: Path, shoal: Shoal) -> None:
     generate(400, seed=1).with_row_index("id").write_csv("people.csv")
-    words = ("anonymize", "people.csv", *ROLES, "-o", "r.csv", "--ledger", "l.db", "--ledger-key", "l.key")
+    words = ("anonymize", "people.csv", *ROLES, "-o", "r.csv", "--ledger", "l.db,key=l.key")
     words += ("--subject", "id", "--incremental")
     assert shoal(*words).code == 0
     assert shoal(*words).code == 2  # nothing was recorded

@@ -31,7 +31,7 @@ def people(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 def nightly(shoal: Shoal, source: Path, target: Path, *more: str) -> Run:
     folder = target.parent
-    ledger = ("--ledger", folder / "ledger.db", "--ledger-key", folder / "key", "--subject", "id")
+    ledger = ("--ledger", f"{folder / 'ledger.db'},key={folder / 'key'}", "--subject", "id")
     return shoal("anonymize", source, "-o", target, *ROLES, *ledger, *more)
 
 
@@ -77,6 +77,12 @@ def test_the_intruder_links_by_what_is_shown(shoal: Shoal, keyed: tuple[Path, Pa
     quasi_only = shoal("releases", "audit", *keyed, *QUASI, "--k", "4", "--json").json
     assert quasi_only["pairs"][0]["linked_uniquely"] < there["linked_uniquely"]
     assert "What remains of a range" in shoal("releases", "audit", *keyed, *ROLES).out
+
+
+def test_a_column_that_is_known_and_confidential_is_linked_by_once(shoal: Shoal, keyed: tuple[Path, Path]) -> None:
+    once = shoal("releases", "audit", *keyed, *QUASI, "--k", "4", "--json").json
+    both = shoal("releases", "audit", *keyed, *QUASI, "--confidential", "age_yrs", "--k", "4", "--json").json
+    assert both["pairs"] == once["pairs"]
 
 
 def test_a_ledger_refuses_and_goes_on_incrementally(shoal: Shoal, people: tuple[Path, Path], tmp_path: Path) -> None:
@@ -154,10 +160,13 @@ def test_the_budget_of_private_means_adds_up_over_releases(shoal: Shoal, tmp_pat
     (tmp_path / "d.csv").write_text("id,age,charge\n" + rows)
     (tmp_path / "shoal.toml").write_text("[attributes.charge]\ndomain = [0, 1000]\n")
     roles = ("--policy", tmp_path / "shoal.toml", "--quasi", "age", "--confidential", "charge", "--k", "5", "--subject",
-             "id", "--ledger", tmp_path / "l.db", "--ledger-key", tmp_path / "key",
-             "--show", "charge=private-mean")  # fmt: skip
+             "id", "--ledger", f"{tmp_path / 'l.db'},key={tmp_path / 'key'}")  # fmt: skip
+
+    def shown(epsilon: str) -> tuple[str, str]:
+        return "--show", f"charge=private-mean:epsilon={epsilon}"
+
     for month, epsilon in (("may", "0.5"), ("june", "0.75")):
-        run = shoal("anonymize", tmp_path / "d.csv", "-o", tmp_path / f"{month}.csv", *roles, "--epsilon", epsilon)
+        run = shoal("anonymize", tmp_path / "d.csv", "-o", tmp_path / f"{month}.csv", *roles, *shown(epsilon))
         assert run.code == 0, run.err
     listed = json.loads(shoal("releases", "list", "--ledger", tmp_path / "l.db", "--json").out)
     assert [release["epsilon"] for release in listed["releases"]] == [0.5, 0.75]
@@ -168,12 +177,12 @@ def test_the_budget_of_private_means_adds_up_over_releases(shoal: Shoal, tmp_pat
     assert "epsilon of all releases" in shoal("releases", "audit", "--ledger", tmp_path / "l.db").out
     assert "1.25 is spent" in shoal("releases", "limit", "1", "--ledger", tmp_path / "l.db").err
     assert shoal("releases", "audit", "--ledger", tmp_path / "l.db").code == 1  # more was spent than may be
-    again = shoal("anonymize", tmp_path / "d.csv", "-o", tmp_path / "july.csv", *roles, "--epsilon", "0.1")
+    again = shoal("anonymize", tmp_path / "d.csv", "-o", tmp_path / "july.csv", *roles, *shown("0.1"))
     assert again.code == 1
     assert "the ledger's limit is 1" in again.err
     assert not (tmp_path / "july.csv").exists()
-    other = shoal("anonymize", tmp_path / "d.csv", "-o", tmp_path / "x.csv", *roles, "--epsilon", "0.1",
-                  "--epsilon-limit", "3")  # fmt: skip
+    other = shoal("anonymize", tmp_path / "d.csv", "-o", tmp_path / "x.csv", *roles[:-1], f"{roles[-1]},limit=3",
+                  *shown("0.1"))  # fmt: skip
     assert "exists: its limit of epsilon is set by" in other.err
 
 
@@ -215,7 +224,7 @@ def test_a_spelling_that_changed_is_not_shown(
         {"id": f"P{i}", "q": str(20 + i // 4), "c": str(i % 4 + 1), "day": "2020-01-02 10:00:00"} for i in range(24)
     ]
     assert rows[5][column] == before
-    ledger = ("--ledger", tmp_path / "l.db", "--ledger-key", tmp_path / "key", "--subject", "id", "--method", "kd")
+    ledger = ("--ledger", f"{tmp_path / 'l.db'},key={tmp_path / 'key'}", "--subject", "id", "--method", "kd")
     shown = []
     for night in ("1", "2"):
         (tmp_path / f"d{night}.csv").write_text("id,q,c,day\n" + "".join(",".join(row.values()) + "\n" for row in rows))
@@ -229,7 +238,7 @@ def test_a_spelling_that_changed_is_not_shown(
 
 def test_a_blank_more_in_a_text_is_a_change(shoal: Shoal, tmp_path: Path) -> None:
     rows = [f"P{i},{20 + i // 4},{'hiv' if i % 2 else 'flu'}" for i in range(24)]
-    ledger = ("--ledger", tmp_path / "l.db", "--ledger-key", tmp_path / "key", "--subject", "id", "--method", "kd")
+    ledger = ("--ledger", f"{tmp_path / 'l.db'},key={tmp_path / 'key'}", "--subject", "id", "--method", "kd")
     roles = ("--quasi", "q", "--confidential", "c", "--k", "4")
     codes = []
     for night, changed in (("1", rows[5]), ("2", rows[5] + " ")):

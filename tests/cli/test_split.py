@@ -25,7 +25,7 @@ def policy(tmp_path: Path) -> Path:
 
 def test_one_file_a_confidential_column(shoal: Shoal, discharges: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.csv"
-    run = shoal("anonymize", discharges, "-o", out, *ROLES, "--split", "confidential", "--merge", "--json")
+    run = shoal("anonymize", discharges, "-o", out, *ROLES, "--split", "confidential:merge", "--json")
     assert run.code == 0
     assert set(run.json["tables"]) == {"charge", "diag_p"}
     assert run.json["dependence"]["share_a_partition"] == [["charge", "diag_p"]]
@@ -64,13 +64,15 @@ def test_private_means_by_policy(shoal: Shoal, discharges: Path, policy: Path, t
     ("options", "words"),
     [
         (("--split", "columns"), "'confidential'"),
-        (("--merge",), "--split"),
-        (("--independent",), "--split"),
+        (("--split", "confidential:merged"), "'merge'"),
+        (("--split", "confidential:independent=maybe"), "true or false"),
         (("--show", "charge"), "COLUMN=HOW"),
-        (("--show", "charge=privatemean"), "'private-mean'"),
+        (("--show", "charge=privatemean:epsilon=1"), "Did you mean 'private-mean'"),
         (("--show", "charge=private-mean"), "epsilon"),
-        (("--show", "charge=private-mean", "--epsilon", "1"), "not taken from the data"),
-        (("--epsilon", "1"), "none is shown"),
+        (("--show", "charge=private-mean:epsilon=1"), "not taken from the data"),
+        (("--show", "charge=private-mean:epsilom=1"), "'epsilon'"),
+        (("--show", "charge=private-mean:epsilon=-1"), "above 0"),
+        (("--show", "charge=private-mean:epsilon=1,age=private-mean"), "equal shares of one budget"),
         (("--split", "confidential", "--incremental"), "one table"),
     ],
 )
@@ -97,9 +99,9 @@ def test_a_ledger_counts_what_all_files_cost(shoal: Shoal, tmp_path: Path) -> No
     (tmp_path / "p.toml").write_text("[attributes.charge]\ndomain = [0, 1000]\n[attributes.stay]\ndomain = [0, 50]\n")
     run = shoal(
         "anonymize", tmp_path / "d.csv", "-o", tmp_path / "r.csv", "--policy", tmp_path / "p.toml", "--quasi", "age",
-        "--confidential", "charge,stay", "--k", "5", "--split", "confidential", "--show", "charge=private-mean",
-        "--show", "stay=private-mean", "--epsilon", "1", "--ledger", tmp_path / "l.db", "--ledger-key",
-        tmp_path / "key", "--subject", "id",
+        "--confidential", "charge,stay", "--k", "5", "--split", "confidential", "--show",
+        "charge=private-mean:epsilon=0.5", "--show", "stay=private-mean:epsilon=0.5", "--subject", "id",
+        "--ledger", f"{tmp_path / 'l.db'},key={tmp_path / 'key'}",
     )  # fmt: skip
     assert run.code == 0, run.err
     listed = shoal("releases", "list", "--ledger", tmp_path / "l.db", "--json").json

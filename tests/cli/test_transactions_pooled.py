@@ -15,7 +15,7 @@ def test_purchases_go_into_the_ledger(shoal: Shoal, tmp_path: Path) -> None:
     table = purchases(120, seed=7).select("customer", "good").unique(maintain_order=True)
     table.write_csv(tmp_path / "t.csv")
     columns = ("--customer", "customer", "--item", "good", "--min-size", "6")
-    ledger = ("--ledger", tmp_path / "l.db", "--ledger-key", tmp_path / "key")
+    ledger = ("--ledger", f"{tmp_path / 'l.db'},key={tmp_path / 'key'}")
     source = tmp_path / "t.csv"
     first = shoal("transactions", "anonymize", source, "-o", tmp_path / "a.csv", *columns, *ledger,
                   "--map", tmp_path / "m.csv", "--seed", "1", "--json")  # fmt: skip
@@ -43,11 +43,11 @@ def test_purchases_go_into_the_ledger(shoal: Shoal, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--ledger-key", "key"), "give --ledger as well"),
+        (("--ledger", "l.db,key=k,limit=2"), "its limit, which has no part here"),
         (("--incremental",), "give --ledger as well"),
-        (("--ledger", "l.db", "--ledger-key", "k", "--k", "2", "--m", "2"), "clusters of customers"),
-        (("--ledger", "l.db", "--ledger-key", "k", "--key", "key"), "leave out --key"),
-        (("--ledger", "l.db", "--ledger-key", "k", "--incremental", "--clusters", "3"), "--min-size alone"),
+        (("--ledger", "l.db,key=k", "--k", "2", "--m", "2"), "clusters of customers"),
+        (("--ledger", "l.db,key=k", "--key", "key"), "leave out --key"),
+        (("--ledger", "l.db,key=k", "--incremental", "--clusters", "3"), "--min-size alone"),
     ],
 )
 def test_what_a_ledger_cannot_judge_is_said(

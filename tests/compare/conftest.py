@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import shoal.measure
+from shoal.catalogue import Registry
 from shoal.compare.contenders import Contender
 from shoal.data.cells import plain_cells
 from shoal.data.microdata import Microdata
@@ -92,8 +93,7 @@ def table() -> pl.DataFrame:
 def toys(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the measures of this file are known."""
     calls.clear()
-    monkeypatch.setattr(shoal.measure, "_HOMES", ())
-    monkeypatch.setattr(shoal.measure, "MEASURES", {})
+    monkeypatch.setattr(shoal.measure, "MEASURES", Registry("measure"))
     measure("risk", "safer")(moved)
     measure("risk", "riskier")(nearness)
     measure("utility", "worse")(bent)

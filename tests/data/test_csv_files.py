@@ -95,7 +95,7 @@ def test_other_encodings_are_asked_for(read) -> None:
     message = error_of(read, content)
     assert "line 3" in message
     assert "0xe9" in message
-    assert "--encoding latin-1" in message
+    assert "--read encoding=latin-1" in message
     assert read(content, encoding="latin-1")["name"].to_list() == ["Ann", "Renée"]
     assert "'nonsense'" in error_of(read, content, encoding="nonsense")
     assert "line 3" in error_of(read, content, encoding="utf-8")
@@ -266,7 +266,7 @@ def test_numbers_mixed_with_words_name_column_line_and_value(read) -> None:
     message = error_of(read, "age,s\n" + "31,x\n" * 5 + "abc,x\n32,x\n")
     assert message == (
         "Column 'age' mixes numbers and text: line 7 holds 'abc'. "
-        "Correct it, or declare the column as text (--text age)."
+        "Correct it, or declare the column as text (--read text=age)."
     )
     assert read("age,s\n31,x\n32,x\nabc,x\n", text=["age"])["age"].dtype == pl.String
 

@@ -17,6 +17,7 @@ from shoal.data.csv_files import as_written
 from shoal.data.csv_records import WholeFile, scan_text, whole_file
 from shoal.errors import InputError
 
+EXAMPLES = settings().max_examples  # a file takes a millisecond: many of them
 PIECES = ["a", "1", " ", "é", "x^", ",", ",", "\n", "\n", "\r\n", "\r", '"', '""', '"a"', '"\n"', '",\r\n"']
 WHOLE = ["1,2\n", "1,\n", ",\n", '"",""\r\n', "3,4\r\n", '"x\ny",5\n', 'z,"a""b"\n', '"p,q","\r\n"\n']
 BROKEN = ["\n", "\r\n", "1\n", "1,2,3\n", 'x"y,2\n', '"1,2\n', "1\r,2\n", " \n"]
@@ -54,7 +55,7 @@ def found_in(path: Path) -> tuple[WholeFile, pl.DataFrame] | None:
     return file, scan_text([file], lambda: copies).collect()
 
 
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=16 * EXAMPLES)
 @given(text=TEXTS)
 def test_a_file_is_refused_or_read_as_it_is_into_memory(place: Path, text: str) -> None:
     path = put(place, text)
@@ -66,7 +67,7 @@ def test_a_file_is_refused_or_read_as_it_is_into_memory(place: Path, text: str) 
     assert_frame_equal(frame, as_written(path, file.names, delimiter=","))
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=6 * EXAMPLES)
 @given(
     rows=st.lists(st.lists(st.text('ab1 ,"\n\r;é', max_size=3), min_size=2, max_size=2), max_size=6),
     end=st.sampled_from(["\n", "\r\n"]),
@@ -82,7 +83,7 @@ def test_whole_records_are_read_as_they_were_written(place: Path, rows: list[lis
     assert not found[0].mixed_ends
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=6 * EXAMPLES)
 @given(text=TEXTS, block=st.integers(1, 9))
 def test_where_blocks_end_makes_no_difference(place: Path, text: str, block: int) -> None:
     path = put(place, text)

@@ -27,7 +27,7 @@ TABLE = pl.DataFrame(
         "e": pl.Series([["low", "high"][i % 2] for i in range(N)], dtype=pl.Enum(["low", "high"])),
     }
 )
-WRITTEN = [known.suffixes[0] for known in FORMATS if known.write is not None]
+WRITTEN = [known.suffixes[0] for known in FORMATS.values() if known.write is not None]
 
 
 def leave_out(frame: pl.DataFrame) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Ordinal text: its order comes from its type, from the policy or from --order; never from the alphabet."""
+"""Ordinal text: its order comes from its type, from the policy or from --kind; never from the alphabet."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_file_keeps_the_order_of_pandas_categories(tmp_path: Path, suffix: str
 @pytest.mark.parametrize("made", [of_duckdb, lambda: of_polars().lazy(), of_pandas, of_arrow])
 def test_the_disk_engine_takes_the_same_order(made: Any) -> None:
     release = anonymize(made(), POLICY, seed=1, engine="disk")
-    assert release.source.schema["education"].domain == tuple(ORDER)
+    assert release.survey.schema["education"].domain == tuple(ORDER)
     assert any("in the order that its type states" in note for note in release.notes)
 
 
@@ -126,7 +126,7 @@ def test_ordinal_text_without_an_order_is_refused_with_its_values(engine: Any, d
     with pytest.raises(InputError) as refusal:
         anonymize(frame if engine == "memory" else frame.lazy(), ordinal(), engine=engine)
     sentence = str(refusal.value)
-    assert "--order 'education=low,middle,high'" in sentence
+    assert "--kind 'education=ordinal:low,middle,high'" in sentence
     assert "under [attributes.education]" in sentence
     assert sentence.endswith("It holds Bachelors, Masters, Preschool, Primary.")
 

@@ -49,12 +49,14 @@ def on_spark(spark: Spark, frame: pl.DataFrame) -> Table:
 
 
 ON_SPARK = (pytest.mark.engine, pytest.mark.xdist_group("spark"))  # one session for all of them
-ON_EACH = ["memory", "disk", pytest.param("spark", marks=ON_SPARK)]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if metafunc.definition.get_closest_marker("each_engine"):
-        metafunc.parametrize("engine", ON_EACH, indirect=True)
+    """`each_engine(spark="slow")`: on Spark by `make test-all` only; what runs there is what runs on disk."""
+    if marker := metafunc.definition.get_closest_marker("each_engine"):
+        slow = [pytest.mark.slow] if marker.kwargs.get("spark") == "slow" else []
+        on_spark = pytest.param("spark", marks=[*ON_SPARK, *slow])
+        metafunc.parametrize("engine", ["memory", "disk", on_spark], indirect=True)
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.chunked_release import ChunkedRelease
 from shoal.data.discharges import discharges
 from shoal.engines import opening
 from shoal.engines.opening import engine_of, open_table
-from shoal.parted.release import PartedRelease
 from tests.engines.test_table import collected
 
 POLICY = shoal.Policy(quasi_identifiers=["age_yrs", "sex"], confidential=["charge"])
@@ -27,7 +27,7 @@ def holds(frame: object, engine: str | None = "disk") -> None:
 
 def test_a_lazy_frame_gives_a_lazy_frame() -> None:
     release = shoal.anonymize(TABLE.lazy(), POLICY, engine="disk")
-    assert isinstance(release, PartedRelease)
+    assert isinstance(release, ChunkedRelease)
     assert isinstance(release.frame, pl.LazyFrame)
     assert release.frame.collect().height == 400
     holds(release.frame)
@@ -86,10 +86,13 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("choice", "words"),
     [
-        ({"method": shoal.CutPoints()}, "cannot do the method 'cut-points'"),
+        (
+            {"method": shoal.Coarsen(4), "suppression": 0.1, "models": [shoal.KMap(5, population=TABLE)]},
+            "cannot suppress classes that miss k-map after method 'coarsen'",
+        ),
         ({"models": [shoal.KMap(5, fraction=0.1)]}, "k-map cannot be inferred"),
     ],
-    ids=str,
+    ids=["people", "fraction"],
 )
 def test_what_an_engine_cannot_do_is_refused_by_name(choice: dict[str, object], words: str) -> None:
     with pytest.raises(shoal.InputError, match=words):

@@ -22,6 +22,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from shoal.chunked_release import anonymize_to
 from shoal.engines.sealed import Seal
 from shoal.engines.spark import Spark
 from shoal.engines.spark.folder import Folder
@@ -32,7 +33,6 @@ from shoal.engines.spark.types import to_polars, to_spark
 from shoal.engines.table import FACTS, Batch, Table
 from shoal.errors import InputError, PromiseError
 from shoal.masking.grouping.sorted import Sorted
-from shoal.parted.release import anonymize_to
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity
 from tests.engines.sessions import ON_SPARK, on_spark

@@ -6,8 +6,9 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.catalogue import Registry
 from shoal.errors import InputError
-from shoal.risk.attack import Outcome, attack, find_attack, wilson
+from shoal.risk.attack import ATTACKS, Outcome, attack, wilson
 
 
 def test_the_interval_is_wilsons() -> None:
@@ -28,7 +29,7 @@ def test_no_guess_is_no_success() -> None:
 
 def test_an_unknown_attack_is_named() -> None:
     with pytest.raises(InputError, match="There is no attack 'minimalty'"):
-        find_attack("minimalty")
+        ATTACKS.find("minimalty")
 
 
 def test_an_attack_without_words_is_refused() -> None:
@@ -46,7 +47,7 @@ def test_what_has_nothing_to_attack_is_left_out_with_its_reason(monkeypatch: pyt
         """Finds nobody."""
         raise InputError("No confidential attribute is named: name one.")
 
-    monkeypatch.setattr(module, "ATTACKS", {})
+    monkeypatch.setattr(module, "ATTACKS", Registry("attack"))
     attack(idle)
     frame = pl.DataFrame({"age": [1, 2, 3, 4], "ill": ["a", "b", "a", "b"]})
     policy = shoal.Policy(quasi_identifiers=["age"], models=[shoal.KAnonymity(2)])

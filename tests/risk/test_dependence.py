@@ -10,17 +10,15 @@ from scipy import stats
 from shoal.data.microdata import Coded, encode
 from shoal.data.schema import Attribute, Kind, Role
 from shoal.errors import InputError
+from shoal.risk.contingency import contingency, excess_test, mutual_information
 from shoal.risk.dependence import (
     Dependence,
     Pair,
     _benjamini_hochberg,
     _correlations,
-    _excess_test,
-    contingency,
     correlation_ratio,
     cramers_v,
     dependence,
-    mutual_information,
 )
 from tests.oracles import dependence as oracle
 
@@ -117,7 +115,7 @@ def test_many_categories_do_not_look_like_dependence(random: np.random.Generator
 def test_the_chance_is_that_of_shuffled_records(shift: int) -> None:
     one, other = few(60, shift, seed=100 + shift)
     levels = np.array(one, np.int64), np.array(other, np.int64)
-    _, p = _excess_test([levels], None, 999)
+    _, p = excess_test([levels], None, 999)
     assert p == pytest.approx(oracle.permutation_test(one, other, 2_000, seed=5), abs=0.1)
 
 

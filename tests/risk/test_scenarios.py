@@ -19,7 +19,8 @@ from shoal.errors import InputError
 from shoal.privacy import KAnonymity
 from shoal.privacy.check import classes_of
 from shoal.privacy.k_map import KMap
-from shoal.risk.scenarios import Recommendation, recommend, scenarios
+from shoal.risk.guideline import Recommendation, recommend
+from shoal.risk.scenarios import scenarios
 from shoal.utility.discernibility import discernibility
 
 QUASI = frozenset({Role.QUASI_IDENTIFIER})

@@ -13,8 +13,8 @@ import pytest
 import shoal
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Attribute, Kind, Role, Schema
-from shoal.masking.grouped import Strata
 from shoal.masking.grouping.stratified import divided, stratified
+from shoal.masking.method import Strata
 from shoal.masking.partition import Partition
 from shoal.report.attacked import attacked as attacked_in_report
 from shoal.risk.attack import Outcome

@@ -6,6 +6,7 @@ import io
 import json
 import sys
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 import polars as pl
 import pytest
@@ -14,8 +15,8 @@ from rich.console import Console
 from shoal import KAnonymity, Policy, Release, anonymize, profile
 from shoal.data.discharges import discharges
 from shoal.errors import InputError
-from shoal.show import Bars, Result, Series, Sheet
-from shoal.show.figure import MOST, as_figure
+from shoal.show import Bars, Line, Lines, Result, Series, Sheet
+from shoal.show.figure import MOST, as_figure, as_files
 from shoal.show.markup import for_notebook
 from shoal.show.terminal import for_terminal
 
@@ -150,3 +151,17 @@ class Nothing(Result):
 
     def to_dict(self) -> dict[str, object]:
         return {}
+
+
+def test_the_same_charts_give_the_same_files() -> None:
+    charts = [Lines("curve", (Line("a", [(1, 2), (3, 4)], dots=[(2, 3)]),), "x", "y")]
+    files = as_files("one", charts)
+    assert files["png"].startswith(b"\x89PNG")
+    assert ElementTree.fromstring(files["svg"]).tag.endswith("svg")
+    assert files == as_files("one", charts)
+
+
+def test_many_charts_stand_below_each_other() -> None:
+    figure = as_figure([Lines(f"chart {i}", (Line("a", [(1, 2), (3, 4)]),), "x", "y") for i in range(6)])
+    places = [axes.get_subplotspec().rowspan.start for axes in figure.axes]
+    assert places == [0, 0, 0, 0, 1, 1]

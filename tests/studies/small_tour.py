@@ -9,14 +9,13 @@ from dataclasses import replace
 import pytest
 
 from shoal.transactions import balanced
-from shoal_studies import drawing as pictures
+from shoal_studies import result as written
 from shoal_studies.driver import Study
 from shoal_studies.k_map import experiment as k_map
 from shoal_studies.purchases import experiment as purchases
 from shoal_studies.risk_utility import experiment as risk_utility
 from shoal_studies.tour import STUDIES
 
-SVG = b'<svg xmlns="http://www.w3.org/2000/svg" width="40" height="20"><rect width="30" height="10"/></svg>'
 ASKED: dict[str, dict[str, object]] = {
     "proper-anonymization": {"rows": 300},
     "big-data": {"rows": 1_000},
@@ -36,7 +35,7 @@ def at_small_sizes(*, drawing: bool = False) -> Iterator[pytest.MonkeyPatch]:
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("SHOAL_DATA", raising=False)
         if not drawing:
-            patch.setattr(pictures, "drawn", lambda name, figure: {"png": b"", "svg": SVG})
+            patch.setattr(written, "as_files", lambda name, charts: {"png": b"", "svg": b""})
         patch.setattr(purchases, "SWEEP", (20, 100, 200))
         patch.setattr(purchases, "SWEEP_SEEDS", 1)
         patch.setattr(purchases, "FULLEST", {100: 4})

@@ -78,5 +78,6 @@ def test_what_is_wrong_is_told_in_a_sentence(text: str, said: str) -> None:
     ],
 )
 def test_an_option_that_rides_with_its_word_now_is_told_where(option: str, there: str) -> None:
-    assert there in moved(option)
-    assert moved("--nonsense") == ""
+    assert there in moved(option, ["--promise", "--method"])
+    assert moved(option, ["--quasi"]) == ""
+    assert moved("--nonsense", ["--promise", "--method"]) == ""

@@ -15,7 +15,8 @@ from shoal.data.microdata import Microdata
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Role, Scalar, Schema
 from shoal.errors import InputError
-from shoal.masking.recoding.coarsening import Coarsen, Mode, classes_of, coarsen
+from shoal.masking.recoding.coarsening import Coarsen, Mode, coarsen
+from shoal.masking.recoding.suppressing import classes_of
 from shoal.privacy.k_anonymity import KAnonymity
 
 QUASI = frozenset({Role.QUASI_IDENTIFIER})

@@ -309,8 +309,10 @@ def test_seconds_are_a_number_from_zero_on(seconds: object) -> None:
 
 
 def test_a_k_that_the_table_cannot_give_is_refused() -> None:
-    with pytest.raises(InputError, match="k = 4 cannot be had of a table of 3 records"):
+    with pytest.raises(InputError, match="k = 4 is larger than the table's 3 records"):
         CutPoints().mask(table({"x": [1, 2, 3]}), [KAnonymity(4)])
+    with pytest.raises(InputError, match="k = 0 cannot be had of a table of 3 records"):
+        search(table({"x": [1, 2, 3]}), 0)
     with pytest.raises(InputError, match="'suppression' parameter of cut-points must be a share from 0 to 1"):
         search(table({"x": [1, 2, 3]}), 2, suppression=2)
 

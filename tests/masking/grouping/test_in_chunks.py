@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import shoal
+from shoal.chunked_release import CERTIFICATE, ChunkedRelease, anonymize_in_chunks, anonymize_to
 from shoal.data.discharges import discharges
 from shoal.engines.disk import Disk
-from shoal.parted import grouped
-from shoal.parted.release import CERTIFICATE, PartedRelease, anonymize, anonymize_to
+from shoal.masking import chunks
 
 QUASI = ["age_yrs", "sex", "patzip", "los"]
 
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouped, "PART", 500)
-    monkeypatch.setattr(grouped, "RANDOM_PART", 1500)
+    monkeypatch.setattr(chunks, "CHUNK", 500)
+    monkeypatch.setattr(chunks, "RANDOM_CHUNK", 1500)
     monkeypatch.setattr("shoal.engines.disk.BATCH", 700)
 
 
@@ -37,8 +37,8 @@ def policy(method: str = "hilbert", *models: object, **choices: object) -> shoal
     )
 
 
-def released(disk: Disk, table: pl.DataFrame, chosen: shoal.Policy) -> tuple[PartedRelease, pl.DataFrame]:
-    release = anonymize(disk.table(table.lazy()), chosen, seed=1)
+def released(disk: Disk, table: pl.DataFrame, chosen: shoal.Policy) -> tuple[ChunkedRelease, pl.DataFrame]:
+    release = anonymize_in_chunks(disk.table(table.lazy()), chosen, seed=1)
     return release, release.frame.collect()
 
 
@@ -54,7 +54,7 @@ def test_runs_of_k_are_the_same_in_parts_as_in_memory(rows: int) -> None:
         whole = shoal.anonymize(table, policy("sorted"))
         same_records(found, whole.table)
         assert release.information_loss == pytest.approx(whole.information_loss, rel=1e-12)
-        assert release.facts["parts"] > 5
+        assert release.facts["chunks"] > 5
 
 
 def test_runs_of_k_are_the_same_where_most_records_tie() -> None:
@@ -62,7 +62,7 @@ def test_runs_of_k_are_the_same_where_most_records_tie() -> None:
     with Disk() as disk:
         release, found = released(disk, table, policy("sorted"))
         same_records(found, shoal.anonymize(table, policy("sorted")).table)
-        assert release.facts["parts"] == 8  # ties are divided by position
+        assert release.facts["chunks"] == 8  # ties are divided by position
 
 
 @pytest.mark.parametrize("method", ["hilbert", "kd", "kd-median", "mdav", "mdav+"])
@@ -94,7 +94,7 @@ def test_confidential_values_are_judged_against_the_whole_table(model: object) -
         verdicts = shoal.check(found, policy("hilbert", model))
         assert [v.holds for v in release.verdicts] == [True, True]
         assert [v.achieved for v in verdicts] == pytest.approx([v.achieved for v in release.verdicts])
-        assert release.facts["parts"] == 3
+        assert release.facts["chunks"] == 3
 
 
 def test_missing_values_texts_and_dates_come_through() -> None:
@@ -129,7 +129,7 @@ def test_categories_too_many_to_list_are_refused(monkeypatch: pytest.MonkeyPatch
     table = discharges(3000, seed=8)
     chosen = policy(attributes={"patzip": {"kind": "nominal"}})
     with Disk() as disk, pytest.raises(shoal.InputError, match="'patzip' has more than 100 categories"):
-        anonymize(disk.table(table.lazy()), chosen)
+        anonymize_in_chunks(disk.table(table.lazy()), chosen)
 
 
 def test_a_folder_gets_its_name_with_its_certificate_and_marker(tmp_path: Path) -> None:
@@ -165,7 +165,7 @@ def test_any_size_holds(rows: int, k: int, seed: int) -> None:
     table = discharges(rows, seed=seed)
     chosen = shoal.Policy(quasi_identifiers=QUASI[:2], models=[shoal.KAnonymity(k)], method=shoal.Sorted())
     with pytest.MonkeyPatch.context() as patch, Disk() as disk:
-        patch.setattr(grouped, "PART", 7)
+        patch.setattr(chunks, "CHUNK", 7)
         patch.setattr("shoal.engines.disk.BATCH", 50)
         _, found = released(disk, table, chosen)
         same_records(found, shoal.anonymize(table, chosen).table)

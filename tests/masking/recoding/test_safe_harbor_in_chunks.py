@@ -8,14 +8,14 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import shoal
+from shoal.chunked_release import ChunkedRelease, anonymize_in_chunks
 from shoal.engines import whole
 from shoal.engines.disk import Disk
 from shoal.errors import InputError, PromiseError
-from shoal.masking.recoding.safe_harbor import Step
-from shoal.parted import frequencies, grouped
-from shoal.parted.release import PartedRelease, anonymize
-from shoal.parted.safe_harbor import Codes
-from shoal.parted.source import prepare
+from shoal.masking import chunks
+from shoal.masking.recoding import frequencies
+from shoal.masking.recoding.safe_harbor import RowCodes, Step
+from shoal.survey import survey
 
 LADDER = (
     Step("age", "bands", cuts=(1, *range(5, 90, 5))),
@@ -29,7 +29,7 @@ LADDER = (
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouped, "PART", 400)
+    monkeypatch.setattr(chunks, "CHUNK", 400)
     monkeypatch.setattr("shoal.engines.disk.BATCH", 300)
 
 
@@ -56,9 +56,9 @@ def policy(suppression: float, k: int = 2, ladder: tuple[Step, ...] = LADDER) ->
     )
 
 
-def released(table: pl.DataFrame, chosen: shoal.Policy) -> tuple[PartedRelease, pl.DataFrame]:
+def released(table: pl.DataFrame, chosen: shoal.Policy) -> tuple[ChunkedRelease, pl.DataFrame]:
     with Disk() as disk:
-        release = anonymize(disk.table(table.lazy()), chosen, seed=1)
+        release = anonymize_in_chunks(disk.table(table.lazy()), chosen, seed=1)
         return release, release.frame.collect()
 
 
@@ -73,7 +73,7 @@ def test_each_record_climbs_as_far_as_in_memory_and_is_left_out_as_there(k: int)
     assert 0 < found.height < 2000
     assert found["age"].str.contains("+", literal=True).any()
     assert found["zip"].str.contains("**", literal=True).any()
-    assert release.facts["parts"] > 3
+    assert release.facts["chunks"] > 3
 
 
 def test_nothing_is_left_out_where_all_that_miss_are_more_than_may_be() -> None:
@@ -113,10 +113,12 @@ def test_a_ladder_for_other_columns_is_refused_as_in_memory() -> None:
 def test_codes_come_back_from_their_key() -> None:
     table = patients(500)
     with Disk() as disk:
-        source = prepare(disk.table(table.lazy()), policy(0.0))
+        source = survey(disk.table(table.lazy()), policy(0.0))
         microdata = source.attributes.microdata(table)
-        codes = Codes(("age", "zip", "sex"), tuple(len(microdata[name].values) + 1 for name in ("age", "zip", "sex")))
-        found = codes.of(codes(microdata))
+        codes = RowCodes(
+            ("age", "zip", "sex"), tuple(len(microdata[name].values) + 1 for name in ("age", "zip", "sex"))
+        )
+        found = codes.of(codes.keys(microdata))
     for name, back in found.items():
         assert (back == microdata[name].codes).all()
     assert (found["age"] == -1).any()

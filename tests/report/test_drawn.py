@@ -10,10 +10,9 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.chunked_release import ChunkedRelease, anonymize_to
 from shoal.data.discharges import discharges
 from shoal.engines.table import Table
-from shoal.parted.release import PartedRelease, anonymize_to
-from shoal.parted.reported import DrawnRelease
 from shoal.report.findings import measure
 
 Engine = Callable[[pl.DataFrame], Table]
@@ -26,22 +25,22 @@ POLICY = shoal.Policy(
     suppression=0.6,
 )
 
-pytestmark = pytest.mark.each_engine
+pytestmark = pytest.mark.each_engine(spark="slow")
 
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.parted.grouped.PART", 300)
+    monkeypatch.setattr("shoal.masking.chunks.CHUNK", 300)
 
 
-def released(engine: Engine, folder: Path) -> PartedRelease:
+def released(engine: Engine, folder: Path) -> ChunkedRelease:
     report = folder / "report.html"
     return anonymize_to(engine(TABLE), POLICY, str(folder / "r"), seed=1, report=report)
 
 
 def test_what_is_counted_is_what_is_counted_in_memory(engine: Engine, tmp_path: Path) -> None:
     found, expected = (
-        measure(release) for release in (DrawnRelease.of(released(engine, tmp_path)), shoal.anonymize(TABLE, POLICY))
+        measure(release) for release in (released(engine, tmp_path).reported(), shoal.anonymize(TABLE, POLICY))
     )
     assert found.drawn == 900  # all of so few
     for side in ("before", "after"):
@@ -60,10 +59,11 @@ def test_what_is_counted_is_what_is_counted_in_memory(engine: Engine, tmp_path: 
     assert found.correlations.after == pytest.approx(expected.correlations.after, nan_ok=True, abs=1e-9)
 
 
+@pytest.mark.each_engine
 def test_the_page_says_which_numbers_are_of_drawn_records(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shoal.parted.release.PAIRS", 150)
+    monkeypatch.setattr("shoal.chunked_release.PAIRS", 150)
     release = released(engine, tmp_path)
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     said = re.search(r"of all 900 records\. Distributions.*? are of (\d+) records that were drawn at random", page)

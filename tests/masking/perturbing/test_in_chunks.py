@@ -11,13 +11,13 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.chunked_release import ChunkedRelease, anonymize_in_chunks, anonymize_to, each_note_once
 from shoal.data.microdata import Microdata
 from shoal.engines.disk import Disk
 from shoal.engines.table import FACTS
 from shoal.errors import InputError, PromiseError
+from shoal.masking import chunks
 from shoal.measure import MEASURES, measure
-from shoal.parted import grouped, methods
-from shoal.parted.release import PartedRelease, anonymize, anonymize_to
 from shoal.privacy.check import released_classes
 from shoal.privacy.model import Source
 
@@ -34,7 +34,7 @@ NUMERIC = [
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouped, "PART", 500)
+    monkeypatch.setattr(chunks, "CHUNK", 500)
     monkeypatch.setattr("shoal.engines.disk.BATCH", 300)
 
 
@@ -56,9 +56,9 @@ def policy(method: object, *models: object, quasi: tuple[str, ...] = ("age", "in
     return shoal.Policy(quasi_identifiers=quasi, insensitive=["number"], models=models, method=method)
 
 
-def released(table: pl.DataFrame, chosen: shoal.Policy, seed: int = 1) -> tuple[PartedRelease, pl.DataFrame]:
+def released(table: pl.DataFrame, chosen: shoal.Policy, seed: int = 1) -> tuple[ChunkedRelease, pl.DataFrame]:
     with Disk() as disk:
-        release = anonymize(disk.table(table.lazy()), chosen, seed=seed)
+        release = anonymize_in_chunks(disk.table(table.lazy()), chosen, seed=seed)
         return release, release.frame.collect()
 
 
@@ -66,7 +66,7 @@ def released(table: pl.DataFrame, chosen: shoal.Policy, seed: int = 1) -> tuple[
 def test_every_part_is_perturbed_by_draws_of_its_own(method: object) -> None:
     chosen = policy(method)
     release, found = released(people(), chosen)
-    assert release.facts["parts"] == 6
+    assert release.facts["chunks"] == 6
     assert sorted(found["number"]) == list(range(3000))
     assert found["number"].to_list() != list(range(3000))
     paired = found.sort("number")
@@ -102,17 +102,17 @@ def test_no_fewer_are_found_again_in_parts_than_in_the_whole(method: object, qua
     table = people().with_columns(town=pl.Series(np.random.default_rng(1).integers(400, size=3000).astype(str)))
     release, found = released(table, policy(method, shoal.MeasuredRisk(1.0), quasi=quasi))
     classes = released_classes(
-        found.sort("number"), release.source.schema, Source(Microdata(table, release.source.schema), None)
+        found.sort("number"), release.survey.schema, Source(Microdata(table, release.survey.schema), None)
     )
     whole = shoal.MeasuredRisk(1.0).verdict(classes).achieved
     assert release.verdicts[0].achieved >= whole > 0
-    assert any("The measured risk (found_again) is the mean of 6 random parts" in note for note in release.notes)
+    assert any("The measured-risk is the mean of 6 random chunks" in note for note in release.notes)
 
 
 def test_the_risk_is_the_mean_of_the_parts_by_records() -> None:
     release, _ = released(people(2700), policy(shoal.Noise(0.2), shoal.MeasuredRisk(1.0)))
-    records = np.array([fact["records"] for fact in release.told])
-    risks = np.array([fact["risks"][0] for fact in release.told])
+    records = np.array([fact["records"] for fact in release.chunks])
+    risks = np.array([fact["risks"][0] for fact in release.chunks])
     assert len(set(records)) > 1
     assert release.verdicts[0].achieved == pytest.approx((records * risks).sum() / 2700)
 
@@ -131,7 +131,7 @@ def test_what_is_written_is_what_was_measured(tmp_path: Path, kind: str, monkeyp
     chosen = policy(shoal.Noise(0.5), shoal.MeasuredRisk(0.9))
     with Disk() as disk:
         release = anonymize_to(disk.table(people().lazy()), chosen, str(tmp_path / "out"), kind, seed=1)
-        again = anonymize(disk.table(people().lazy()), chosen, seed=1)
+        again = anonymize_in_chunks(disk.table(people().lazy()), chosen, seed=1)
         assert again.verdicts == release.verdicts
         again.write(tmp_path / "again", kind)
         certificate = json.loads((tmp_path / "again" / "_certificate.json").read_text(encoding="utf-8"))
@@ -196,7 +196,7 @@ def test_a_column_that_may_be_constant_in_a_part_is_refused_before_any_work() ->
 
 def test_what_parts_say_is_said_once() -> None:
     parts = [["Blocks of 5.", "In 'x' 12 values."], ["In 'x' 1,300 values."], ["Blocks of 5.", "In 'x' 7 values."]]
-    assert list(methods.once(parts)) == ["Blocks of 5.", "In 'x' 12 values. So or alike in 2 other parts."]
+    assert list(each_note_once(parts)) == ["Blocks of 5.", "In 'x' 12 values. So or alike in 2 other chunks."]
 
 
 def test_facts_do_not_show() -> None:

@@ -9,10 +9,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import shoal
+from shoal.chunked_release import anonymize_in_chunks
 from shoal.data.discharges import discharges
 from shoal.engines.table import Table
 from shoal.errors import InputError
-from shoal.parted.release import anonymize
 from shoal.privacy.classes import all_of
 
 Engine = Callable[[pl.DataFrame], Table]
@@ -28,8 +28,8 @@ pytestmark = pytest.mark.each_engine
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.parted.grouped.PART", 300)
-    monkeypatch.setattr("shoal.parted.grouped.RANDOM_PART", 300)
+    monkeypatch.setattr("shoal.masking.chunks.CHUNK", 300)
+    monkeypatch.setattr("shoal.masking.chunks.RANDOM_CHUNK", 300)
 
 
 def policy(*models: shoal.PrivacyModel, **choices: object) -> shoal.Policy:
@@ -38,7 +38,7 @@ def policy(*models: shoal.PrivacyModel, **choices: object) -> shoal.Policy:
 
 def test_inferred_of_fixed_cells_it_is_that_in_memory(engine: Engine) -> None:
     chosen = policy(shoal.KMap(20, fraction=0.2), method=shoal.Recode(), attributes=TREES, suppression=0.05)
-    found, memory = anonymize(engine(TABLE), chosen, seed=1), shoal.anonymize(TABLE, chosen, seed=1)
+    found, memory = anonymize_in_chunks(engine(TABLE), chosen, seed=1), shoal.anonymize(TABLE, chosen, seed=1)
     assert_frame_equal(all_of(found.table), memory.table, check_row_order=False)
     assert [verdict.to_dict() for verdict in found.verdicts] == [verdict.to_dict() for verdict in memory.verdicts]
     assert 1 < found.sizes.smallest < 20
@@ -46,13 +46,13 @@ def test_inferred_of_fixed_cells_it_is_that_in_memory(engine: Engine) -> None:
 
 def test_of_drawn_cells_it_is_not_inferred(engine: Engine) -> None:
     with pytest.raises(InputError, match="k-map cannot be inferred from the sampling fraction of what 'hilbert' shows"):
-        anonymize(engine(TABLE), policy(shoal.KMap(20, fraction=0.2)), seed=1)
+        anonymize_in_chunks(engine(TABLE), policy(shoal.KMap(20, fraction=0.2)), seed=1)
 
 
 def test_people_of_a_population_are_counted(engine: Engine) -> None:
     people = pl.concat([TABLE.select("age_yrs", "sex")] * 3)
     chosen = policy(shoal.KAnonymity(2), shoal.KMap(9, population=people))
-    found = anonymize(engine(TABLE), chosen, seed=1)
+    found = anonymize_in_chunks(engine(TABLE), chosen, seed=1)
     assert found.verdicts[1].holds
     assert shoal.check(all_of(found.table), chosen)[1].achieved == found.verdicts[1].achieved >= 9
     assert found.sizes.smallest < 9

@@ -11,18 +11,18 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import shoal
+from shoal.chunked_release import anonymize_in_chunks
 from shoal.engines.disk import Disk
 from shoal.errors import ShoalError
+from shoal.masking import chunks
 from shoal.masking.recoding.safe_harbor import Step
-from shoal.parted import grouped
-from shoal.parted.release import anonymize
 from shoal.testing import Case, cases
-from tests.parted.test_recoded import said
+from tests.masking.recoding.test_in_chunks import said
 
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouped, "PART", 9)
+    monkeypatch.setattr(chunks, "CHUNK", 9)
     monkeypatch.setattr("shoal.engines.disk.BATCH", 7)
 
 
@@ -65,10 +65,10 @@ def assert_same(table: pl.DataFrame, policy: shoal.Policy) -> None:
     with Disk() as disk:
         if memory is None:
             with pytest.raises(type(refused)) as parts:
-                anonymize(disk.table(table.lazy()), policy, seed=1)
+                anonymize_in_chunks(disk.table(table.lazy()), policy, seed=1)
             assert str(parts.value) == str(refused)
             return
-        release = anonymize(disk.table(table.lazy()), policy, seed=1)
+        release = anonymize_in_chunks(disk.table(table.lazy()), policy, seed=1)
         in_memory = memory.table.with_columns(pl.col(pl.Enum).cast(pl.String))  # files of parts show categories as text
         assert_frame_equal(release.frame.collect(), in_memory, check_row_order=False)
     assert release.records == memory.records

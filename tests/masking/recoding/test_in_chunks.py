@@ -11,13 +11,13 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import shoal
+from shoal.chunked_release import ChunkedRelease, anonymize_in_chunks
 from shoal.engines import whole
 from shoal.engines.disk import Disk
 from shoal.errors import InputError, PromiseError
-from shoal.parted import frequencies, grouped
-from shoal.parted.methods import prepared
-from shoal.parted.release import PartedRelease, anonymize
-from shoal.parted.source import prepare
+from shoal.masking import chunks
+from shoal.masking.recoding import frequencies
+from shoal.survey import survey
 
 COSTS = ["discernibility", "loss", "average-class-size", "precision", "entropy"]
 AGES, ZIPS = range(20, 80), [f"{zip_}" for zip_ in range(93685, 93715)]
@@ -25,7 +25,7 @@ AGES, ZIPS = range(20, 80), [f"{zip_}" for zip_ in range(93685, 93715)]
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouped, "PART", 400)
+    monkeypatch.setattr(chunks, "CHUNK", 400)
     monkeypatch.setattr("shoal.engines.disk.BATCH", 300)
 
 
@@ -59,13 +59,13 @@ def policy(method: object, k: int = 5, suppression: float = 0.02, *models: objec
     )
 
 
-def released(table: pl.DataFrame, chosen: shoal.Policy) -> tuple[PartedRelease, pl.DataFrame]:
+def released(table: pl.DataFrame, chosen: shoal.Policy) -> tuple[ChunkedRelease, pl.DataFrame]:
     with Disk() as disk:
-        release = anonymize(disk.table(table.lazy()), chosen, seed=1)
+        release = anonymize_in_chunks(disk.table(table.lazy()), chosen, seed=1)
         return release, release.frame.collect()
 
 
-def assert_same(table: pl.DataFrame, chosen: shoal.Policy) -> PartedRelease:
+def assert_same(table: pl.DataFrame, chosen: shoal.Policy) -> ChunkedRelease:
     """As in memory, all but the order of the records."""
     release, found = released(table, chosen)
     memory = shoal.anonymize(table, chosen, seed=1)
@@ -77,7 +77,7 @@ def assert_same(table: pl.DataFrame, chosen: shoal.Policy) -> PartedRelease:
     facts = [name for name in memory.masked.facts if name != "nodes_checked"]
     for name in ("records", "suppressed", "classes", "smallest_class", "models", *facts):
         assert release.to_dict()[name] == expected[name]
-    assert release.facts["parts"] > 3
+    assert release.facts["chunks"] > 3
     return release
 
 
@@ -151,61 +151,152 @@ def test_chosen_levels_need_no_search_however_many_rows(monkeypatch: pytest.Monk
     assert any("levels as chosen" in note for note in release.notes)
 
 
-@pytest.mark.parametrize(
-    ("method", "model", "sentence"),
-    [
-        (
-            shoal.Recode(),
-            shoal.LDiversity(2),
-            "cannot search a recoding for l-diversity: use the memory engine",
-        ),
-        (shoal.Recode(local=True), None, "cannot recode each record by itself"),
-        (shoal.Coarsen(4), shoal.TCloseness(0.5), "cannot suppress classes that miss t-closeness"),
-        (shoal.SafeHarbor(), shoal.LDiversity(2), "cannot suppress classes that miss l-diversity"),
-        (shoal.CutPoints(), None, "cannot do the method 'cut-points'"),
-    ],
-)
-def test_what_needs_the_whole_table_is_refused_before_it_is_read(method: object, model: object, sentence: str) -> None:
-    def unread() -> pl.DataFrame:
-        raise AssertionError("nothing may be read")
+MODELS = {
+    "l": shoal.LDiversity(12),
+    "entropy": shoal.LDiversity(15.5, variant="entropy"),
+    "t": shoal.TCloseness(0.15),
+    "both": (shoal.LDiversity(8), shoal.TCloseness(0.2)),
+}
 
-    with Disk() as disk:
-        table = disk.table(people(20).lazy().map_batches(lambda _: unread(), schema=people(20).schema))
-        models = [] if model is None else [model]
-        with pytest.raises(InputError, match=sentence):
-            anonymize(table, policy(method, 5, 0.1, *models))
+
+@pytest.mark.parametrize("models", MODELS.values(), ids=MODELS.keys())
+@pytest.mark.parametrize("suppression", [0.0, 0.05])
+def test_with_l_and_t_the_best_recoding_is_that_of_the_table_in_memory(models: object, suppression: float) -> None:
+    asked = models if isinstance(models, tuple) else (models,)
+    release = assert_same(people(), policy(shoal.Recode(), 5, suppression, *asked))
+    assert release.facts["proven_optimal"]
+    by_size = shoal.anonymize(people(), policy(shoal.Recode(), 5, suppression)).to_dict()
+    assert release.facts["cost"] > by_size["cost"]  # the models were what decided
+
+
+@pytest.mark.parametrize("suppression", [0.0, 0.05])
+def test_with_t_too_many_distinct_rows_are_searched_by_a_sample_and_verified_on_all(
+    monkeypatch: pytest.MonkeyPatch, suppression: float
+) -> None:
+    monkeypatch.setattr(frequencies, "LIMIT", 100)
+    monkeypatch.setattr(whole, "SAMPLE", 1500)
+    chosen = policy(shoal.Recode(), 5, suppression, shoal.TCloseness(0.2))
+    release, shown = released(people(4000), chosen)
+    assert all(verdict.holds for verdict in shoal.check(shown, chosen))
+    assert 4000 - shown.height <= 4000 * suppression
+    assert release.sizes.number > 1
+    best = shoal.anonymize(people(4000), chosen).to_dict()
+    assert best["cost"] * (1 - 1e-12) <= release.facts["cost"]
+    assert any("a sample of 1,500 records and verified on all 4,000" in note for note in release.notes)
+
+
+def test_what_no_recoding_keeps_is_refused_however_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    chosen = policy(shoal.Recode(levels={"age": 0}), 2, 0.0, shoal.TCloseness(0.01))
+    with pytest.raises(InputError) as memory:
+        shoal.anonymize(people(), chosen)
+    with pytest.raises(InputError) as exact:
+        released(people(), chosen)
+    monkeypatch.setattr(frequencies, "LIMIT", 10)
+    with pytest.raises(InputError) as verified:
+        released(people(), chosen)
+    assert str(memory.value) == str(exact.value) == str(verified.value)
+
+
+def test_people_of_a_population_are_counted_at_each_node() -> None:
+    known = pl.concat([people(seed=seed).select("age", "zip", "sex") for seed in (1, 2)])
+    assert_same(people(), policy(shoal.Recode(), 2, 0.05, shoal.KMap(9, population=known)))
+
+
+def test_a_confidential_column_of_too_many_values_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(whole, "LISTED", 200)
+    with pytest.raises(InputError, match=r"'charge' has more than .* values, too many to be counted in each class"):
+        released(people(), policy(shoal.Recode(), 5, 0.0, shoal.TCloseness(0.2)))
+
+
+# ---- local recoding
+
+
+@pytest.mark.parametrize("k", [2, 7, 150])
+def test_local_recoding_by_class_size_is_that_of_the_table_in_memory(k: int) -> None:
+    release = assert_same(people(), policy(shoal.Recode(local=True), k, 0.0))
+    assert release.records == 2000
+
+
+def test_local_recoding_with_l_and_t_is_that_of_memory_in_one_chunk(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "RANDOM_CHUNK", 2000)
+    chosen = policy(shoal.Recode(local=True), 5, 0.0, shoal.LDiversity(3), shoal.TCloseness(0.3))
+    assert_frame_equal(released(people(), chosen)[1], shoal.anonymize(people(), chosen).table, check_row_order=False)
+
+
+@pytest.mark.parametrize("models", [(), (shoal.LDiversity(3), shoal.TCloseness(0.3))], ids=["k", "l and t"])
+def test_local_recoding_inside_chunks_keeps_its_promises(
+    monkeypatch: pytest.MonkeyPatch, models: tuple[object, ...]
+) -> None:
+    monkeypatch.setattr(frequencies, "LIMIT", 100)
+    monkeypatch.setattr(chunks, "RANDOM_CHUNK", 500)
+    chosen = policy(shoal.Recode(local=True), 5, 0.0, *models)
+    release, shown = released(people(), chosen)
+    assert all(verdict.holds for verdict in shoal.check(shown, chosen))
+    assert shown.height == 2000
+    assert release.sizes.number > 10
+    assert "cost" not in release.facts
+    assert any("inside chunks" in note for note in release.notes)
+
+
+# ---- cut points
+
+
+@pytest.mark.parametrize("suppression", [0.0, 0.05])
+@pytest.mark.parametrize("models", [(), (shoal.LDiversity(2),)], ids=["k", "k and l"])
+def test_cut_points_are_those_of_the_table_in_memory(suppression: float, models: tuple[object, ...]) -> None:
+    rough = people().with_columns(pl.col("age") // 10 * 10, pl.col("zip").cast(pl.Int64) // 10)
+    assert_same(rough, policy(shoal.CutPoints(seconds=None), 40, suppression, *models, trees=False))
+
+
+@pytest.mark.parametrize("suppression", [0.0, 0.05])
+def test_cut_points_of_too_many_distinct_rows_are_searched_by_a_sample(
+    monkeypatch: pytest.MonkeyPatch, suppression: float
+) -> None:
+    monkeypatch.setattr(frequencies, "LIMIT", 50)
+    monkeypatch.setattr(whole, "SAMPLE", 700)
+    chosen = policy(shoal.CutPoints(seconds=1.0), 10, suppression, trees=False)
+    release, shown = released(people(), chosen)
+    assert all(verdict.holds for verdict in shoal.check(shown, chosen))
+    assert 2000 - shown.height <= 2000 * suppression
+    assert release.sizes.number > 3
+    assert "not proven optimal" in " ".join(release.notes)
+
+
+# ---- what is counted
 
 
 def test_how_many_rows_there_are_is_told_by_a_sketch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(frequencies, "LIMIT", 10)
     table = pl.DataFrame({"x": np.random.default_rng(1).permutation(np.repeat(np.arange(30_000), 2))})
     with Disk() as disk:
-        source = prepare(disk.table(table.lazy()), shoal.Policy(quasi_identifiers=["x"]))
-        found = frequencies.how_many(source, _codes_of_x, 1 << 40)
-        exact = frequencies.rows_of(source, _codes_of_x)
-    assert found == pytest.approx(30_000, rel=0.08)
-    assert (exact.counts == 2).all()
-    assert (exact.keys == np.arange(30_000)).all()
+        source = survey(disk.table(table.lazy()), shoal.Policy(quasi_identifiers=["x"]))
+        estimate = frequencies.how_many(source.whole, _codes_of_x, 1 << 40)
+        rows, counts = frequencies.count_rows(source.whole, _codes_of_x)
+    assert estimate == pytest.approx(30_000, rel=0.08)
+    assert (counts == 2).all()
+    assert (np.sort(rows["x"]) == np.arange(30_000)).all()
 
 
-def _codes_of_x(microdata: object) -> np.ndarray:
-    return microdata["x"].codes.astype(np.uint64)  # type: ignore[index]
+def _codes_of_x(microdata: object) -> dict[str, np.ndarray]:
+    return {"x": microdata["x"].codes}  # type: ignore[index]
 
 
 @pytest.mark.parametrize(
     "method",
     [
         shoal.Recode(),
+        shoal.Recode(local=True),
+        shoal.CutPoints(seconds=0.0),
         shoal.Coarsen({"age": 2, "zip": 2}),
         shoal.SafeHarbor([{"attribute": "zip", "action": "prefix", "keep": 3}]),
     ],
-    ids=lambda method: method.name,
+    ids=repr,
 )
 def test_what_travels_to_the_parts_can_be_pickled(method: object) -> None:
     table = people(600)
     with Disk() as disk:
-        source = prepare(disk.table(table.lazy()), policy(method, 3, 0.3))
-        ready = prepared(source)
+        source = survey(disk.table(table.lazy()), policy(method, 3, 0.3))
+        ready = source.policy.method.prepared(source.whole)
         microdata = source.attributes.microdata(table.drop("name"))
         again = pickle.loads(pickle.dumps(ready)).mask(microdata, source.promises)
         first = ready.mask(microdata, source.promises)
@@ -247,7 +338,7 @@ def test_a_column_of_too_many_values_is_cut_by_width_or_refused(monkeypatch: pyt
     memory = shoal.anonymize(table, chosen["width"])
     monkeypatch.setattr(whole, "LISTED", 100)
     with Disk() as disk:
-        found = anonymize(disk.table(table.lazy()), chosen["width"], seed=1).frame.collect()
+        found = anonymize_in_chunks(disk.table(table.lazy()), chosen["width"], seed=1).frame.collect()
         assert_frame_equal(found, memory.table, check_row_order=False)
         with pytest.raises(InputError, match=r"'x' has more than .* values, too many to be cut into runs"):
-            anonymize(disk.table(table.lazy()), chosen["labels"])
+            anonymize_in_chunks(disk.table(table.lazy()), chosen["labels"])

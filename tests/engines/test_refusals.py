@@ -9,13 +9,13 @@ import pytest
 
 import shoal
 from shoal.assess import known_of
+from shoal.chunked_release import anonymize_in_chunks
 from shoal.data.discharges import discharges
 from shoal.engines.disk import Disk
 from shoal.engines.opening import engine_for, engine_of
 from shoal.engines.table import Table
 from shoal.errors import InputError
 from shoal.masking.recoding.safe_harbor import Step
-from shoal.parted.release import anonymize
 from shoal.releases.audit_tables import audit_tables
 from shoal.risk.scenarios import scenarios
 from shoal.utility import tables
@@ -36,7 +36,7 @@ def test_a_table_of_no_quasi_identifier() -> None:
     nobody = shoal.Policy(confidential=["charge"])
     with Disk() as disk:
         with pytest.raises(InputError, match=r"No quasi-identifier is named: .*\(--quasi a,b\)"):
-            anonymize(on_disk(disk), nobody)
+            anonymize_in_chunks(on_disk(disk), nobody)
         with pytest.raises(InputError, match="No quasi-identifier is named"):
             audit_tables({"one": on_disk(disk)}, nobody.quasi_identifiers, "id", 5)
 
@@ -45,14 +45,14 @@ def test_ladders_of_too_many_values_together() -> None:
     wide = pl.DataFrame({f"c{i}": range(60) for i in range(12)})  # 61 to the twelfth is more than 2 to the 64th
     method = shoal.SafeHarbor([Step(name, "suppress") for name in wide.columns])
     with Disk() as disk, pytest.raises(InputError, match="too many values together to be counted in 64 bits"):
-        anonymize(on_disk(disk, wide), policy(*wide.columns, method=method, suppression=1.0))
+        anonymize_in_chunks(on_disk(disk, wide), policy(*wide.columns, method=method, suppression=1.0))
 
 
 def test_lengths_of_numbers_that_no_float_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.engines.whole.LISTED", 10)
     table = pl.DataFrame({"a": [2**60 + i for i in range(50)]})
-    with Disk() as disk, pytest.raises(InputError, match=r"'a' holds numbers beyond 2\^53"):
-        anonymize(on_disk(disk, table), policy("a", method=shoal.Coarsen(3, "width")))
+    with Disk() as disk, pytest.raises(InputError, match=r"'a' has more than .* values, and numbers beyond 2\^53"):
+        anonymize_in_chunks(on_disk(disk, table), policy("a", method=shoal.Coarsen(3, "width")))
 
 
 def test_a_population_of_nobody() -> None:

@@ -14,10 +14,10 @@ from polars.testing import assert_frame_equal
 
 import shoal
 from shoal.check import check_table
+from shoal.chunked_release import anonymize_in_chunks
 from shoal.data.discharges import discharges
 from shoal.engines.table import Table
 from shoal.errors import InputError
-from shoal.parted.release import anonymize
 from shoal.privacy.check import classes_of
 from shoal.privacy.classes import class_sizes, frame_of
 from shoal.releases.audit import audit as audit_in_memory
@@ -43,8 +43,8 @@ pytestmark = pytest.mark.each_engine
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shoal.engines.table.CHUNK", 500)
-    monkeypatch.setattr("shoal.parted.grouped.PART", 500)
-    monkeypatch.setattr("shoal.parted.grouped.RANDOM_PART", 500)
+    monkeypatch.setattr("shoal.masking.chunks.CHUNK", 500)
+    monkeypatch.setattr("shoal.masking.chunks.RANDOM_CHUNK", 500)
 
 
 def policy(**choices: Any) -> shoal.Policy:
@@ -71,7 +71,7 @@ SAME = {
 @pytest.mark.parametrize("choices", SAME.values(), ids=SAME)
 def test_runs_of_zero_distance_coarsening_and_recoding_are_those_in_memory(engine: Engine, choices: Any) -> None:
     chosen = policy(**choices)
-    release, memory = anonymize(engine(TABLE), chosen, seed=1), shoal.anonymize(TABLE, chosen, seed=1)
+    release, memory = anonymize_in_chunks(engine(TABLE), chosen, seed=1), shoal.anonymize(TABLE, chosen, seed=1)
     assert_frame_equal(collected(release.table), memory.table, check_row_order=False)
     assert release.verdicts == memory.verdicts
     assert release.information_loss == pytest.approx(memory.information_loss, rel=1e-12)
@@ -80,7 +80,7 @@ def test_runs_of_zero_distance_coarsening_and_recoding_are_those_in_memory(engin
 def test_closeness_is_kept_against_the_whole_table(engine: Engine) -> None:
     table = TABLE.with_columns(pl.col("charge") // 5000)
     chosen = policy(models=[shoal.KAnonymity(4), shoal.TCloseness(0.25)])
-    release = anonymize(engine(table), chosen, seed=1)
+    release = anonymize_in_chunks(engine(table), chosen, seed=1)
     found = shoal.check(collected(release.table), chosen)
     assert [verdict.holds for verdict in found] == [True, True]
     assert [verdict.achieved for verdict in release.verdicts] == pytest.approx([verdict.achieved for verdict in found])
@@ -137,7 +137,7 @@ def test_ordinal_text_without_an_order_is_refused(engine: Engine) -> None:
     table = pl.DataFrame({"education": ["Masters", "Preschool", "Primary"] * 20})
     ordinal = shoal.Policy(quasi_identifiers=["education"], attributes={"education": {"kind": "ordinal"}})
     with pytest.raises(InputError, match="It holds Masters, Preschool, Primary"):
-        anonymize(engine(table), ordinal)
+        anonymize_in_chunks(engine(table), ordinal)
     told = {"education": {"kind": "ordinal", "domain": ["Preschool", "Primary", "Masters"]}}
-    release = anonymize(engine(table), shoal.Policy(quasi_identifiers=["education"], attributes=told), seed=1)
+    release = anonymize_in_chunks(engine(table), shoal.Policy(quasi_identifiers=["education"], attributes=told), seed=1)
     assert all(not shown.startswith("[Masters") for shown in collected(release.table)["education"])

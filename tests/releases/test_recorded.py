@@ -9,11 +9,11 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.chunked_release import anonymize_to
 from shoal.data.discharges import discharges
 from shoal.draft import draft
 from shoal.engines.table import Table
 from shoal.errors import InputError, PromiseError
-from shoal.parted.release import anonymize_to
 from shoal.release import write
 from shoal.releases.audit import audit
 from shoal.releases.ledger import Ledger, entries
@@ -34,12 +34,12 @@ POLICY = shoal.Policy(
 )
 KEY = b"a key of more than sixteen bytes"
 
-pytestmark = pytest.mark.each_engine
+pytestmark = pytest.mark.each_engine(spark="slow")
 
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.parted.grouped.PART", 300)
+    monkeypatch.setattr("shoal.masking.chunks.CHUNK", 300)
     monkeypatch.setattr("shoal.releases.published.PIECE", 250)
 
 
@@ -70,6 +70,7 @@ def test_the_entry_is_that_of_the_release_in_memory(engine: Engine, ledger: Ledg
     assert shown.columns == ["age_yrs", "sex", "patzip", "charge"]
 
 
+@pytest.mark.each_engine
 def test_what_would_expose_somebody_is_refused_and_leaves_no_folder(
     engine: Engine, ledger: Ledger, tmp_path: Path
 ) -> None:
