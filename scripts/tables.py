@@ -25,14 +25,17 @@ _TABLE = re.compile(r"(<!-- table: (\w+) -->\n\n).*?(\n<!-- end of table -->)", 
 def table(sort: str) -> str:
     """The table of a sort, in Markdown."""
     if sort == "engines":
-        return _rows(("", "memory", "disk and spark"), [(c.name, "yes", c.in_parts or "no") for c in capabilities()])
+        strange = {each.name for known in (MEASURES, ATTACKS) for each in known.sorted() if not _is_ours(each)}
+        known = [each for each in capabilities() if each.name not in strange]
+        return _rows(("sort", "", "disk and spark"), [(c.sort, c.name, c.in_chunks.how or "no") for c in known])
     if sort in ("methods", "models"):
         catalogue = METHODS if sort == "methods" else MODELS
         return _rows(
             (sort.removesuffix("s"), "what it does"), [(f"`{kind.name}`", kind.sentence()) for kind in catalogue]
         )
     if sort == "measures":
-        rows = [(f"`{each.name}`", each.about, each.higher_is, each.meaning) for each in _ours(MEASURES)]
+        listed = sorted(_ours(MEASURES), key=lambda each: each.about)
+        rows = [(f"`{each.name}`", each.about, each.higher_is, each.meaning) for each in listed]
         return _rows(("measure", "about", "higher is", "what it is"), rows)
     if sort == "attacks":
         return _rows(("attack", "what it asks"), [(f"`{each.name}`", each.meaning) for each in _ours(ATTACKS)])
@@ -45,8 +48,11 @@ def table(sort: str) -> str:
 
 def _ours(registry: Registry[Any]) -> list[Any]:
     """Those of the library, by name: whoever runs this may have added some, and imported ours in any order."""
-    known = sorted(registry.loaded().values(), key=lambda each: (getattr(each, "about", ""), each.name))
-    return [each for each in known if each.function.__module__.startswith("shoal.")]
+    return [each for each in registry.sorted() if _is_ours(each)]
+
+
+def _is_ours(each: Any) -> bool:
+    return bool(each.function.__module__.startswith("shoal."))
 
 
 def renewed(page: str) -> str:

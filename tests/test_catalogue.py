@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import shoal
 from shoal.capabilities import capabilities
-from shoal.catalogue import SAME, Catalogue, parameter
+from shoal.catalogue import SAME, Catalogue, Registry, parameter
 from shoal.choices import chosen
 from shoal.cli.main import app
 from shoal.compare.contenders import comparable, contender
@@ -72,8 +72,9 @@ def toy_attack(scene: Scene) -> list[Outcome]:
 
 
 TOY_FORMAT = Format(
-    "toy", "Lines of JSON.", (".toy",), pl.read_ndjson, pl.DataFrame.write_ndjson, hidden_content.nothing
-)
+    "toy", "Lines of JSON.", (".toy",), pl.read_ndjson, pl.DataFrame.write_ndjson, hidden_content.nothing, SAME,
+    (".toy",), pl.scan_ndjson,
+)  # fmt: skip
 
 
 @pytest.fixture
@@ -106,7 +107,7 @@ def test_toys_are_listed_by_the_command_line() -> None:
     }.items():
         assert word in {each["name"] for each in asked(sort)[sort]}
         assert asked(sort, word)[sort][0]["sentence"].endswith(".")
-    assert "toy-method" in {each["name"] for each in asked("engines")["capabilities"]}
+        assert word in {each["name"] for each in asked("engines")["capabilities"]}
 
 
 @pytest.mark.usefixtures("toys")
@@ -140,7 +141,7 @@ def test_a_toy_is_found_everywhere() -> None:
     assert chosen("toy-method:step=3", shoal.METHODS) == ToyMethod(3.0)
     assert "toy-method" in comparable()
     assert contender("toy-method:step=2").parameter == Strength("step", 2.0, 2.0)
-    assert {"toy-method", "toy-model"} <= {each.name for each in capabilities() if each.in_parts == "same result"}
+    assert {"toy-method", "toy-model"} <= {each.name for each in capabilities() if each.in_chunks == SAME}
     release = shoal.anonymize(pl.DataFrame({"a": list(range(12))}), policy)
     assert release.verdicts[0].achieved == 12
 
@@ -204,3 +205,19 @@ def test_every_entry_says_what_it_is(catalogue: Catalogue) -> None:
         assert all(each.help for each in kind.parameters())
         assert kind.in_chunks.how or kind.in_chunks.instead
         assert getattr(shoal, kind.__name__) is kind
+
+
+@pytest.mark.parametrize("registry", [MEASURES, ATTACKS, FORMATS], ids=lambda registry: registry.sort)
+def test_whatever_registers_itself_says_what_it_is(registry: Registry) -> None:
+    for each in registry.sorted():
+        assert each.facts()["sentence"].endswith(".")
+        assert each.in_chunks.how or each.in_chunks.instead
+
+
+@pytest.mark.usefixtures("toys")
+def test_a_format_that_can_be_scanned_is_read_in_chunks(tmp_path: Path) -> None:
+    (folder := tmp_path / "d").mkdir()
+    for part in range(2):
+        pl.DataFrame({"a": range(6), "b": ["x", "y"] * 3}).write_ndjson(folder / f"part-{part}.toy")
+    asked("anonymize", folder, "-o", tmp_path / "r", "--quasi", "a", "--confidential", "b", "--k", "3")
+    assert pl.read_parquet(tmp_path / "r" / "*.parquet").height == 12

@@ -2,86 +2,69 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from shoal.catalogue import Catalogue
+from shoal.catalogue import INSIDE, SAME, Catalogue, Chunks, Entry
 from shoal.errors import InputError
 from shoal.masking import METHODS
 from shoal.policy import Policy
 from shoal.privacy import MODELS
 
-Sort = Literal["method", "model", "measure", "other"]
-
 
 @dataclass(frozen=True)
 class Capability:
-    """One thing that a table in memory can have, and how a table in parts has it; empty: not at all."""
+    """One thing that a table in memory can have, and how a table in chunks has it, by disk and Spark alike."""
 
-    sort: Sort
+    sort: str
     name: str
-    in_parts: str  # disk and Spark alike: both run the same code
-    instead: str = ""  # what to do where they cannot
-
-    @property
-    def can(self) -> bool:
-        """Whether disk and Spark can do it."""
-        return bool(self.in_parts)
+    in_chunks: Chunks
 
 
-def _of(catalogue: Catalogue[Any]) -> list[Capability]:
-    chunks = ((thing.name, thing.in_chunks) for thing in catalogue)
-    return [Capability(catalogue.sort, name, way.how, way.instead) for name, way in chunks]  # type: ignore[arg-type]
-
-
-_SAME = "same result"
-_OTHERS = (
-    Capability("measure", "class sizes, uniques, records at risk", _SAME),
-    Capability("measure", "prosecutor, journalist, marketer", _SAME),
-    Capability("measure", "attribute disclosure", _SAME),
-    Capability("measure", "worst-case uniques of masked cells", f"{_SAME} up to a million classes, then a bound"),
-    Capability(
-        "measure", "information loss, sse", "by the release itself; on disk beside an original in the same order"
-    ),
-    Capability("measure", "discernibility, average class size", _SAME),
-    Capability("measure", "correlations, means", _SAME),
-    Capability("measure", "moments, marginals", f"{_SAME} up to a million values"),
-    Capability("measure", "pooled audit by key", _SAME),
-    Capability("measure", "earth mover's distance, pmse", "of records drawn evenly from each table"),
-    Capability("measure", "audit by linking, differencing", "", "audit in memory"),
-    Capability("other", "private means, values shown alike", "inside chunks"),
-    Capability("other", "ledger", _SAME),
-    Capability("other", "incremental, split", "", "use --engine memory"),
-    Capability("other", "report", "counts of all records, values of some that are drawn"),
-    Capability("other", "the order of the input", "on disk; a table of Spark has no order"),
-)
+# What is no entry of a catalogue.
+_OTHERS = {
+    "private means, values shown alike": INSIDE,
+    "pooled audit by key": SAME,
+    "audit by linking, differencing": Chunks(),
+    "ledger": SAME,
+    "incremental, split": Chunks(),
+    "report": Chunks("counts of all records, values of some that are drawn"),
+    "the order of the input": Chunks("on disk; a table of Spark has no order"),
+}
 
 
 def capabilities() -> list[Capability]:
-    """Everything, by sort: methods and models as their catalogues have them."""
-    return [*_of(METHODS), *_of(MODELS), *_OTHERS]
+    """Everything, by sort, as each says of itself."""
+    from shoal.data.files import FORMATS
+    from shoal.measure import MEASURES
+    from shoal.risk import measure as risk
+    from shoal.risk import scenarios
+    from shoal.risk.attack import ATTACKS
+    from shoal.utility import measure as utility
+
+    facts = {**risk.FACTS, **scenarios.FACTS, **utility.FACTS}
+    ways = {each.sort: _ways(each) for each in (METHODS, MODELS)}
+    ways["measure"] = {name: fact.in_chunks for name, fact in facts.items()}
+    for registry in (MEASURES, ATTACKS, FORMATS):
+        ways[registry.sort] = ways.get(registry.sort, {}) | _ways(registry.sorted())
+    ways["other"] = _OTHERS
+    return [Capability(sort, name, way) for sort, named in ways.items() for name, way in named.items()]
 
 
-def find(sort: Sort, name: str) -> Capability | None:
-    """The capability of that sort and name; None where there is none."""
-    return next((each for each in capabilities() if (each.sort, each.name) == (sort, name)), None)
+def _ways(things: Iterable[Any]) -> dict[str, Chunks]:
+    return {thing.name: thing.in_chunks for thing in things}
 
 
 def refuse_what_cannot(policy: Policy, engine: str) -> None:
     """By name, before any work."""
-    _refuse([("method", policy.method.name), *(("model", model.name) for model in policy.models)], engine)
+    _refuse(METHODS, policy.method, engine)
+    for model in policy.models:
+        _refuse(MODELS, model, engine)
 
 
-def _refuse(asked: Sequence[tuple[Sort, str]], engine: str) -> None:
-    for sort, name in asked:
-        found = find(sort, name)
-        if found is None or not found.can:
-            instead = (
-                found.instead if found is not None and found.instead else f"choose one that it knows ({_known(sort)})"
-            )
-            raise InputError(f"The engine {engine!r} cannot do the {sort} {name!r}: {instead}.")
-
-
-def _known(sort: Sort) -> str:
-    return ", ".join(one.name for one in capabilities() if one.sort == sort and one.can)
+def _refuse(catalogue: Catalogue[Any], asked: Entry, engine: str) -> None:
+    if asked.name not in catalogue or not asked.in_chunks.can:
+        known = ", ".join(each.name for each in catalogue if each.in_chunks.can)
+        instead = asked.in_chunks.instead or f"choose one that it knows ({known})"
+        raise InputError(f"The engine {engine!r} cannot do the {catalogue.sort} {asked.name!r}: {instead}.")

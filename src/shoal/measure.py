@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal import events
-from shoal.catalogue import Registry, import_own
+from shoal.catalogue import SAME, Chunks, Registry, import_own
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import MISSING, Microdata
 from shoal.data.parse_cells import read_cells
@@ -31,6 +31,18 @@ from shoal.show import Bars, Chart, Result, Series, Sheet
 Matrix = npt.NDArray[np.float64]
 About = Literal["risk", "utility"]
 HigherIs = Literal["riskier", "safer", "better", "worse"]
+
+OF_VALUES = Chunks("same result up to a million values")
+DRAWN = Chunks("of records drawn evenly from each table")
+IN_MEMORY = Chunks(instead="measure it in memory")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A number that is always told of a table: which direction is good, and how a table in chunks has it."""
+
+    higher_is: HigherIs
+    in_chunks: Chunks = SAME
 
 
 @dataclass(frozen=True)
@@ -144,6 +156,8 @@ class Measure:
     needs_pairs: bool = False  # compares each record with itself: not defined on a shuffled release
     how: Callable[[Pair], str] | None = None  # says where a value is not the exact one of all records
     promised: bool = True  # whether a release may be held to it
+    in_chunks: Chunks = IN_MEMORY
+    of_tables: Callable[..., float] | None = None  # its value of all records of two tables in chunks
 
     def facts(self) -> dict[str, Any]:
         """What it says of itself, for a listing."""
@@ -151,6 +165,7 @@ class Measure:
         return {
             "name": self.name, "sentence": self.meaning, "about": self.about, "higher_is": self.higher_is,
             "needs": needs, "can_be_promised": self.promised and self.about == "risk",
+            "in_chunks": self.in_chunks.how or None,
         }  # fmt: skip
 
     def __call__(self, pair: Pair, **options: Any) -> float:
@@ -188,14 +203,22 @@ def measure(
     needs_pairs: bool = False,
     how: Callable[[Pair], str] | None = None,
     promised: bool = True,
+    in_chunks: Chunks | None = None,
+    of_tables: Callable[..., float] | None = None,
 ) -> Callable[[Callable[..., float]], Callable[..., float]]:
-    """Makes a function of a pair a measure of that name."""
+    """Makes a function of a pair a measure of that name.
+
+    Of tables in chunks a measure of utility that needs no pairs is taken of records drawn from each; `in_chunks` says
+    where it is otherwise, and `of_tables` gives its value of all records (`shoal.utility.tables.Compared`).
+    """
+    way = in_chunks or (DRAWN if about == "utility" and not needs_pairs else IN_MEMORY)
 
     def register(function: Callable[..., float]) -> Callable[..., float]:
         meaning = (function.__doc__ or "").strip().split("\n")[0]
         if not meaning:
             raise InputError(f"The measure {function.__name__!r} says nothing of itself: give it a line of words.")
-        MEASURES.add(Measure(function.__name__, about, higher_is, meaning, function, needs_pairs, how, promised))
+        name = function.__name__
+        MEASURES.add(Measure(name, about, higher_is, meaning, function, needs_pairs, how, promised, way, of_tables))
         return function
 
     return register

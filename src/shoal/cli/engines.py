@@ -55,21 +55,21 @@ shoal engines --json"""
 
 
 def engines(as_json: opt.Json = False) -> None:
-    """What each engine can do: methods, models and measures."""
+    """What each engine can do: methods, models, measures, attacks, formats."""
     from shoal.capabilities import capabilities
     from shoal.cli.console import put, show
     from shoal.show import Sheet
 
     known = capabilities()
     if as_json:
-        rows = [{"sort": one.sort, "name": one.name, "in_parts": one.in_parts or None} for one in known]
+        rows = [{"sort": one.sort, "name": one.name, "in_parts": one.in_chunks.how or None} for one in known]
         show({"engines": ["memory", "disk", "spark"], "capabilities": rows}, as_json)
         return
     sheets = [
         Sheet(
             f"{sort.capitalize()}s",
             ("", "memory", "disk and spark"),
-            [(one.name, "yes", one.in_parts or "no") for one in known if one.sort == sort],
+            [(one.name, "yes", one.in_chunks.how or "no") for one in known if one.sort == sort],
         )
         for sort in dict.fromkeys(one.sort for one in known)
     ]

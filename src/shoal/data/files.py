@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from shoal import events
-from shoal.catalogue import Registry
+from shoal.catalogue import Chunks, Registry
 from shoal.data import hidden_content, sql
 from shoal.data.clean_copy import made_anew
 from shoal.data.csv_files import read_delimited, write_delimited
@@ -158,6 +158,16 @@ def read_arrow(path: Path) -> pl.DataFrame:
     return with_orders(pl.read_ipc(path), [path], "arrow")
 
 
+def scan_parquet(files: list[Path]) -> pl.LazyFrame:
+    """Parquet files as one table that is not yet read."""
+    return with_orders(pl.scan_parquet(files), files, "parquet")
+
+
+def scan_arrow(files: list[Path]) -> pl.LazyFrame:
+    """Arrow files as one table that is not yet read."""
+    return with_orders(pl.scan_ipc(files), files, "arrow")
+
+
 def read_excel(path: Path) -> pl.DataFrame:
     """The first sheet of a workbook."""
     workbook = extra_package("fastexcel", "Reading Excel files", "files").read_excel(path)
@@ -227,6 +237,9 @@ def long_integers_as_text(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.col(long).cast(pl.String))
 
 
+_AT_ONCE = Chunks(instead="write the table as Parquet or CSV")
+
+
 @dataclass(frozen=True)
 class Format:
     """A file format: its word, a sentence, how its names end, how it is read, written (None: it is not), inspected."""
@@ -237,11 +250,16 @@ class Format:
     read: Callable[[Path], pl.DataFrame]
     write: Callable[[pl.DataFrame, Path], Any] | None
     inspect: Callable[[Path], None]  # raises if the file's bytes hold what no row shows
+    in_chunks: Chunks = _AT_ONCE
+    suffixes_in_chunks: tuple[str, ...] = ()  # of files that are read so
+    scan: Callable[[list[Path]], pl.LazyFrame] | None = None  # how; delimited text has a way of its own
 
     def facts(self) -> dict[str, Any]:
         """What it says of itself, for a listing."""
-        stated = {"name": self.name, "sentence": self.sentence, "suffixes": list(self.suffixes)}
-        return stated | {"written": self.write is not None}
+        return {
+            "name": self.name, "sentence": self.sentence, "suffixes": list(self.suffixes),
+            "written": self.write is not None, "in_chunks": self.in_chunks.how or None,
+        }  # fmt: skip
 
     @property
     def is_text(self) -> bool:
@@ -251,16 +269,22 @@ class Format:
 
 FORMATS: Registry[Format] = Registry("format")
 for _known in (
-    Format("csv", "Delimited text.", (".csv", ".tsv", ".txt"), read_delimited, write_delimited, hidden_content.nothing),
+    Format(
+        "csv", "Delimited text.", (".csv", ".tsv", ".txt"), read_delimited, write_delimited, hidden_content.nothing,
+        Chunks(".csv files of commas, read and written"), (".csv",),
+    ),
     Format(
         "gzip", "Delimited text, compressed.", (".csv.gz", ".tsv.gz", ".txt.gz"), read_delimited, write_delimited,
         hidden_content.inspect_gzip,
     ),
     Format(
         "parquet", "Parquet.", (".parquet", ".pq"), read_parquet, pl.DataFrame.write_parquet,
-        hidden_content.inspect_parquet,
+        hidden_content.inspect_parquet, Chunks(".parquet files, read and written"), (".parquet",), scan_parquet,
     ),
-    Format("arrow", "Arrow.", (".arrow", ".feather", ".ipc"), read_arrow, write_arrow, hidden_content.inspect_arrow),
+    Format(
+        "arrow", "Arrow.", (".arrow", ".feather", ".ipc"), read_arrow, write_arrow, hidden_content.inspect_arrow,
+        Chunks("read on disk"), (".arrow", ".feather", ".ipc"), scan_arrow,
+    ),
     Format("excel", "A workbook of Excel.", (".xlsx",), read_excel, write_excel, inspect_excel),
     Format("spreadsheet", "Older workbooks.", (".xls", ".ods"), read_excel, None, hidden_content.inspect_unknown),
     Format(

@@ -12,8 +12,8 @@ from urllib.parse import unquote, urlsplit
 import polars as pl
 
 from shoal.data.csv_records import WholeFile, whole_file
+from shoal.data.files import FORMATS
 from shoal.data.frames import to_polars
-from shoal.data.ordered_categories import with_orders
 from shoal.data.paths import check_readable
 from shoal.engines.memory import MemoryTable
 from shoal.errors import InputError, did_you_mean
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 Engine = Literal["memory", "disk", "spark"]
 ENGINES = get_args(Engine)
-
-KINDS = {".parquet": "parquet", ".csv": "csv", ".arrow": "ipc", ".feather": "ipc", ".ipc": "ipc"}
 
 
 def engine_of(frame: Any, asked: str | None = None) -> Engine:
@@ -195,8 +193,9 @@ def _schema_of(path: Path, kind: str) -> pl.Schema:
 
 
 def _scanned(files: list[Path], kind: str) -> pl.LazyFrame:
-    lazy = pl.scan_parquet(files) if kind == "parquet" else pl.scan_ipc(files)
-    return with_orders(lazy, files, kind)
+    scan = FORMATS[kind].scan
+    assert scan is not None
+    return scan(files)
 
 
 def _names_a_table(name: str) -> bool:
@@ -205,7 +204,13 @@ def _names_a_table(name: str) -> bool:
 
 
 def kind_of(path: Path) -> str | None:
-    return kind_of_folder(path) if path.is_dir() else KINDS.get(path.suffix.lower())
+    return kind_of_folder(path) if path.is_dir() else kind_of_file(path)
+
+
+def kind_of_file(path: Path) -> str | None:
+    """The format of a file that is read in chunks, by how its name ends; None where it is not read so."""
+    suffix = path.suffix.lower()
+    return next((known.name for known in FORMATS.loaded().values() if suffix in known.suffixes_in_chunks), None)
 
 
 def files_of(folder: Path) -> list[Path]:
@@ -215,12 +220,12 @@ def files_of(folder: Path) -> list[Path]:
 
 def _named_like_files(folder: Path) -> list[Path]:
     """Links that lead nowhere and pipes too, but no folders."""
-    found = (path for path in sorted(folder.rglob("*")) if path.suffix.lower() in KINDS and not path.is_dir())
+    found = (path for path in sorted(folder.rglob("*")) if kind_of_file(path) and not path.is_dir())
     return [path for path in found if not any(part[0] in "_." for part in path.relative_to(folder).parts)]
 
 
 def kind_of_folder(folder: Path) -> str | None:
-    kinds = {KINDS[path.suffix.lower()] for path in files_of(folder)} if folder.is_dir() else set()
+    kinds = {str(kind_of_file(path)) for path in files_of(folder)} if folder.is_dir() else set()
     if len(kinds) > 1:
         raise InputError(f"{str(folder)!r} holds files of several kinds ({', '.join(sorted(kinds))}): a table has one.")
     return kinds.pop() if kinds else None

@@ -141,12 +141,12 @@ class Anonymize(Job["Release | ChunkedRelease"]):
 
     def _work_in_parts(self) -> ChunkedRelease:
         from shoal.chunked_release import anonymize_to
-        from shoal.engines.opening import KINDS, kind_of_folder, open_table
+        from shoal.engines.opening import kind_of_file, kind_of_folder, open_table
         from shoal.jobs.kernels import load_kernels
 
         ledger = self.ledger.opened()
         policy = self.policy if ledger is None else without_subject(self.policy, ledger.subject)
-        kinds = (KINDS.get(Path(name).suffix.lower()) for name in (self.output, self.source))
+        kinds = (kind_of_file(Path(name)) for name in (self.output, self.source))
         known = (*kinds, kind_of_folder(Path(self.source)))
         kind = next((kind for kind in known if kind in ("csv", "parquet")), "parquet")
         events.stage("opening")

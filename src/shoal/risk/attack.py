@@ -26,7 +26,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal import events
-from shoal.catalogue import Registry
+from shoal.catalogue import Chunks, Registry
 from shoal.data.microdata import Microdata
 from shoal.data.parse_cells import read_cells
 from shoal.errors import InputError
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from shoal.masking.method import Masked, Method
     from shoal.privacy.model import PrivacyModel
 
+_REPORTED = Chunks("in the report, on some of the people")
 _Z = 1.959964  # of an interval that covers 95 %
 
 
@@ -147,10 +148,11 @@ class Attack:
     name: str
     meaning: str
     function: Callable[[Scene], Sequence[Outcome]]
+    in_chunks: Chunks = _REPORTED
 
     def facts(self) -> dict[str, Any]:
         """What it says of itself, for a listing."""
-        return {"name": self.name, "sentence": self.meaning}
+        return {"name": self.name, "sentence": self.meaning, "in_chunks": self.in_chunks.how or None}
 
 
 ATTACKS: Registry[Attack] = Registry(

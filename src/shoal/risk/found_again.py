@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.catalogue import Chunks
 from shoal.measure import Pair, measure
 from shoal.risk.attack import Outcome, Scene, attack, wilson
 from shoal.risk.spaces import BY
@@ -54,7 +55,7 @@ def in_part(pair: Pair) -> str:
     return f"{most:,} of {n:,} people, drawn at random: upper end of the 95 % interval" if n > most else ""
 
 
-@measure("risk", "riskier", needs_pairs=True, how=in_part)
+@measure("risk", "riskier", needs_pairs=True, how=in_part, in_chunks=Chunks("as a promise, in random chunks"))
 def found_again(pair: Pair) -> float:
     """Share of people found by the best of the built-in linkage attacks, counting every quasi-identifier."""
     best = best_links(pair)

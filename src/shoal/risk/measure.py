@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import Literal
 
 import polars as pl
 
+from shoal.catalogue import Chunks
 from shoal.data.cells import MaskedColumn
 from shoal.data.frames import OWN
 from shoal.data.microdata import encode
@@ -22,6 +22,7 @@ from shoal.engines.memory import MemoryTable, table_of
 from shoal.engines.table import Table
 from shoal.engines.whole import LISTED, look
 from shoal.errors import InputError, did_you_mean
+from shoal.measure import Fact
 from shoal.risk.classes import ClassRisk, Ints, by_class_size, class_risk, records_at_risk
 from shoal.risk.disclosure import (
     Asked,
@@ -43,13 +44,14 @@ from shoal.show import Bars, Chart, Result, Series, Sheet
 THRESHOLDS = (0.33, 0.2, 0.09, 0.05)  # highest risks that custodians commonly accept: classes of 3, 5, 11, 20
 MAX_GROUPS = 8  # 255 unions
 
-HIGHER_IS: dict[str, Literal["riskier", "safer"]] = {
-    "uniques": "riskier",
-    "reidentification_risk": "riskier",
-    "smallest_class": "safer",
-    "highest_risk": "riskier",
-    "average_risk": "riskier",
-    "attribute_disclosure": "riskier",
+_FITTING = Chunks("same result; of masked cells up to a million classes, then a bound")
+FACTS = {
+    "uniques": Fact("riskier", _FITTING),
+    "reidentification_risk": Fact("riskier", _FITTING),
+    "smallest_class": Fact("safer"),
+    "highest_risk": Fact("riskier"),
+    "average_risk": Fact("riskier"),
+    "attribute_disclosure": Fact("riskier"),
 }
 
 
@@ -120,7 +122,7 @@ class Risk(Result):
                 }
                 for known in self.attributes_known
             },
-            "higher_is": dict(HIGHER_IS),
+            "higher_is": {name: fact.higher_is for name, fact in FACTS.items()},
             **({} if self.engine == "memory" else {"engine": self.engine, "left_out": dict(self.left_out)}),
         }
 

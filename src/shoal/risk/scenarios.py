@@ -24,6 +24,7 @@ from shoal.data.schema import Schema
 from shoal.engines.memory import table_of
 from shoal.engines.table import Table, records_of
 from shoal.errors import InputError, did_you_mean, require
+from shoal.measure import Fact
 from shoal.privacy.classes import RECORDS, How, by_class, class_sizes
 from shoal.privacy.k_map import KMap, individual_risk, reached
 from shoal.privacy.people import people_of_classes
@@ -36,6 +37,7 @@ Basis = Literal["population", "sampling fraction", "sampling weights"]
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
+FACTS = dict.fromkeys(("prosecutor", "journalist", "marketer"), Fact("riskier"))
 _UNCOUNTED = 10_000  # people: in large overlapping classes no more than these are counted
 
 
@@ -89,7 +91,7 @@ class Scenarios(Result):
             "basis": self.basis,
             "classes_beyond_population": self.classes_beyond_population,
             "population_uniques": self.population_uniques.to_dict() if self.population_uniques else None,
-            "higher_is": "riskier",
+            "higher_is": FACTS["prosecutor"].higher_is,
             "note": self.note,
         }
 

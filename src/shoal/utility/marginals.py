@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from shoal.data.schema import Kind
 from shoal.errors import InputError
-from shoal.measure import Pair, measure
+from shoal.measure import OF_VALUES, Pair, measure
 
 _BINS = 10
 
@@ -22,13 +22,13 @@ Codes = npt.NDArray[np.int64]
 Column = npt.NDArray[np.float64]
 
 
-@measure("utility", "worse")
+@measure("utility", "worse", in_chunks=OF_VALUES, of_tables=lambda tables: tables.one_way())
 def marginals_1way(pair: Pair) -> float:
     """Share of records counted elsewhere than before in the table of one attribute, on average; 0 if all were kept."""
     return float(np.mean([total_variation(before, after) for before, after in _binned(pair)]))
 
 
-@measure("utility", "worse")
+@measure("utility", "worse", in_chunks=OF_VALUES, of_tables=lambda tables: tables.two_way())
 def marginals_2way(pair: Pair) -> float:
     """Share of records counted elsewhere than before in the table of two attributes, on average; 0 if all were kept."""
     binned = _binned(pair)

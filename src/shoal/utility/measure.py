@@ -9,30 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from shoal import events
+from shoal.catalogue import Chunks
 from shoal.data.cells import MaskedColumn, Runs
 from shoal.data.microdata import MISSING, Coded, Microdata
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Kind, Schema
 from shoal.errors import InputError, did_you_mean
+from shoal.measure import Fact
 from shoal.privacy.model import EquivalenceClasses
 from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.utility.correlations import Correlations, correlations, place_masked, place_original
 from shoal.utility.discernibility import average_class_size, discernibility
 from shoal.utility.information_loss import attribute_loss, information_loss
 
-HIGHER_IS: dict[str, Literal["better", "worse"]] = {
-    "information_loss": "worse",
-    "discernibility": "worse",
-    "average_class_size": "worse",
-    "correlation_agreement": "better",
-    "mean_shift": "worse",
+FACTS = {
+    "information_loss": Fact("worse", Chunks("by the release itself; on disk beside an original in the same order")),
+    "discernibility": Fact("worse"),
+    "average_class_size": Fact("worse"),
+    "correlation_agreement": Fact("better"),
+    "mean_shift": Fact("worse"),
 }
 
 
@@ -85,7 +86,7 @@ class Utility(Result):
             "mean_shift": self.mean_shift_average,
             "mean_shift_by_attribute": dict(self.mean_shift),
             "left_out": dict(self.left_out),
-            "higher_is": dict(HIGHER_IS),
+            "higher_is": {name: fact.higher_is for name, fact in FACTS.items()},
             **({} if self.engine == "memory" else {"engine": self.engine}),
         }
 

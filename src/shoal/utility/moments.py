@@ -12,14 +12,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from shoal.catalogue import Chunks
 from shoal.errors import InputError
-from shoal.measure import Matrix, Pair, measure
+from shoal.measure import OF_VALUES, Matrix, Pair, measure
 from shoal.utility.correlations import Placed, correlation_table
 
 _SINGULAR = 1e-6  # eigenvalue below which attributes follow from each other
 
 
-@measure("utility", "worse", needs_pairs=True)
+@measure(
+    "utility", "worse", needs_pairs=True, of_tables=lambda tables: tables.squared_error(),
+    in_chunks=Chunks("on disk, beside an original in the same order"),
+)  # fmt: skip
 def sse(pair: Pair) -> float:
     """Information loss 100 SSE / SST: squared distance of records to their masked ones, in percent of the variance.
 
@@ -33,25 +37,25 @@ def sse(pair: Pair) -> float:
     return float(100 * ((original - masked)[known] ** 2).sum() / (original[known] ** 2).sum())
 
 
-@measure("utility", "worse")
+@measure("utility", "worse", in_chunks=OF_VALUES, of_tables=lambda tables: means_moved(*tables.moments))
 def mean_difference(pair: Pair) -> float:
     """How far the means of attributes moved on average, in standard deviations; 0 where all were kept."""
     return means_moved(*_moments(pair))
 
 
-@measure("utility", "worse")
+@measure("utility", "worse", in_chunks=OF_VALUES, of_tables=lambda tables: covariances_moved(*tables.moments))
 def covariance_difference(pair: Pair) -> float:
     """How far variances and covariances of standardised attributes moved on average; 0 where all were kept."""
     return covariances_moved(*_moments(pair))
 
 
-@measure("utility", "worse")
+@measure("utility", "worse", in_chunks=OF_VALUES, of_tables=lambda tables: correlations_moved(*tables.moments))
 def correlation_difference(pair: Pair) -> float:
     """How far the correlations of attributes moved on average; 0 where all were kept, at most 2."""
     return correlations_moved(*_moments(pair))
 
 
-@measure("utility", "worse")
+@measure("utility", "worse", in_chunks=OF_VALUES, of_tables=lambda tables: components_missed(*tables.moments))
 def principal_components(pair: Pair) -> float:
     """Share of the variance the original's first principal components explain that the masked table's first ones miss.
 
@@ -60,7 +64,7 @@ def principal_components(pair: Pair) -> float:
     return components_missed(*_moments(pair))
 
 
-@measure("utility", "worse")
+@measure("utility", "worse", in_chunks=OF_VALUES, of_tables=lambda tables: coefficients_moved(*tables.moments))
 def regression_coefficients(pair: Pair) -> float:
     """How far standardised coefficients moved on average, each attribute regressed on all others; 0 if all kept."""
     return coefficients_moved(*_moments(pair))
@@ -126,15 +130,6 @@ def coefficients_moved(before: Moments, after: Moments) -> float:
     _need_several(before)
     moved = (_regress(after.correlation, j) - _regress(before.correlation, j) for j in range(len(before.mean)))
     return float(np.mean([np.abs(each).mean() for each in moved]))
-
-
-OF_MOMENTS = {
-    "mean_difference": means_moved,
-    "covariance_difference": covariances_moved,
-    "correlation_difference": correlations_moved,
-    "principal_components": components_missed,
-    "regression_coefficients": coefficients_moved,
-}
 
 
 def _need_several(table: Moments) -> None:

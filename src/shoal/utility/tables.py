@@ -32,7 +32,7 @@ from shoal.utility.discernibility import average_class_size, discernibility
 from shoal.utility.information_loss import attribute_loss, information_loss
 from shoal.utility.marginals import bins_of, edges_of, variation_of
 from shoal.utility.measure import Utility, left_out_of, mean_shift
-from shoal.utility.moments import OF_MOMENTS, Moments
+from shoal.utility.moments import Moments
 from shoal.utility.placed import Both, Column, Floats, Ints, Known, Listed, read_tables
 
 UNPAIRED = (
@@ -180,7 +180,7 @@ def measured_tables(
         if list(names) == ["all"]
         else [find_measure(name, "utility") for name in names]
     )
-    both = _Compared(read_tables(original, masked), paired)
+    both = Compared(read_tables(original, masked), paired)
     values: dict[str, float] = {}
     how: dict[str, str] = {}
     left_out: dict[str, str] = {}
@@ -195,36 +195,30 @@ def measured_tables(
 
 
 @dataclass(frozen=True)
-class _Compared:
+class Compared:
+    """Two tables in chunks, and all that measures by name are made of."""
+
     both: Both
     paired: bool = False
 
     def measure(self, measure: Measure) -> float:
+        """From all records where the measure says how, else of records that are drawn."""
         if measure.needs_pairs and not self.paired:
             raise InputError(UNPAIRED)
-        if measure.name in OF_MOMENTS:
-            return OF_MOMENTS[measure.name](*self.moments)
-        if measure.name == "marginals_1way":
-            return self._one_way()
-        if measure.name == "marginals_2way":
-            return self._two_way()
-        if measure.name == "sse":
-            return self._squared_error()
+        if measure.of_tables is not None:
+            return measure.of_tables(self)
         if measure.needs_pairs:
             raise InputError("It compares single records with their originals: measure it in memory.")
         return measure(self.drawn)
 
     def how(self, measure: Measure) -> str:
         """How a value was found, where not from all records."""
-        if self._of_all(measure):
+        if measure.of_tables is not None:
             return ""
         most = max(self.both.original.records, self.both.after.records)
         sample = f"of {SAMPLE:,} records of each table, drawn evenly" if most > SAMPLE else ""
         own = measure.how(self.drawn) if measure.how else ""
         return ", ".join(text for text in (own, sample) if text)
-
-    def _of_all(self, measure: Measure) -> bool:
-        return measure.name in {*OF_MOMENTS, "marginals_1way", "marginals_2way", "sse"}
 
     @cached_property
     def drawn(self) -> Pair:
@@ -235,7 +229,8 @@ class _Compared:
         cells = {name: read_cells(shown[name], known.schema[name], original[name].values) for name in self.both.quasi}
         return Pair.of(original, cells)
 
-    def _squared_error(self) -> float:
+    def squared_error(self) -> float:
+        """SSE in percent of SST, of records beside their originals."""
         columns = tuple(both for both in self.columns if _varies(both[0]))
         if not columns:
             raise InputError("No attribute is numeric, ordinal or a date and varies: there is nothing to measure.")
@@ -245,6 +240,7 @@ class _Compared:
 
     @cached_property
     def columns(self) -> list[tuple[Listed, Listed]]:
+        """Each quasi-identifier before and after, with how many records have each value."""
         return [self.both.compared(name) for name in self.both.quasi]
 
     @cached_property
@@ -267,10 +263,12 @@ class _Compared:
         """The same columns, each value at the bin that counts it."""
         return [_binned(*both) for both in self.columns]
 
-    def _one_way(self) -> float:
+    def one_way(self) -> float:
+        """The variation between the tables of one attribute, on average."""
         return float(np.mean([variation_of(*_counts(*both)) for both in self.bins]))
 
-    def _two_way(self) -> float:
+    def two_way(self) -> float:
+        """The variation between the tables of two attributes, on average."""
         if len(self.bins) < 2:
             raise InputError("There is only one attribute: there are no two-way tables.")
         widths = [1 + int(max(one.place.max(), other.place.max())) for one, other in self.bins]
