@@ -157,7 +157,7 @@ def anonymize_in_chunks(
     made, facts = made.kept()
     events.stage("judging the result")
     public = made.public.kept()[0] if made.carried.schema else made.public  # by itself, to be handed out
-    return _released(made, public, facts)
+    return judged_release(made, public, facts)
 
 
 class _Files(NamedTuple):
@@ -167,10 +167,69 @@ class _Files(NamedTuple):
     facts: list[str]
 
 
-class _Judgement(NamedTuple):
+class Judgement(NamedTuple):
+    """A release as the written files show it, its certificate, and for a ledger whom it is about."""
+
     release: ChunkedRelease
     certificate: bytes
-    people: InPieces | None  # for the ledger
+    people: InPieces | None
+
+
+@dataclass
+class ToFolder:
+    """A draft as a folder to be committed, perhaps one of several."""
+
+    made: ChunkedDraft
+    told: list[str]  # facts about its chunks; empty: they are told as it is written
+    folder: str
+    kind: str
+    overwrite: bool
+    seed: int | None = None
+    ledger: Ledger | None = None
+    epsilon: float = 0.0  # what it costs, with the folders that go with it
+    _named: list[Table] = field(default_factory=list)
+
+    def output(
+        self, certificate: str | Path | None, report: str | Path | None = None, target: Path | None = None
+    ) -> Output[_Files, Judgement]:
+        """What is to be done; with a `target` the folder can be taken back from there."""
+        papers_of = papers((certificate, _certify, False), (report, _describe, True))
+        record = None if self.ledger is None else self._record
+        return Output(target, self._write, self._judge, papers_of, record, folder=target is not None)
+
+    def released(self, judgement: Judgement) -> ChunkedRelease:
+        """The release, once it has its name."""
+        return replace(judgement.release, table=self._named[0])
+
+    def _write(self, before_name: Callable[[_Files], Judgement]) -> None:
+        def judge_files(written: Table, facts: list[str]) -> dict[str, bytes]:
+            return {CERTIFICATE: before_name(_Files(written, facts or self.told)).certificate}
+
+        self._named.append(self.made.public.write(self.folder, self.kind, judge_files, overwrite=self.overwrite))
+
+    def _judge(self, files: _Files) -> Judgement:
+        release = judged_release(self.made, *files)
+        people = None
+        if self.ledger is not None:
+            quasi, records = self.made.survey.schema.quasi_identifiers, self.made.survey.records
+            people = recorded(self.made.table, files.table, quasi, self.ledger.subject, records)
+            release = replace(release, notes=(*release.notes, *self.ledger.strangers_of(people)))
+        return Judgement(release, release.certificate_of_files(), people)
+
+    def _record(self, files: _Files, judgement: Judgement) -> AbstractContextManager[None]:
+        assert self.ledger is not None
+        assert judgement.people is not None
+        promises = tuple(verdict.to_dict() for verdict in judgement.release.verdicts)
+        what = Promised(self.made.survey.k, promises, self.seed, self.epsilon)
+        return self.ledger.entering(judgement.people, what, self.folder, digest_of_list(files.table.digests()))
+
+
+def _certify(partial: Path, _: _Files, judgement: Judgement) -> None:
+    partial.write_bytes(judgement.certificate)
+
+
+def _describe(partial: Path, _: _Files, judgement: Judgement) -> None:
+    write_report(judgement.release.reported(), partial, overwrite=True)
 
 
 def anonymize_to(
@@ -206,43 +265,14 @@ def anonymize_to(
     told: list[str] = []
     if made.carried.schema:  # worked out once, for the files and for what went along
         made, told = made.kept()
-    named: list[Table] = []
-
-    def write(before_name: Callable[[_Files], _Judgement]) -> None:
-        def judge_files(written: Table, facts: list[str]) -> dict[str, bytes]:
-            return {CERTIFICATE: before_name(_Files(written, facts or told)).certificate}
-
-        named.append(made.public.write(folder, kind, judge_files, overwrite=overwrite))
-
-    def judge(files: _Files) -> _Judgement:
-        release = _released(made, *files)
-        people = None
-        if ledger is not None:
-            quasi = made.survey.schema.quasi_identifiers
-            people = recorded(made.table, files.table, quasi, ledger.subject, made.survey.records)
-            release = replace(release, notes=(*release.notes, *ledger.strangers_of(people)))
-        return _Judgement(release, release.certificate_of_files(), people)
-
-    def record(files: _Files, judgement: _Judgement) -> AbstractContextManager[None]:
-        assert ledger is not None
-        assert judgement.people is not None
-        promises = tuple(verdict.to_dict() for verdict in judgement.release.verdicts)
-        what = Promised(made.survey.k, promises, seed, sum(mean.epsilon for mean in policy.private_means().values()))
-        return ledger.entering(judgement.people, what, folder, digest_of_list(files.table.digests()))
-
-    def certify(partial: Path, _: _Files, judgement: _Judgement) -> None:
-        partial.write_bytes(judgement.certificate)
-
-    def describe(partial: Path, _: _Files, judgement: _Judgement) -> None:
-        write_report(judgement.release.reported(), partial, overwrite=True)
-
-    papers_of = papers((certificate, certify, False), (report, describe, True))
-    output = Output(None, write, judge, papers_of, None if ledger is None else record)
-    [judgement] = commit([output], overwrite=overwrite)
-    return replace(judgement.release, table=named[0])
+    epsilon = sum(mean.epsilon for mean in policy.private_means().values())
+    target = ToFolder(made, told, folder, kind, overwrite, seed, ledger, epsilon)
+    [judgement] = commit([target.output(certificate, report)], overwrite=overwrite)
+    return target.released(judgement)
 
 
-def _released(made: ChunkedDraft, shown: Table, texts: Sequence[str]) -> ChunkedRelease:
+def judged_release(made: ChunkedDraft, shown: Table, texts: Sequence[str]) -> ChunkedRelease:
+    """The draft as a release, if every promise holds of what is `shown`; `texts` are facts about its chunks."""
     known = made.survey
     facts = [json.loads(text) for text in texts]
     judged = _judged(made, shown, facts)

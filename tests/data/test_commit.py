@@ -14,12 +14,16 @@ from shoal import events
 from shoal.data import commit as module
 from shoal.data.commit import Output, commit, papers
 from shoal.data.paths import atomic_write
+from shoal.engines.disk import new_folder
 from shoal.errors import InputError, PromiseError, StoppedError
 
-OLD = {"a.csv": "old a", "b.csv": "old b", "a.json": "old paper", "a.html": "old page"}
-NEW = {"a.csv": "new a", "b.csv": "new b", "a.json": "new a, judged", "a.html": "new a, judged"}
+OLD = {"a": "old a", "b": "old b", "a.json": "old paper", "a.html": "old page"}
+NEW = {"a": "new a", "b": "new b", "a.json": "new a, judged", "a.html": "new a, judged"}
 STEPS = ("write a", "judge a", "write b", "judge b", "paper a.json", "paper a.html", "record", "aside")
-NAMES = ("name b.csv", "name a.csv", "name a.html", "name a.json")
+NAMES = ("name b", "name a", "name a.html", "name a.json")
+PART = "part-0"  # the file of a folder
+
+each_sort = pytest.mark.parametrize("folders", [False, True], ids=["files", "folders"])
 
 
 class BrokenError(Exception):
@@ -29,8 +33,10 @@ class BrokenError(Exception):
 class Run:
     """A commit of two tables with two papers and a ledger's entry, which breaks at one step."""
 
-    def __init__(self, place: Path, breaks: str = "", fault: type[BaseException] = BrokenError) -> None:
-        self.place, self.breaks, self.fault = place, breaks, fault
+    def __init__(
+        self, place: Path, breaks: str = "", fault: type[BaseException] = BrokenError, *, folders: bool = False
+    ) -> None:
+        self.place, self.breaks, self.fault, self.folders = place, breaks, fault, folders
         self.steps: list[str] = []
         self.recorded: bool | None = None
 
@@ -40,18 +46,19 @@ class Run:
             raise self.fault(name)
 
     def output(self, name: str, *, papers_too: bool = False) -> Output[Path, str]:
-        target = self.place / f"{name}.csv"
+        target = self.place / name
 
         def write(before_name: Callable[[Path], str]) -> None:
             self.step(f"write {name}")
-            with atomic_write(target, private=False, overwrite=True) as partial:
-                partial.write_text(f"new {name}")
+            folder = new_folder(target, overwrite=True, certified=False)
+            with folder if self.folders else atomic_write(target, private=False, overwrite=True) as partial:
+                (partial / PART if self.folders else partial).write_text(f"new {name}")
                 before_name(partial)
 
         def judge(written: Path) -> str:
             assert written != target
             self.step(f"judge {name}")
-            return f"{written.read_text()}, judged"
+            return f"{text_of(written)}, judged"
 
         def paper(partial: Path, written: Path, judgement: str) -> None:
             self.step(f"paper {partial.name}")
@@ -63,13 +70,13 @@ class Run:
             try:
                 yield
             finally:
-                self.recorded = target.read_text() == "new a" if target.exists() else False
+                self.recorded = text_of(target) == "new a" if target.exists() else False
 
         both = papers((target.with_suffix(".json"), paper, False), (target.with_suffix(".html"), paper, True))
         if not papers_too:
-            return Output(target, write, judge)
+            return Output(target, write, judge, folder=self.folders)
         entry: Callable[[Path, str], AbstractContextManager[None]] = record
-        return Output(target, write, judge, both, entry)
+        return Output(target, write, judge, both, entry, folder=self.folders)
 
     def __call__(self, monkeypatch: pytest.MonkeyPatch, *, overwrite: bool = True) -> list[str]:
         make_way, replace = module._Names.make_way, os.replace
@@ -79,7 +86,7 @@ class Run:
             make_way(names)
 
         def named(source: Path, target: Path) -> None:
-            if Path(target).name in NEW and Path(source).read_text() == NEW[Path(target).name]:
+            if Path(target).name in NEW and text_of(Path(source)) == NEW[Path(target).name]:
                 self.step(f"name {Path(target).name}")
             replace(source, target)
 
@@ -89,52 +96,72 @@ class Run:
             return commit([self.output("a", papers_too=True), self.output("b")], overwrite=overwrite)
 
 
+def text_of(path: Path) -> str:
+    """Of a file, or of the one in a folder."""
+    return (path / PART if path.is_dir() else path).read_text()
+
+
 def content(place: Path) -> dict[str, str]:
     """What is in a folder, hidden folders among it."""
-    return {path.name: path.read_text() for path in place.iterdir()}
+    return {path.name: text_of(path) for path in place.iterdir()}
 
 
 @pytest.fixture
-def replacing(tmp_path: Path) -> Path:
+def folders() -> bool:
+    return False
+
+
+@pytest.fixture
+def replacing(tmp_path: Path, folders: bool) -> Path:
     for name, text in OLD.items():
-        (tmp_path / name).write_text(text)
+        target = tmp_path / name
+        if folders and not target.suffix:
+            target.mkdir()
+            target /= PART
+        target.write_text(text)
     return tmp_path
 
 
-def test_all_is_judged_before_the_first_gets_its_name(replacing: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = Run(replacing)
+@each_sort
+def test_all_is_judged_before_the_first_gets_its_name(
+    replacing: Path, monkeypatch: pytest.MonkeyPatch, folders: bool
+) -> None:
+    run = Run(replacing, folders=folders)
     assert run(monkeypatch) == ["new a, judged", "new b, judged"]
     assert tuple(run.steps) == (*STEPS, *NAMES)
     assert content(replacing) == NEW
     assert run.recorded is True
 
 
+@each_sort
 @pytest.mark.parametrize("fault", [BrokenError, KeyboardInterrupt, PromiseError])
 @pytest.mark.parametrize("step", [*STEPS, *NAMES])
 def test_what_fails_leaves_the_old_release_as_it_was(
-    replacing: Path, monkeypatch: pytest.MonkeyPatch, step: str, fault: type[BaseException]
+    replacing: Path, monkeypatch: pytest.MonkeyPatch, step: str, fault: type[BaseException], folders: bool
 ) -> None:
-    run = Run(replacing, step, fault)
+    run = Run(replacing, step, fault, folders=folders)
     with pytest.raises(fault):
         run(monkeypatch)
     assert content(replacing) == OLD
 
 
+@each_sort
 @pytest.mark.parametrize("step", [*STEPS, *NAMES])
 def test_what_fails_leaves_nothing_where_nothing_was(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str, folders: bool
 ) -> None:
-    run = Run(tmp_path, step)
+    run = Run(tmp_path, step, folders=folders)
     with pytest.raises(BrokenError):
         run(monkeypatch)
     assert content(tmp_path) == {}
 
 
+@each_sort
 @pytest.mark.parametrize("step", [*STEPS, *NAMES])
 def test_a_release_that_had_its_name_stays_in_the_ledger(
-    replacing: Path, monkeypatch: pytest.MonkeyPatch, step: str
+    replacing: Path, monkeypatch: pytest.MonkeyPatch, step: str, folders: bool
 ) -> None:
-    run = Run(replacing, step)
+    run = Run(replacing, step, folders=folders)
     with pytest.raises(BrokenError):
         run(monkeypatch)
     had_its_name = step in ("name a.html", "name a.json")
@@ -181,7 +208,7 @@ def test_a_job_that_is_told_to_stop_does_so_at_any_stage_before_names_are_given(
 
 
 def test_what_cannot_be_taken_back_keeps_its_name(tmp_path: Path) -> None:
-    """A folder or a database: where a paper fails after it, it stays, without the old paper."""
+    """A folder by itself or a database: where a paper fails after it, it stays, without the old paper."""
     (tmp_path / "old.json").write_text("old paper")
     target = tmp_path / "released"
 

@@ -16,9 +16,10 @@ its name, if only for a moment, stays in the ledger. What fails later takes noth
 settled by whoever opens the ledger next. So an old certificate never stands beside a new release. A process
 killed within 7 and 8 leaves a release, the old one or the new one, without a certificate.
 
-A folder or a table of a database has its own way to take its name and cannot be taken back: once it has it, it keeps
-it, and what was put aside goes. What a killed process had put aside of a folder comes back with the next run in that
-place (`shoal.data.scratch`).
+A table of a database, a folder of another machine's store, and a folder that is a release by itself have their own way
+to take their name and cannot be taken back: once one has it, it keeps it, and what was put aside goes. What a killed
+process had put aside of such a folder comes back with the next run in that place (`shoal.data.scratch`). Of several
+folders of this machine each takes its name by one rename, and is taken back by another.
 """
 
 from __future__ import annotations
@@ -62,11 +63,12 @@ class Output(Generic[W, J]):
     context within which the name is given.
     """
 
-    target: Path | None  # None: a folder or a table of a database, which cannot be taken back
+    target: Path | None  # None: what cannot be taken back
     write: Callable[[Callable[[W], J]], object]
     judge: Callable[[W], J]
     papers: Sequence[Paper[W, J]] = ()
     record: Callable[[W, J], AbstractContextManager[None]] | None = None
+    folder: bool = False  # which `write` itself refuses to replace unless it may
 
 
 def papers(*named: tuple[str | Path | None, Callable[[Path, W, J], object], bool]) -> tuple[Paper[W, J], ...]:
@@ -77,7 +79,7 @@ def papers(*named: tuple[str | Path | None, Callable[[Path, W, J], object], bool
 def commit(tables: Sequence[Output[W, J]], *, overwrite: bool) -> list[J]:
     """Writes the tables and what goes with them: all get their names, or none. Gives how each table was judged."""
     names = _Names(tables)
-    for target in names.targets:
+    for target in names.files:
         refuse_existing(target, overwrite=overwrite)
     judged: list[tuple[W, J]] = []
     with names, ExitStack() as entries:
@@ -134,19 +136,24 @@ class _Names(AbstractContextManager["_Names"]):
         self._tables = [table.target for table in tables if table.target is not None]
         self._papers = [paper.target for table in tables for paper in table.papers]
         self._hidden = ExitStack()
+        self._folders = [table.target for table in tables if table.folder and table.target is not None]
         self._aside: dict[Path, Path] = {}  # where it was -> where it is
         self._new: list[Path] = []
+        self._back: dict[Path, Path] = {}  # a folder's name -> where it goes if it is taken back
         self._final = len(self._tables) < len(tables)  # the next name of a table that is given cannot be taken back
 
     @property
-    def targets(self) -> list[Path]:
+    def files(self) -> list[Path]:
         """All files that get their names."""
-        return [*self._tables, *self._papers]
+        return [target for target in (*self._tables, *self._papers) if target not in self._folders]
 
     def make_way(self) -> None:
         """The last step before the first of them gets its name."""
         several = len(self._tables) > 1  # an old table beside a new one would tell more than either
-        for target in self.targets if several else self._papers:
+        for target in self._folders:
+            path = Path(os.path.realpath(target))
+            self._back[path] = self._hidden.enter_context(Unfinished(path))
+        for target in [*self._tables, *self._papers] if several else self._papers:
             self._put_aside(target, os.rename)
         for target in [] if several else self._tables:
             try:
@@ -184,7 +191,9 @@ class _Names(AbstractContextManager["_Names"]):
             if kind is None:
                 return
             for path in self._new:
-                if path not in self._aside:
+                if path in self._back:
+                    os.rename(path, self._back[path])
+                elif path not in self._aside:
                     path.unlink(missing_ok=True)
             for path, aside in self._aside.items():
                 os.replace(aside, path)

@@ -215,6 +215,9 @@ class DiskTable:
                 (partial_folder / name).write_bytes(content)
         return _of_files(self.disk, tuple(Path(folder, path.name) for path in written.files), written.schema, kind)
 
+    def place(self, folder: str) -> Path | None:
+        return Path(folder)
+
     def frames(self) -> Iterator[pl.DataFrame]:
         return iter(self.read())
 

@@ -85,6 +85,9 @@ class MemoryTable:
         disk.inputs = self.inputs()
         return DiskTable(disk, self.schema, lambda: [self.frame]).write(folder, kind, check, overwrite=overwrite)
 
+    def place(self, folder: str) -> Path | None:
+        return Path(folder)
+
     def frames(self) -> Iterator[pl.DataFrame]:
         yield self.frame
 

@@ -113,6 +113,10 @@ class Table(Protocol):
         """
         ...
 
+    def place(self, folder: str) -> Path | None:
+        """Where `write` would put the folder on this machine; None: in another store, where no name is taken back."""
+        ...
+
     def frames(self) -> Iterator[pl.DataFrame]:
         """The records here, some at a time, parts in their order."""
         ...

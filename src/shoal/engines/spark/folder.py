@@ -32,6 +32,11 @@ class Folder:
     def path(self) -> str:
         return str(self._path.toString())
 
+    @property
+    def here(self) -> Path | None:
+        """Its path on this machine; None: it is in another store."""
+        return Path(self._path.toUri().getPath()) if self._files.getScheme() == "file" else None
+
     def refuse_used(self, *, overwrite: bool, reads: Sequence[str] = ()) -> None:
         """Refuses all but a new folder, an empty one, and a release to be replaced that is not what is read."""
         if not self._files.exists(self._path):
@@ -74,9 +79,9 @@ class Folder:
         parent, name = self._path.getParent(), self._path.getName()
         if not self._files.mkdirs(parent):
             raise self._refused("its folder cannot be made")
-        if self._files.getScheme() == "file":
+        if self.here is not None:
             try:
-                with Unfinished(Path(parent.toUri().getPath(), name)) as partial:
+                with Unfinished(self.here) as partial:
                     yield Folder(self._session, f"file:{partial}")
             except OSError as error:
                 raise self._refused(str(error.strerror).lower()) from None

@@ -160,6 +160,9 @@ class SparkTable:
                 self.spark.sweep()
             return written(self.spark, target.path, kind, table.schema)
 
+    def place(self, folder: str) -> Path | None:
+        return Folder(self.spark.session, folder).here
+
     def frames(self) -> Iterator[pl.DataFrame]:
         """One partition after the other comes to the driver, packed as it is between tasks, while the next is made."""
 
