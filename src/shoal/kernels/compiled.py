@@ -7,6 +7,7 @@ that is called in one place is drawn in there (`inline="always"`).
 
 from __future__ import annotations
 
+import gc
 from functools import partial
 from typing import Any
 
@@ -20,12 +21,24 @@ kernel: Any = partial(njit, cache=True, nogil=True, no_cfunc_wrapper=True)
 
 
 class _Compiling(Listener):
+    """Tells who listens that a kernel is being compiled; meanwhile no garbage is looked for, a tenth of the time."""
+
+    def __init__(self) -> None:
+        self._under_way = 0
+        self._collects = gc.isenabled()
+
     def on_start(self, event: Event) -> None:
+        if not self._under_way:
+            self._collects = gc.isenabled()
+            gc.disable()
+        self._under_way += 1  # kernels that it calls are compiled within
         for tell in list(heard):
             tell()
 
     def on_end(self, event: Event) -> None:
-        pass
+        self._under_way -= 1
+        if not self._under_way and self._collects:
+            gc.enable()
 
 
 register("numba:compile", _Compiling())  # type: ignore[no-untyped-call]
