@@ -60,7 +60,7 @@ class Import:
 
 def imports(root: Path = ROOT) -> list[Import]:
     """Every import from one room of Shoal to another."""
-    found = []
+    lines = []
     for path in sorted(root.rglob("*.py")):
         module = str(path.relative_to(root))
         room = path.relative_to(root).with_suffix("").parts[0]
@@ -70,8 +70,8 @@ def imports(root: Path = ROOT) -> list[Import]:
             package, _, rest = name.partition(".")
             target = rest.partition(".")[0]
             if package == "shoal" and target not in ("", "__version__", room):
-                found.append(Import(module, room, target, when))
-    return found
+                lines.append(Import(module, room, target, when))
+    return lines
 
 
 def _imported(node: ast.AST, when: str) -> Iterator[tuple[str, str]]:
@@ -96,14 +96,14 @@ def forbidden(lines: list[Import]) -> list[str]:
 
 def main() -> int:
     """Prints layer after layer, each room with those it imports; `~` marks what only types need."""
-    found = imports()
+    lines = imports()
     for depth, layer in enumerate(LAYERS):
         print(f"{depth + 1}")
-        for room in sorted(layer & {line.room for line in found}):
-            firm = {line.target for line in found if line.room == room and line.when != "for types"}
-            loose = {line.target for line in found if line.room == room} - firm
+        for room in sorted(layer & {line.room for line in lines}):
+            firm = {line.target for line in lines if line.room == room and line.when != "for types"}
+            loose = {line.target for line in lines if line.room == room} - firm
             print(f"  {room}: {' '.join([*sorted(firm), *(f'~{target}' for target in sorted(loose))])}")
-    problems = forbidden(found)
+    problems = forbidden(lines)
     print("\n".join(problems), file=sys.stderr)
     return 1 if problems else 0
 

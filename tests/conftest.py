@@ -29,8 +29,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests that share what is made once a module run in one process, or it would be made twice."""
     for item in items:
-        shared = (one for found in item._fixtureinfo.name2fixturedefs.values() for one in found)  # type: ignore[attr-defined]
-        if any(one.scope == "module" for one in shared) and not item.get_closest_marker("xdist_group"):
+        shared = (fixture for same_name in item._fixtureinfo.name2fixturedefs.values() for fixture in same_name)  # type: ignore[attr-defined]
+        if any(fixture.scope == "module" for fixture in shared) and not item.get_closest_marker("xdist_group"):
             item.add_marker(pytest.mark.xdist_group(item.nodeid.partition("::")[0]))
 
 

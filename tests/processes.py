@@ -45,8 +45,8 @@ def _asked() -> dict[str, Any] | None:
     for line in sys.stdin:
         child = os.fork()
         if not child:
-            found: dict[str, Any] = json.loads(line)
-            return found
+            asked: dict[str, Any] = json.loads(line)
+            return asked
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
     return None
 

@@ -139,5 +139,5 @@ def _in_chunks(table: Table, schema: Schema, policy: Policy, original: Table | N
         )
     records = records_alike(table, original)
     known = survey(original, policy)
-    beside = Original(known.table, known.attributes.schema, known.attributes.whole)
-    return judge_table(table, schema, promises, records, beside)
+    paired_original = Original(known.table, known.attributes.schema, known.attributes.whole)
+    return judge_table(table, schema, promises, records, paired_original)

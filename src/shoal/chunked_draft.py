@@ -230,8 +230,8 @@ class MaskChunk:
         # the chunks were drawn at random.
         order = np.random.default_rng(own).permutation(shown.height)
         facts = json.dumps(self._facts(original, masked, shown, chunk))
-        beside = pl.Series(FACTS, [facts, *[None] * (shown.height - 1)][: shown.height], dtype=pl.String)
-        return shown[order].with_columns(beside)
+        facts_column = pl.Series(FACTS, [facts, *[None] * (shown.height - 1)][: shown.height], dtype=pl.String)
+        return shown[order].with_columns(facts_column)
 
     def _facts(self, original: Microdata, masked: Masked, shown: pl.DataFrame, chunk: int) -> dict[str, Any]:
         drawn = facts_to_report(original, masked, self.draws, (self.seed, chunk, 1)) if self.draws else {}

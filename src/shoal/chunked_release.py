@@ -180,7 +180,7 @@ class ToFolder:
     """A draft as a folder to be committed, perhaps one of several."""
 
     made: ChunkedDraft
-    told: list[str]  # facts about its chunks; empty: they are told as it is written
+    facts: list[str]  # facts about its chunks; empty: they are told as it is written
     folder: str
     kind: str
     overwrite: bool
@@ -203,7 +203,7 @@ class ToFolder:
 
     def _write(self, before_name: Callable[[_Files], Judgement]) -> None:
         def judge_files(written: Table, facts: list[str]) -> dict[str, bytes]:
-            return {CERTIFICATE: before_name(_Files(written, facts or self.told)).certificate}
+            return {CERTIFICATE: before_name(_Files(written, facts or self.facts)).certificate}
 
         self._named.append(self.made.public.write(self.folder, self.kind, judge_files, overwrite=self.overwrite))
 
@@ -262,11 +262,11 @@ def anonymize_to(
     made = draft_in_chunks(
         table, policy, seed=seed, keep_order=keep_order, ledger=ledger, drawn=PAIRS if report is not None else 0
     )
-    told: list[str] = []
+    facts: list[str] = []
     if made.carried.schema:  # worked out once, for the files and for what went along
-        made, told = made.kept()
+        made, facts = made.kept()
     epsilon = sum(mean.epsilon for mean in policy.private_means().values())
-    target = ToFolder(made, told, folder, kind, overwrite, seed, ledger, epsilon)
+    target = ToFolder(made, facts, folder, kind, overwrite, seed, ledger, epsilon)
     [judgement] = commit([target.output(certificate, report)], overwrite=overwrite)
     return target.released(judgement)
 

@@ -259,12 +259,12 @@ class Measured(Result):
 
     def to_dict(self) -> dict[str, dict[str, object]]:
         """Each measure with its value, its meaning and how it was taken, and why others have no value."""
-        found: dict[str, object] = {}
+        measures: dict[str, object] = {}
         for name, value in self.values.items():
             which = self.measures[name]
             how = {"how": self.how[name]} if name in self.how else {}
-            found[name] = {"value": value, "meaning": which.meaning, "higher_is": which.higher_is} | how
-        return {"measures": found, "left_out": dict(self.left_out)}
+            measures[name] = {"value": value, "meaning": which.meaning, "higher_is": which.higher_is} | how
+        return {"measures": measures, "left_out": dict(self.left_out)}
 
     def charts(self) -> list[Chart]:
         """A bar a measure."""
@@ -291,8 +291,8 @@ def evaluate(pair: Pair, names: Sequence[str], about: About, *, unpaired: str = 
             if each.needs_pairs and unpaired:
                 raise InputError(unpaired)
             values[each.name] = each(pair)
-            if each.how and (said := each.how(pair)):
-                how[each.name] = said
+            if each.how and (remark := each.how(pair)):
+                how[each.name] = remark
         except InputError as error:
             left_out[each.name] = str(error)
     return Measured(values, {each.name: each for each in chosen}, how, left_out)

@@ -51,8 +51,8 @@ class Parameter:
         """What it must be, in words."""
         if self.choices:
             return f"one of {', '.join(map(str, self.choices))}"
-        other = "a table by column" if self.of_columns else "a list"
-        return f"{_IN_WORDS.get(self.alternatives[0], other)}{self._bounds()}"
+        collection = "a table by column" if self.of_columns else "a list"
+        return f"{_IN_WORDS.get(self.alternatives[0], collection)}{self._bounds()}"
 
     def _bounds(self) -> str:
         if self.least is not None and self.most is not None:

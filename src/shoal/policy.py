@@ -212,19 +212,19 @@ class Policy(BaseModel):
 
     def promises(self, schema: Schema) -> tuple[PrivacyModel, ...]:
         """The models, each about one confidential attribute: one that names none is about all of them."""
-        found: list[PrivacyModel] = []
+        promises: list[PrivacyModel] = []
         for model in (model.held_to(self.method) for model in self.models):
             if "confidential" not in model.needs or model.attribute is not None:
-                found.append(model)
+                promises.append(model)
                 continue
             if not schema.confidential:
                 raise InputError(f"{model.name} protects a confidential attribute, but none is named: name one.")
-            found += [model.of(name) for name in schema.confidential]
-        for model in found:
+            promises += [model.of(name) for name in schema.confidential]
+        for model in promises:
             if model.attribute is not None and model.attribute not in schema.confidential:
                 hint = did_you_mean(str(model.attribute), schema.confidential)
                 raise InputError(f"{model.name} is asked of {model.attribute!r}, which is not confidential.{hint}")
-        return tuple(found)
+        return tuple(promises)
 
     def refuse_suppression(self) -> None:
         """Methods that perturb release every record: the share that may be left out would be ignored."""
@@ -281,9 +281,9 @@ class Policy(BaseModel):
                     raise InputError(f"The table has no column {name!r}, named as {role.replace('_', '-')}.{hint}")
                 roles[name] = roles.get(name, frozenset()) | {role}
         allowed = ({Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL},)
-        for name, found in roles.items():
-            if len(found) > 1 and found not in allowed:
-                raise InputError(f"Column {name!r} is named as {' and '.join(sorted(found))}: choose one role.")
+        for name, named in roles.items():
+            if len(named) > 1 and named not in allowed:
+                raise InputError(f"Column {name!r} is named as {' and '.join(sorted(named))}: choose one role.")
         for name in self.attributes:
             if name not in known and not released:
                 hint = did_you_mean(name, columns)

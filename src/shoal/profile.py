@@ -85,9 +85,9 @@ class Profile(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """Identifiers that repeat: records are not people."""
-        found = self.with_role(Role.IDENTIFIER)
-        counts = [Repeating(a.name, self.records - a.missing, a.distinct - (a.missing > 0)) for a in found]
-        return tuple(one.sentence() for one in counts if 1 < one.people < one.records)
+        identifiers = self.with_role(Role.IDENTIFIER)
+        counts = [Repeating(a.name, self.records - a.missing, a.distinct - (a.missing > 0)) for a in identifiers]
+        return tuple(count.sentence() for count in counts if 1 < count.people < count.records)
 
     def policy_toml(self) -> str:
         """A starting `shoal.toml`: the suggested roles, each with its reason, 5-anonymity by grouping."""
@@ -238,20 +238,20 @@ name = "hilbert"
 """
 
 
-def _sheets(found: Profile) -> list[Sheet]:
-    all_together = f"{found.uniques:,} of {found.records:,} records"
+def _sheets(profile: Profile) -> list[Sheet]:
+    all_together = f"{profile.uniques:,} of {profile.records:,} records"
     return [
         Sheet(
-            f"{found.records:,} records, {len(found.attributes)} attributes",
+            f"{profile.records:,} records, {len(profile.attributes)} attributes",
             ("Attribute", "Missing", "Distinct", "Unique", "Apart", "Kind", "Role"),
-            tuple(map(_measures, found.attributes)),
+            tuple(map(_measures, profile.attributes)),
             numbers=4,
         ),
-        Sheet("Why these roles", ("Role", "Reason", "Attributes"), tuple(_reasons(found.attributes)), numbers=0),
+        Sheet("Why these roles", ("Role", "Reason", "Attributes"), tuple(_reasons(profile.attributes)), numbers=0),
         Sheet(
-            f"What singles people out: all attributes together {all_together}. {found.search}",
+            f"What singles people out: all attributes together {all_together}. {profile.search}",
             ("Attributes", "Singled out"),
-            tuple((", ".join(s.attributes), _of(s.uniques, s.unique_share)) for s in found.identifying_sets),
+            tuple((", ".join(s.attributes), _of(s.uniques, s.unique_share)) for s in profile.identifying_sets),
         ),
     ]
 

@@ -243,12 +243,12 @@ def split_draft(
     grouped_by(original.schema, _shown(policy, confidential) | policy.show)  # refused where that cannot be
     k = class_size(original, policy.promises(original.schema))
     known = [name for name in original.schema.quasi_identifiers if name not in confidential]
-    found = dependence(
+    tested = dependence(
         [original[name] for name in confidential], [original[name] for name in known] if independent else ()
     )
-    groups = found.components if independent else [tuple(confidential)]
+    groups = tested.components if independent else [tuple(confidential)]
     tables: dict[str, Draft[Frame]] = {}
-    notes = [*_left_out(table, original.schema), found.rule, *budget(policy.private_means(), k)]
+    notes = [*_left_out(table, original.schema), tested.rule, *budget(policy.private_means(), k)]
     for names in groups:
         alone = independent and len(names) == 1  # an ordinary release, unless an aggregate is asked for
         shown = {n: by for n, by in policy.show.items() if n in names} if alone else _shown(policy, names)
@@ -256,7 +256,7 @@ def split_draft(
         tables |= {name: _only(made, name) for name in names}
         notes += made.masked.notes
     merged = made if len(groups) == 1 else None
-    return SplitDraft({name: tables[name] for name in confidential}, merged, found, tuple(notes))
+    return SplitDraft({name: tables[name] for name in confidential}, merged, tested, tuple(notes))
 
 
 def _shown(policy: Policy, names: Sequence[str]) -> dict[str, Showing]:
@@ -286,7 +286,7 @@ def _about(policy: Policy, names: Sequence[str], shown: Mapping[str, Showing]) -
 
 def _only(made: Draft[Frame], name: str) -> Draft[Frame]:
     """T_i: A1..Ar and one confidential attribute of a draft that may show several."""
-    others = {other for other in made.schema.confidential if other != name}
+    others = {confidential for confidential in made.schema.confidential if confidential != name}
     schema = Schema(tuple(attribute for attribute in made.schema if attribute.name not in others))
     columns = {column: cells for column, cells in made.masked.columns.items() if column not in others}
     return replace(
@@ -301,12 +301,12 @@ def _only(made: Draft[Frame], name: str) -> Draft[Frame]:
     )
 
 
-def standings(tables: Mapping[str, Draft], found: Dependence) -> list[Standing]:
+def standings(tables: Mapping[str, Draft], tested: Dependence) -> list[Standing]:
     """Where everybody stands whom all of the tables show."""
     n = len(next(iter(tables.values())).original)
     kept = {name: np.arange(n) if made.masked.kept is None else made.masked.kept for name, made in tables.items()}
     everywhere = reduce(np.intersect1d, kept.values())
-    partition = {name: i for i, names in enumerate(found.components) for name in names}
+    partition = {name: i for i, names in enumerate(tested.components) for name in names}
 
     def standing(name: str, made: Draft) -> Standing:
         key = released_classes(made.table, made.schema).key.to_numpy()

@@ -193,8 +193,8 @@ def check_masks(method: Method) -> None:
             assert not as_it_is, f"Column {name!r} is shown as it is: a method must mask every quasi-identifier."
         open_ = before.join(after.unique(), on=names, how="semi", nulls_equal=True).height / before.height
         assert open_ < _OPEN, f"Of the records {open_:.0%} are shown as they are, be it in another order."
-        found = found_again(Pair.of(original, masked.columns, masked.kept))
-        assert found < _OPEN, f"Of the people {found:.0%} are found again: a method must mask."
+        share = found_again(Pair.of(original, masked.columns, masked.kept))
+        assert share < _OPEN, f"Of the people {share:.0%} are found again: a method must mask."
         again = _shown(method.mask(original, [], seed=SEED + 1)).select(pl.all().cast(pl.String))
         alone = after.n_unique() / after.height if again.equals(after, null_equal=True) else 0.0
         assert alone < _OPEN, f"It draws nothing: who runs it again knows whose {alone:.0%} of the rows are."

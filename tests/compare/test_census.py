@@ -52,5 +52,5 @@ def test_equal_risk_is_not_equal_reidentification(found: Comparison) -> None:
 
 def test_noise_saturates_below_half(found: Comparison) -> None:
     noise = next(one for one in found.outcomes if one.method == "noise")
-    assert noise.found is not None
-    assert 0.45 < noise.found.reach[1] < 0.46
+    assert noise.calibrated is not None
+    assert 0.45 < noise.calibrated.reach[1] < 0.46

@@ -200,7 +200,7 @@ def test_one_pair_among_many_can_be_significant(random: np.random.Generator) -> 
     attributes.append(coded("y", far.astype(str), Kind.NOMINAL))
     found = dependence(attributes)
     assert len(found.pairs) == 28
-    assert next(pair for pair in found.pairs if (pair.one, pair.other) == ("x0", "y")).p <= 0.01
+    assert next(pair for pair in found.pairs if (pair.first, pair.second) == ("x0", "y")).p <= 0.01
 
 
 # ---- the rule

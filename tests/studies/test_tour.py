@@ -55,14 +55,14 @@ def test_every_figure_and_table_of_each_paper_is_listed_once() -> None:
 
 
 def test_an_item_is_made_again_or_has_a_reason(taken: Tour) -> None:
-    for one in taken.found:
+    for one in taken.taken:
         for item in one.study.paper.items:
             assert bool(item.part) != bool(item.why_not), item.name
             assert not item.part or one.statements(item.part), f"{one.study.name}: nothing is said of {item.name}"
 
 
 def test_the_page_shows_every_item_part_and_statement(taken: Tour, page: str) -> None:
-    for one in taken.found:
+    for one in taken.taken:
         for item in one.study.paper.items:
             assert escape(item.shows) in page
             assert escape(item.why_not) in page
@@ -75,7 +75,7 @@ def test_the_page_shows_every_item_part_and_statement(taken: Tour, page: str) ->
 
 
 def test_counts_are_those_of_the_statements(taken: Tour, page: str) -> None:
-    statements = [s for one in taken.found for s in one.results["statements"]]
+    statements = [s for one in taken.taken for s in one.results["statements"]]
     agree = sum(s["agrees"] for s in statements)
     assert taken.counts == (agree, len(statements) - agree)
     assert page.count('<span class="badge agrees">') == agree
@@ -86,7 +86,7 @@ def test_counts_are_those_of_the_statements(taken: Tour, page: str) -> None:
 
 
 def test_every_difference_has_its_reason(taken: Tour) -> None:
-    for one in taken.found:
+    for one in taken.taken:
         for statement in one.results["statements"]:
             assert bool(statement["reason"]) == (not statement["agrees"]), statement
 

@@ -102,13 +102,13 @@ def anonymize(
         )  # fmt: skip
     job.refuse()
     book.refuse()
-    said = opt_split.beforehand(chosen)
-    for sentence in said:
+    remarks = opt_split.beforehand(chosen)
+    for sentence in remarks:
         say(sentence)
     with stages("anonymize", 7):
         release = job.run()
     sheets = release.sheets(f"Released: {output}") if not isinstance(release, SplitRelease) else None
-    show(release, as_json, sheets=sheets, said=said)
+    show(release, as_json, sheets=sheets, seen=remarks)
 
 
 _CHECK_EXAMPLES = """Examples:

@@ -39,7 +39,7 @@ def for_machines() -> bool:
 
 
 def show(
-    result: Result | dict[str, Any], as_json: bool, *, sheets: Sequence[Sheet] | None = None, said: Collection[str] = ()
+    result: Result | dict[str, Any], as_json: bool, *, sheets: Sequence[Sheet] | None = None, seen: Collection[str] = ()
 ) -> None:
     """A result as JSON on standard output, or as tables, its own unless others are given.
 
@@ -49,7 +49,7 @@ def show(
         print(as_line(result))
         return
     for remark in result.remarks():
-        if remark not in said:
+        if remark not in seen:
             say(remark)
     if as_json:
         print(result.to_json())

@@ -62,16 +62,16 @@ def engines(as_json: opt.Json = False) -> None:
 
     known = capabilities()
     if as_json:
-        rows = [{"sort": one.sort, "name": one.name, "in_parts": one.in_chunks.how or None} for one in known]
+        rows = [{"sort": entry.sort, "name": entry.name, "in_parts": entry.in_chunks.how or None} for entry in known]
         show({"engines": ["memory", "disk", "spark"], "capabilities": rows}, as_json)
         return
     sheets = [
         Sheet(
             f"{sort.capitalize()}s",
             ("", "memory", "disk and spark"),
-            [(one.name, "yes", one.in_chunks.how or "no") for one in known if one.sort == sort],
+            [(entry.name, "yes", entry.in_chunks.how or "no") for entry in known if entry.sort == sort],
         )
-        for sort in dict.fromkeys(one.sort for one in known)
+        for sort in dict.fromkeys(entry.sort for entry in known)
     ]
     put(*sheets)
 

@@ -82,13 +82,13 @@ def risk(
 def _groups(choices: list[str] | None) -> dict[str, list[str]]:
     from shoal.errors import InputError
 
-    found: dict[str, list[str]] = {}
+    groups: dict[str, list[str]] = {}
     for choice in choices or []:
         name, _, columns = choice.partition("=")
         if not columns:
             raise InputError(f"--group {choice!r} is not NAME=COLUMN,COLUMN: name the group, then its columns.")
-        found[name] = opt.split([columns])
-    return found
+        groups[name] = opt.split([columns])
+    return groups
 
 
 _UTILITY_EXAMPLES = """Examples:

@@ -39,7 +39,7 @@ def list_(ledger: opt_ledger.KeptLedger, as_json: opt.Json = False) -> None:
     from shoal.show import Sheet
 
     path = opt_ledger.ledger_path(ledger)
-    found = [entry.to_dict() for entry in entries(path)]
+    listed = [entry.to_dict() for entry in entries(path)]
     rows = [
         (
             f"{entry['release']} {Path(entry['file']).name}",
@@ -50,19 +50,19 @@ def list_(ledger: opt_ledger.KeptLedger, as_json: opt.Json = False) -> None:
             entry["state"],
             entry["made_at"],
         )
-        for entry in found
+        for entry in listed
     ]
     cost = budget(path)
     title = "Releases" + (f", private means of epsilon {cost.total:g} together" if cost.total else "")
     title += f", limit {cost.limit:g} a person" if cost.limit is not None else ""
     sheet = Sheet(title, ("", "records", "classes", "k", "epsilon", "state", "made at"), rows, numbers=4)
-    for number in (entry["release"] for entry in found if entry["state"] == "pending"):
+    for number in (entry["release"] for entry in listed if entry["state"] == "pending"):
         say(
             f"Release {number} is pending: its process was killed, and its file is not where it was to be. It counts "
             f"as released until you say whether it got out: `shoal releases settle {number} --ledger {ledger}` with "
             "--released or --never-released."
         )
-    facts = {"releases": found, "epsilon_spent": cost.total, "epsilon_worst": cost.worst, "epsilon_limit": cost.limit}
+    facts = {"releases": listed, "epsilon_spent": cost.total, "epsilon_worst": cost.worst, "epsilon_limit": cost.limit}
     if as_json:
         show(facts, as_json)
     else:

@@ -48,8 +48,8 @@ def schema(
 
 def names() -> list[str]:
     """Everything that has a schema, by the words of its command."""
-    found = (entry.name.removesuffix(".json") for entry in SCHEMAS.iterdir())
-    return [*sorted(_command(name) for name in found), POLICY]
+    stems = (entry.name.removesuffix(".json") for entry in SCHEMAS.iterdir())
+    return [*sorted(_command(name) for name in stems), POLICY]
 
 
 def schema_of(name: str) -> dict[str, Any]:

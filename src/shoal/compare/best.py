@@ -58,8 +58,8 @@ def refuse_to_promise(question: Question) -> None:
 
 
 def _ever_stronger(best: Outcome, risk: Measure) -> Iterator[float]:
-    assert best.found is not None
-    up = best.found.rising == (risk.higher_is == "safer")
+    assert best.calibrated is not None
+    up = best.calibrated.rising == (risk.higher_is == "safer")
     value = best.parameter
     for _ in range(_STEPS):
         yield value

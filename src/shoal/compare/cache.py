@@ -42,20 +42,20 @@ class Cache:
     database: sqlite3.Connection | None = None
     secret: bytes = field(default=b"", repr=False)
     notes: list[str] = field(default_factory=list)
-    found: dict[str, float] = field(default_factory=dict)
+    in_memory: dict[str, float] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
 
     def get(self, key: str) -> float | None:
         """The number kept under this key, or None; safe to ask from several threads."""
         with self.lock:
-            if key not in self.found and (number := self._kept(key)) is not None:
-                self.found[key] = number
-            return self.found.get(key)
+            if key not in self.in_memory and (number := self._kept(key)) is not None:
+                self.in_memory[key] = number
+            return self.in_memory.get(key)
 
     def put(self, numbers: Mapping[str, float]) -> None:
         """Kept at once and whole: what was measured before an interruption stays."""
         with self.lock:
-            self.found.update(numbers)
+            self.in_memory.update(numbers)
             rows = [(self._name(key), float(number)) for key, number in numbers.items()]
             try:
                 if self.database is not None:
@@ -156,9 +156,9 @@ def digest(microdata: Microdata) -> str:
         for a in microdata.schema
     ]
     values = microdata.frame.select(microdata.schema.names).rechunk().write_ipc(None)
-    found = sha256(repr(declared).encode())
-    found.update(values.getbuffer())
-    return found.hexdigest()
+    hashed = sha256(repr(declared).encode())
+    hashed.update(values.getbuffer())
+    return hashed.hexdigest()
 
 
 @cache

@@ -69,19 +69,19 @@ def compare(
     microdata, policy = _microdata(frame, attributes)
     contenders = _contenders(methods, len(microdata))
 
-    def try_out(one: Contender) -> tuple[list[Outcome], list[Outcome]]:
-        calibrated = [_calibrated(trials, one, question)] if question.fixed else []
-        return calibrated, _curve(trials, one, question) if frontier else []
+    def try_out(contender: Contender) -> tuple[list[Outcome], list[Outcome]]:
+        calibrated = [_calibrated(trials, contender, question)] if question.fixed else []
+        return calibrated, _curve(trials, contender, question) if frontier else []
 
     within = events.heard(listen or events.by_stage(progress), stop)
     with within, opened(cache) as kept, ThreadPoolExecutor(os.cpu_count()) as pool:
         trials = Trials(microdata, digest(microdata), seeds(seed, runs), kept, pool)
-        found = _side_by_side(try_out, contenders, pool)
-    outcomes = sorted((one for calibrated, _ in found for one in calibrated), key=lambda one: _rank(one, question))
+        tried = _side_by_side(try_out, contenders, pool)
+    outcomes = sorted((each for calibrated, _ in tried for each in calibrated), key=lambda each: _rank(each, question))
     return Comparison(
         question=question,
         outcomes=tuple(outcomes),
-        curves=tuple(one for _, curve in found for one in curve),
+        curves=tuple(outcome for _, curve in tried for outcome in curve),
         policy=policy,
         records=len(microdata),
         runs=runs,
@@ -120,10 +120,10 @@ def ask(
         raise InputError(f"A method cannot be brought to {target}: give a number to compare at.")
     judged = find_measure(risk, "risk"), find_measure(utility, "utility")
     named = {name: find_measure(name) for name in (*LINKS, *also)}
-    beside = tuple(measure for measure in named.values() if measure not in judged)
+    shown_too = tuple(measure for measure in named.values() if measure not in judged)
     if target is None:
-        return Question(*judged, beside)
-    return Question(*judged, beside, "risk" if at_risk is not None else "utility", float(target))
+        return Question(*judged, shown_too)
+    return Question(*judged, shown_too, "risk" if at_risk is not None else "utility", float(target))
 
 
 def _microdata(frame: Any, attributes: Sequence[str] | Policy | None) -> tuple[Microdata, Policy]:
@@ -138,50 +138,50 @@ def _microdata(frame: Any, attributes: Sequence[str] | Policy | None) -> tuple[M
 def _contenders(methods: Sequence[str | Contender], records: int) -> list[Contender]:
     if isinstance(methods, str) or not methods:
         raise InputError("Name the methods to compare as a list, such as mdav and noise.")
-    found = [(one if isinstance(one, Contender) else contender(one)).among(records) for one in methods]
-    names = [one.name for one in found]
+    contenders = [(method if isinstance(method, Contender) else contender(method)).among(records) for method in methods]
+    names = [each.name for each in contenders]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise InputError(f"The method {twice!r} is named twice: name it once.")
-    return found
+    return contenders
 
 
 # ---- trying out
 
 
-def _calibrated(trials: Trials, one: Contender, question: Question) -> Outcome:
+def _calibrated(trials: Trials, contender: Contender, question: Question) -> Outcome:
     def levels(values: Sequence[float]) -> list[float]:
         measure = question.fixed_measure
-        return [found[measure.name].mean for found in trials.estimates(one, values, [measure])]
+        return [estimates[measure.name].mean for estimates in trials.estimates(contender, values, [measure])]
 
-    found = calibrate(levels, one.parameter, question.target)
-    (measured,) = trials.estimates(one, [found.value], question.measures)
-    return Outcome(one, found.value, measured, found)
+    calibrated = calibrate(levels, contender.parameter, question.target)
+    (measured,) = trials.estimates(contender, [calibrated.value], question.measures)
+    return Outcome(contender, calibrated.value, measured, calibrated)
 
 
-def _curve(trials: Trials, one: Contender, question: Question) -> list[Outcome]:
-    parameter = one.parameter
+def _curve(trials: Trials, contender: Contender, question: Question) -> list[Outcome]:
+    parameter = contender.parameter
     if not isfinite(parameter.most):
         parameter = Strength(parameter.name, max(parameter.least, _WIDE[0]), _WIDE[1], parameter.whole)
     values = grid(parameter, POINTS)
-    measured = trials.estimates(one, values, question.measures)
-    return [Outcome(one, *point) for point in zip(values, measured, strict=True)]
+    measured = trials.estimates(contender, values, question.measures)
+    return [Outcome(contender, *point) for point in zip(values, measured, strict=True)]
 
 
 def _side_by_side(work: Callable[[Contender], T], contenders: Sequence[Contender], pool: ThreadPoolExecutor) -> list[T]:
     """Every contender in a thread of its own, which only waits for trials; all end at the first fault or Ctrl-C."""
     with ThreadPoolExecutor(len(contenders)) as waiting:
-        under_way = [waiting.submit(events.carried(work), one) for one in contenders]
+        under_way = [waiting.submit(events.carried(work), contender) for contender in contenders]
         left: Collection[Future[T]] = under_way
         try:
             while left:  # in short turns: once Polars has set its own handler, no signal ends a longer wait
                 events.check()
                 done, left = wait(under_way, timeout=_TURN, return_when=FIRST_EXCEPTION)
-                for one in done:
-                    one.result()
+                for trial in done:
+                    trial.result()
         except BaseException:
             pool.shutdown(cancel_futures=True)  # trials under way come to their end and are kept
             raise
-        return [one.result() for one in under_way]
+        return [trial.result() for trial in under_way]
 
 
 # ---- judging
@@ -216,19 +216,19 @@ def _about_measures(microdata: Microdata, question: Question) -> list[str]:
 def _about_outcomes(outcomes: Sequence[Outcome], question: Question) -> list[str]:
     notes = []
     for outcome in outcomes:
-        found = outcome.found
-        assert found is not None
-        if not found.attainable:
-            low, high = found.reach
+        calibrated = outcome.calibrated
+        assert calibrated is not None
+        if not calibrated.attainable:
+            low, high = calibrated.reach
             then = "even its least is better than asked" if outcome.meets(question) else "it stands last"
             notes.append(
                 f"{outcome.method} cannot be brought to a {question.fixed} of {question.target:g}: "
                 f"it gives {low:.4g} to {high:.4g}, {then}."
             )
-        elif not found.attained:
+        elif not calibrated.attained:
             notes.append(
                 f"{outcome.method} steps over a {question.fixed} of {question.target:g}: "
-                f"{outcome.setting} is nearest, with {found.level:.4g}."
+                f"{outcome.setting} is nearest, with {calibrated.level:.4g}."
             )
     if question.fixed == "risk" and question.risk.name not in (*LINKS, "found_again"):
         notes.append(

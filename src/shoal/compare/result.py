@@ -31,14 +31,14 @@ class Question:
 
     risk: Measure
     utility: Measure
-    beside: tuple[Measure, ...]  # shown, not judged by
+    shown_too: tuple[Measure, ...]  # shown, not judged by
     fixed: Literal["risk", "utility"] | None = None  # none where only the curves are asked for
     target: float = float("nan")
 
     @property
     def measures(self) -> tuple[Measure, ...]:
         """Every measure that is taken: risk, utility, and those that are only shown."""
-        return (self.risk, self.utility, *self.beside)
+        return (self.risk, self.utility, *self.shown_too)
 
     @property
     def fixed_measure(self) -> Measure:
@@ -58,7 +58,7 @@ class Outcome:
     contender: Contender
     parameter: float
     measured: Mapping[str, Estimate]
-    found: Calibrated | None = None
+    calibrated: Calibrated | None = None
 
     @property
     def method(self) -> str:
@@ -76,9 +76,9 @@ class Outcome:
 
     def meets(self, question: Question) -> bool:
         """Whether it can be brought to what was asked, or is better than that even where it masks least."""
-        assert self.found is not None
+        assert self.calibrated is not None
         measure = question.fixed_measure
-        return self.found.attainable or _cost(measure, self.found.level) <= _cost(measure, question.target)
+        return self.calibrated.attainable or _cost(measure, self.calibrated.level) <= _cost(measure, question.target)
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,7 @@ class Comparison(Result):
     @property
     def best(self) -> Outcome | None:
         """The first that meets what was asked."""
-        return next((one for one in self.outcomes if one.meets(self.question)), None)
+        return next((outcome for outcome in self.outcomes if outcome.meets(self.question)), None)
 
     @cached_property
     def frame(self) -> pl.DataFrame:
@@ -134,23 +134,23 @@ class Comparison(Result):
             "utility": utility.mean,
             "utility_se": utility.error,
             **{name: outcome.measured[name].mean for name in LINKS},
-            **{measure.name: outcome.measured[measure.name].mean for measure in self.question.beside},
+            **{measure.name: outcome.measured[measure.name].mean for measure in self.question.shown_too},
         }
-        if outcome.found is None:
+        if outcome.calibrated is None:
             return row | {"dominated": self._dominated(outcome)}
-        found = outcome.found
+        calibrated = outcome.calibrated
         return row | {
-            "attained": found.attained,
-            "attainable": found.attainable,
+            "attained": calibrated.attained,
+            "attainable": calibrated.attainable,
             "meets": outcome.meets(self.question),
-            "reach": list(found.reach),
+            "reach": list(calibrated.reach),
         }
 
     def _dominated(self, outcome: Outcome) -> bool:
         """Whether another point of any curve is no worse in risk and in utility, and better in one of them."""
 
-        def costs(one: Outcome) -> tuple[float, float]:
-            return one.cost(self.question.risk), one.cost(self.question.utility)
+        def costs(outcome: Outcome) -> tuple[float, float]:
+            return outcome.cost(self.question.risk), outcome.cost(self.question.utility)
 
         risk, utility = costs(outcome)
         return any(r <= risk and u <= utility and (r, u) != (risk, utility) for r, u in map(costs, self.curves))
@@ -167,7 +167,7 @@ class Comparison(Result):
         """What the columns are, and what to mind."""
         judged = (("risk", self.question.risk), ("utility", self.question.utility))
         return (
-            *(f"{about} is {found.name}, higher is {found.higher_is}: {found.meaning}" for about, found in judged),
+            *(f"{about} is {each.name}, higher is {each.higher_is}: {each.meaning}" for about, each in judged),
             "links are correct ones: the share of people whose nearest masked record is their own, by distance in "
             "standard deviations, and by ranks.",
             *self.notes,
@@ -180,12 +180,12 @@ class Comparison(Result):
         first, curves = self._sheet(title, self.outcomes), self._sheet("The whole curves", self.curves)
         last = replace(curves if self.curves else first, legend=self._legend())
         sheets = [first, last] if self.curves else [last]
-        others = [measure for measure in question.beside if measure.name not in LINKS]
+        others = [measure for measure in question.shown_too if measure.name not in LINKS]
         for start in range(0, len(others), _BESIDE):
             part = others[start : start + _BESIDE]
             rows = [
-                (one.method, one.setting, *(_shown(one.measured[measure.name]) for measure in part))
-                for one in self.outcomes or self.curves
+                (outcome.method, outcome.setting, *(_shown(outcome.measured[measure.name]) for measure in part))
+                for outcome in self.outcomes or self.curves
             ]
             header = ("method", "parameter", *(measure.name for measure in part))
             sheets.append(Sheet("Beside", header, rows, numbers=len(header) - 1))
@@ -195,19 +195,21 @@ class Comparison(Result):
         judged = (self.question.risk.name, self.question.utility.name)
         rows = [
             (
-                one.method if one.found is None or one.meets(self.question) else f"{one.method} (out of reach)",
-                one.setting,
-                *(_shown(one.measured[name]) for name in judged),
-                *(f"{one.measured[name].mean:.1%}" for name in LINKS),
+                each.method
+                if each.calibrated is None or each.meets(self.question)
+                else f"{each.method} (out of reach)",
+                each.setting,
+                *(_shown(each.measured[name]) for name in judged),
+                *(f"{each.measured[name].mean:.1%}" for name in LINKS),
             )
-            for one in outcomes
+            for each in outcomes
         ]
         return Sheet(title, ("method", "parameter", "risk", "utility", "links", "ranks"), rows, numbers=5)
 
     def charts(self) -> list[Chart]:
         """Risk across, utility upwards: a curve a method, and a mark where it reaches what was asked."""
         question = self.question
-        names = dict.fromkeys(one.method for one in (*self.outcomes, *self.curves))
+        names = dict.fromkeys(outcome.method for outcome in (*self.outcomes, *self.curves))
         lines = tuple(Line(name, self._points(name, self.curves), self._points(name, self.outcomes)) for name in names)
         across, upwards = (f"{m.name} (higher is {m.higher_is})" for m in (question.risk, question.utility))
         heights = [y for line in lines for _, y in (*line.points, *line.marked)]
@@ -220,8 +222,8 @@ class Comparison(Result):
 
     def _points(self, method: str, outcomes: Sequence[Outcome]) -> list[tuple[float, float]]:
         risk, utility = self.question.risk.name, self.question.utility.name
-        found = [one.measured for one in outcomes if one.method == method]
-        return [(measured[risk].mean, measured[utility].mean) for measured in found]
+        estimates = [outcome.measured for outcome in outcomes if outcome.method == method]
+        return [(measured[risk].mean, measured[utility].mean) for measured in estimates]
 
 
 def _cost(measure: Measure, level: float) -> float:

@@ -57,24 +57,24 @@ class Trials:
             [self.pool.submit(events.carried(self._measured), contender, v, seed, measures) for seed in used]
             for v in values
         ]
-        found = []
+        estimates = []
         for value, runs in zip(values, asked, strict=True):
             numbers = zip(*(events.waited(run) for run in runs), strict=True)
-            found.append({m.name: Estimate.of(column) for m, column in zip(measures, numbers, strict=True)})
+            estimates.append({m.name: Estimate.of(column) for m, column in zip(measures, numbers, strict=True)})
             events.stage(f"{contender.name}: {contender.parameter.name} {value:.4g}")
-        return found
+        return estimates
 
     def _measured(self, contender: Contender, value: float, seed: int, measures: Sequence[Measure]) -> list[float]:
         events.check()
         method = contender.method(value)
         identity = (self.digest, type(method), method, source_of(type(method)), contender.models(value), value, seed)
         keys = {measure.name: key(*identity, measure.name, source_of(measure.function)) for measure in measures}
-        found = {name: number for name, kept in keys.items() if (number := self.cache.get(kept)) is not None}
-        if missing := [measure for measure in measures if measure.name not in found]:
+        known = {name: number for name, kept in keys.items() if (number := self.cache.get(kept)) is not None}
+        if missing := [measure for measure in measures if measure.name not in known]:
             fresh = self._tried(contender, value, seed, missing)
             self.cache.put({keys[name]: number for name, number in fresh.items()})
-            found |= fresh
-        return [found[measure.name] for measure in measures]
+            known |= fresh
+        return [known[measure.name] for measure in measures]
 
     @events.apart
     def _tried(self, contender: Contender, value: float, seed: int, measures: Sequence[Measure]) -> dict[str, float]:

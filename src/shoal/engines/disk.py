@@ -145,9 +145,9 @@ class DiskTable:
     def map(self, work: Callable[[Batch], pl.DataFrame], schema: pl.Schema) -> DiskTable:
         return DiskTable(self.disk, schema, lambda: side_by_side(work, self.batches()))
 
-    def union(self, other: Table) -> DiskTable:
-        assert isinstance(other, DiskTable)
-        both = (self, other.select(list(self.schema)))
+    def union(self, added: Table) -> DiskTable:
+        assert isinstance(added, DiskTable)
+        both = (self, added.select(list(self.schema)))
         return DiskTable(self.disk, self.schema, lambda: chain.from_iterable(table.read() for table in both))
 
     def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
@@ -167,12 +167,12 @@ class DiskTable:
         def count(batch: Batch) -> pl.DataFrame:
             return batch.frame.group_by(by).agg(pl.len().cast(pl.Int64).alias(COUNTED))
 
-        def merge(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-            return pl.concat([one, other]).group_by(by).agg(pl.col(COUNTED).sum())
+        def merge(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+            return pl.concat([left, right]).group_by(by).agg(pl.col(COUNTED).sum())
 
-        found = self.fold(count, merge)
+        counted = self.fold(count, merge)
         empty = pl.Schema({**{name: self.schema[name] for name in by}, COUNTED: pl.Int64()})
-        return pl.DataFrame(schema=empty) if found is None else found
+        return pl.DataFrame(schema=empty) if counted is None else counted
 
     def exchange(self, part_of: Callable[[Batch], npt.NDArray[np.int64]], parts: int) -> DiskParts:
         folder = self.disk.folder()
@@ -197,21 +197,21 @@ class DiskTable:
         def write(numbered: tuple[int, pl.DataFrame]) -> tuple[Path, list[str]]:
             number, frame = numbered
             path = folder / f"part-{number:05d}.{kind}"
-            told = frame[FACTS].drop_nulls().to_list() if FACTS in frame.columns else []
+            facts = frame[FACTS].drop_nulls().to_list() if FACTS in frame.columns else []
             _write(frame.drop(FACTS, strict=False), path, kind)
-            return path, told
+            return path, facts
 
         written = list(side_by_side(write, enumerate(frame for frame in self.read() if frame.height)))
         schema = pl.Schema({name: dtype for name, dtype in self.schema.items() if name != FACTS})
         files = tuple(path for path, _ in written)
-        return _of_files(self.disk, files, schema, kind), [fact for _, told in written for fact in told]
+        return _of_files(self.disk, files, schema, kind), [fact for _, facts in written for fact in facts]
 
     def write(
         self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]], *, overwrite: bool = False
     ) -> DiskTable:
         with new_folder(Path(folder), overwrite=overwrite, reads=self.disk.inputs) as partial_folder:
-            written, told = self._to_files(partial_folder, kind)
-            for name, content in {**check(written, told), "_SUCCESS": b""}.items():
+            written, facts = self._to_files(partial_folder, kind)
+            for name, content in {**check(written, facts), "_SUCCESS": b""}.items():
                 (partial_folder / name).write_bytes(content)
         return _of_files(self.disk, tuple(Path(folder, path.name) for path in written.files), written.schema, kind)
 

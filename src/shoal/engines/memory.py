@@ -53,9 +53,9 @@ class MemoryTable:
         done = work(Batch(self.frame, 0)) if self.frame.height else pl.DataFrame(schema=schema)
         return MemoryTable(done, self.files)
 
-    def union(self, other: Table) -> MemoryTable:
-        assert isinstance(other, MemoryTable)
-        return MemoryTable(pl.concat([self.frame, other.frame.select(self.frame.columns)]), self.files + other.files)
+    def union(self, added: Table) -> MemoryTable:
+        assert isinstance(added, MemoryTable)
+        return MemoryTable(pl.concat([self.frame, added.frame.select(self.frame.columns)]), self.files + added.files)
 
     def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
         return work(Batch(self.frame, 0)) if self.frame.height else None
@@ -73,8 +73,8 @@ class MemoryTable:
         return MemoryParts(tuple(self.frame[order[end - size : end]] for end, size in zip(ends, sizes, strict=True)))
 
     def kept(self) -> tuple[MemoryTable, list[str]]:
-        told = self.frame[FACTS].drop_nulls().to_list() if FACTS in self.frame.columns else []
-        return MemoryTable(self.frame.drop(FACTS, strict=False), self.files), told
+        facts = self.frame[FACTS].drop_nulls().to_list() if FACTS in self.frame.columns else []
+        return MemoryTable(self.frame.drop(FACTS, strict=False), self.files), facts
 
     def write(
         self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]], *, overwrite: bool = False

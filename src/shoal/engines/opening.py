@@ -143,13 +143,13 @@ def table_files(path: Path) -> tuple[list[Path], str]:
     if not path.is_dir():
         check_readable(path)
         return [path], kind
-    for other in _named_like_files(path):
-        if not other.is_file():
+    for file in _named_like_files(path):
+        if not file.is_file():
             raise InputError(
-                f"{str(other)!r} is named like a file of the table, but no plain file stands behind it: remove it or "
+                f"{str(file)!r} is named like a file of the table, but no plain file stands behind it: remove it or "
                 "write it anew."
             )
-        check_readable(other)
+        check_readable(file)
     return files_of(path), kind
 
 
@@ -167,18 +167,18 @@ def _whole_files(paths: Sequence[Path]) -> list[WholeFile]:
 def _same_columns(files: Sequence[Path], schemas: Sequence[pl.Schema]) -> None:
     """Refuses a table of several files where one has other columns than the first."""
     first, expected = files[0], schemas[0]
-    for path, found in zip(files[1:], schemas[1:], strict=True):
-        if found == expected:
+    for path, schema in zip(files[1:], schemas[1:], strict=True):
+        if schema == expected:
             continue
         where = f"The files of {str(path.parent)!r} differ: {path.name!r}"
-        if list(found) != list(expected):
-            lacking = [f"lacks the column {name!r}" for name in expected if name not in found]
-            beyond = [f"has a column {name!r} of its own" for name in found if name not in expected]
+        if list(schema) != list(expected):
+            lacking = [f"lacks the column {name!r}" for name in expected if name not in schema]
+            beyond = [f"has a column {name!r} of its own" for name in schema if name not in expected]
             what = (lacking + beyond or ["has its columns in another order"])[0]
             raise InputError(f"{where} {what}, compared with {first.name!r}: give all files the same columns.")
-        name = next(name for name in expected if found[name] != expected[name])
+        name = next(name for name in expected if schema[name] != expected[name])
         raise InputError(
-            f"{where} holds {found[name]} in column {name!r}, {first.name!r} holds {expected[name]}: "
+            f"{where} holds {schema[name]} in column {name!r}, {first.name!r} holds {expected[name]}: "
             "write all files with the same types."
         )
 
@@ -220,8 +220,8 @@ def files_of(folder: Path) -> list[Path]:
 
 def _named_like_files(folder: Path) -> list[Path]:
     """Links that lead nowhere and pipes too, but no folders."""
-    found = (path for path in sorted(folder.rglob("*")) if kind_of_file(path) and not path.is_dir())
-    return [path for path in found if not any(part[0] in "_." for part in path.relative_to(folder).parts)]
+    paths = (path for path in sorted(folder.rglob("*")) if kind_of_file(path) and not path.is_dir())
+    return [path for path in paths if not any(part[0] in "_." for part in path.relative_to(folder).parts)]
 
 
 def kind_of_folder(folder: Path) -> str | None:

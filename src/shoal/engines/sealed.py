@@ -49,12 +49,12 @@ class Seal:
 
     def error_in(self, text: str) -> ShoalError | None:
         """The first error that a task of this run put into the text; what only looks like one is passed over."""
-        for found in _ERROR.finditer(text):
+        for match in _ERROR.finditer(text):
             try:
-                content = self.opened(base64.b64decode(found[1], validate=True))
+                content = self.opened(base64.b64decode(match[1], validate=True))
             except binascii.Error:
                 continue
             if content is not None:
-                told = json.loads(bytes(content))
-                return KINDS[told["kind"]](told["message"])
+                fields = json.loads(bytes(content))
+                return KINDS[fields["kind"]](fields["message"])
         return None

@@ -83,7 +83,7 @@ class Table(Protocol):
         """Batch by batch, as many records out as in or fewer; nothing is done before it is asked for."""
         ...
 
-    def union(self, other: Table) -> Table:
+    def union(self, added: Table) -> Table:
         """The records of both, which are on the same engine and have the same columns."""
         ...
 

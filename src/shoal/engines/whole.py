@@ -51,30 +51,30 @@ class Marginal:
             squares = float(((number - mean) ** 2).sum())
         return cls(_listed(counts), missing, len(number), mean, squares, float(number.min()), float(number.max()))
 
-    def plus(self, other: Marginal) -> Marginal:
+    def plus(self, marginal: Marginal) -> Marginal:
         counts = None
-        if self.counts is not None and other.counts is not None:
-            both = pl.concat([self.counts, other.counts])
+        if self.counts is not None and marginal.counts is not None:
+            both = pl.concat([self.counts, marginal.counts])
             counts = _listed(both.group_by("value").agg(pl.col("records").sum()))
-        n = self.present + other.present
-        apart = other.mean - self.mean
-        share = other.present / n if n else 0.0
+        n = self.present + marginal.present
+        apart = marginal.mean - self.mean
+        share = marginal.present / n if n else 0.0
         return Marginal(
             counts,
-            self.missing + other.missing,
+            self.missing + marginal.missing,
             n,
             self.mean + apart * share,
-            self.squares + other.squares + apart * apart * self.present * share,
-            min(self.least, other.least),
-            max(self.greatest, other.greatest),
+            self.squares + marginal.squares + apart * apart * self.present * share,
+            min(self.least, marginal.least),
+            max(self.greatest, marginal.greatest),
         )
 
     def values(self, name: str) -> pl.Series | None:
         """All values, in order, a missing one last."""
         if self.counts is None:
             return None
-        found = self.counts["value"].sort().alias(name)
-        return found.extend_constant(None, 1) if self.missing else found
+        distinct = self.counts["value"].sort().alias(name)
+        return distinct.extend_constant(None, 1) if self.missing else distinct
 
     def whole(self, attribute: Attribute) -> Whole:
         """As the attribute's kind asks."""
@@ -87,9 +87,9 @@ class Marginal:
             sigma = float(np.sqrt(self.squares / (self.present - 1))) if self.present > 1 else 0.0
             return Whole(None, np.zeros(0, np.int64), self.missing, sigma, self.least, self.greatest)
         coded = encode(self.counts["value"].alias(attribute.name), attribute)
-        found = coded.codes >= 0  # each value stands there once: its code says where its count goes
+        present = coded.codes >= 0  # each value stands there once: its code says where its count goes
         records = np.zeros(len(coded.values), np.int64)
-        np.add.at(records, coded.codes[found], self.counts["records"].to_numpy()[found])
+        np.add.at(records, coded.codes[present], self.counts["records"].to_numpy()[present])
         return Whole(coded.values, records, self.missing)
 
 
@@ -103,9 +103,9 @@ class Shown(NamedTuple):
     records: int
     marginals: dict[str, Marginal]
 
-    def plus(self, other: Shown) -> Shown:
-        marginals = {name: own.plus(other.marginals[name]) for name, own in self.marginals.items()}
-        return Shown(self.records + other.records, marginals)
+    def plus(self, shown: Shown) -> Shown:
+        marginals = {name: own.plus(shown.marginals[name]) for name, own in self.marginals.items()}
+        return Shown(self.records + shown.records, marginals)
 
 
 @dataclass(frozen=True)
@@ -136,10 +136,10 @@ class Summary:
         drawn = frame.with_columns(position, position.hash(seed=1).alias(DRAW)).bottom_k(SAMPLE, by=DRAW)
         return cls(frame.height, {name: Marginal.of(frame[name]) for name in names}, drawn)
 
-    def plus(self, other: Summary) -> Summary:
-        marginals = {name: one.plus(other.marginals[name]) for name, one in self.marginals.items()}
-        sample = pl.concat([self.sample, other.sample]).bottom_k(SAMPLE, by=DRAW)
-        return Summary(self.records + other.records, marginals, sample)
+    def plus(self, summary: Summary) -> Summary:
+        marginals = {name: marginal.plus(summary.marginals[name]) for name, marginal in self.marginals.items()}
+        sample = pl.concat([self.sample, summary.sample]).bottom_k(SAMPLE, by=DRAW)
+        return Summary(self.records + summary.records, marginals, sample)
 
 
 def look_at(table: Table, names: Sequence[str]) -> Summary:
@@ -150,7 +150,7 @@ def look_at(table: Table, names: Sequence[str]) -> Summary:
 
 def summarise(table: Table, names: Sequence[str]) -> Summary:
     """The same of a table that has records; one without is refused."""
-    found = look_at(table, names)
-    if found.records == 0:
+    summary = look_at(table, names)
+    if summary.records == 0:
         raise InputError("The table has no records: nothing can be released.")
-    return found
+    return summary

@@ -44,9 +44,9 @@ class Space(NamedTuple):
         apart += np.where(self.values != self.shown[records], self.weights, 0.0).sum(axis=1)
         return apart
 
-    def same(self, other: Space) -> bool:
+    def same(self, space: Space) -> bool:
         """Whether both hold the same people and records."""
-        return all(np.array_equal(getattr(self, part), getattr(other, part)) for part in self._fields)
+        return all(np.array_equal(getattr(self, part), getattr(space, part)) for part in self._fields)
 
     def of(self, people: npt.NDArray[np.int64]) -> Space:
         """The space of some of the people."""

@@ -260,19 +260,19 @@ def _nearest_spare(groups, seed, near, free):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def anneal(groups, beside, proposals, hot, cooling):  # type: ignore[no-untyped-def]
-    """Random records propose to join a random neighbour; `beside` lists the records nearest to each.
+def anneal(groups, nearest, proposals, hot, cooling):  # type: ignore[no-untyped-def]
+    """Random records propose to join a random neighbour; `nearest` lists the records nearest to each.
 
     What it costs is taken with probability exp(-cost / temperature), which falls from `hot` by `cooling`. The random
     numbers are the same in every run.
     """
-    n, neighbours = beside.shape
+    n, neighbours = nearest.shape
     state = np.uint64(1)
     for proposal in range(proposals):
         state = _next(state)
         i = np.int64((state >> np.uint64(16)) % np.uint64(n))
         state = _next(state)
-        to = groups.group[beside[i, np.int64((state >> np.uint64(16)) % np.uint64(neighbours))]]
+        to = groups.group[nearest[i, np.int64((state >> np.uint64(16)) % np.uint64(neighbours))]]
         if to == groups.group[i]:
             continue
         change, partner = _best_exchange(groups, i, to)

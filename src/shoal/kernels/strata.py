@@ -25,7 +25,7 @@ def divide_strata(rows, records, offsets, node, least, slot):  # type: ignore[no
     strata = offsets.size - 1
     short = offsets[strata] - offsets[strata - 1] < offsets[1] - offsets[0]
     done = np.empty((node[1] - node[0], 4), np.int64)
-    found = 0
+    classes = 0
     stack = np.empty((node[1] - node[0] + 1, 4), np.int64)
     stack[0] = node
     depth = 1
@@ -35,8 +35,8 @@ def divide_strata(rows, records, offsets, node, least, slot):  # type: ignore[no
         low, high, first, last = stack[depth]
         if high - low <= least:
             slot[first:last] = low
-            done[found] = stack[depth]
-            found += 1
+            done[classes] = stack[depth]
+            classes += 1
             continue
         for i in range(strata):
             spans[i, 0], spans[i, 1] = offsets[i] + low, offsets[i] + high
@@ -54,7 +54,7 @@ def divide_strata(rows, records, offsets, node, least, slot):  # type: ignore[no
         stack[depth + 1, 0], stack[depth + 1, 1] = low, low + left
         stack[depth + 1, 2], stack[depth + 1, 3] = first, first + some
         depth += 2
-    return done[:found]
+    return done[:classes]
 
 
 @kernel

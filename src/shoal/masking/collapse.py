@@ -82,7 +82,7 @@ def _why(original: Microdata, promises: Sequence[PrivacyModel], k: int) -> str:
     """The promise that merges most by itself, and a way out."""
     base = kd(original, k)
     alone = [(_left_by(model, original, base), model) for model in beyond_size(promises) if model.attribute]
-    left, worst = min(alone, key=lambda found: found[0], default=(base.classes, None))
+    left, worst = min(alone, key=lambda reached: reached[0], default=(base.classes, None))
     if worst is None or left > base.classes // 2:
         return (
             f"The class size of {k:,} or the method itself forces it: ask for smaller classes or finer intervals, or "

@@ -137,8 +137,8 @@ def _of_few(coded: Coded, partition: Partition, k: int) -> list[str]:
     there = coded.codes[partition.order] != MISSING
     if there.all() or partition.classes == 0:
         return []
-    found = np.add.reduceat(there, partition.starts[:-1], dtype=np.int64)
-    few = int(found[found < k].sum())
+    with_value = np.add.reduceat(there, partition.starts[:-1], dtype=np.int64)
+    few = int(with_value[with_value < k].sum())
     if few == 0:
         return []
     return [f"In {coded.name!r} {few:,} values are centres of fewer than {k}: the others of their groups are missing."]

@@ -91,7 +91,7 @@ NOTHING = _Nothing({})  # the number of records alone
 def by_class(
     table: Table,
     quasi: Sequence[str],
-    told: PerRecord,
+    per_record: PerRecord,
     finish: Callable[[pl.DataFrame], pl.DataFrame],
     schema: pl.Schema,
     records: int,
@@ -103,29 +103,31 @@ def by_class(
     `schema` is that of what `finish` makes; `records`: no fewer than the table has.
     """
     if (frame := table.whole) is not None:
-        return finish(_grouped(frame, quasi, told, nan_is_missing)) if frame.height else pl.DataFrame(schema=schema)
+        return (
+            finish(_grouped(frame, quasi, per_record, nan_is_missing)) if frame.height else pl.DataFrame(schema=schema)
+        )
     chunks = table.chunks(records)
-    work = _InBatch(tuple(quasi), told, nan_is_missing)
+    work = _InBatch(tuple(quasi), per_record, nan_is_missing)
     together = table.map(work, work.schema).exchange(ByHash(chunks), chunks)
-    return all_of(together.map(_Together(told, finish), schema))
+    return all_of(together.map(_Together(per_record, finish), schema))
 
 
-def _grouped(frame: pl.DataFrame, quasi: Sequence[str], told: PerRecord, nan_is_missing: bool) -> pl.DataFrame:
+def _grouped(frame: pl.DataFrame, quasi: Sequence[str], per_record: PerRecord, nan_is_missing: bool) -> pl.DataFrame:
     """The classes of a table in memory."""
     cells = shown(frame, quasi) if nan_is_missing else frame
     keys = [f"@{number}" for number in range(len(quasi))]
     apart = as_told_apart(cells.schema, quasi)
     keyed = cells.lazy().select(cell.alias(key) for key, cell in zip(keys, apart, strict=True))
-    counts = keyed.with_columns(told(frame)).group_by(keys).agg(_LEN, *_aggregates(told))
+    counts = keyed.with_columns(per_record(frame)).group_by(keys).agg(_LEN, *_aggregates(per_record))
     return counts.drop(keys).collect(engine="streaming")
 
 
 _LEN = pl.len().cast(pl.Int64).alias(RECORDS)
 
 
-def _aggregates(told: PerRecord) -> list[pl.Expr]:
+def _aggregates(per_record: PerRecord) -> list[pl.Expr]:
     how = {"sum": pl.Expr.sum, "min": pl.Expr.min, "max": pl.Expr.max}
-    return [how[kind](pl.col(name)) for name, (_, kind) in told.adds.items()]
+    return [how[kind](pl.col(name)) for name, (_, kind) in per_record.adds.items()]
 
 
 @dataclass(frozen=True)
@@ -133,17 +135,17 @@ class _InBatch:
     """What a batch tells of its classes."""
 
     quasi: tuple[str, ...]
-    told: PerRecord
+    per_record: PerRecord
     nan_is_missing: bool
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
         frame = shown(batch.frame, self.quasi) if self.nan_is_missing else batch.frame
-        classes = in_classes(frame, self.quasi).with_columns(self.told(batch.frame))
-        return classes.group_by(CLASS).agg(_LEN, *_aggregates(self.told))
+        classes = in_classes(frame, self.quasi).with_columns(self.per_record(batch.frame))
+        return classes.group_by(CLASS).agg(_LEN, *_aggregates(self.per_record))
 
     @property
     def schema(self) -> pl.Schema:
-        adds = {name: dtype for name, (dtype, _) in self.told.adds.items()}
+        adds = {name: dtype for name, (dtype, _) in self.per_record.adds.items()}
         return pl.Schema({CLASS: pl.String(), RECORDS: pl.Int64(), **adds})
 
 
@@ -151,11 +153,11 @@ class _InBatch:
 class _Together:
     """What all batches tell of a chunk's classes."""
 
-    told: PerRecord
+    per_record: PerRecord
     finish: Callable[[pl.DataFrame], pl.DataFrame]
 
     def __call__(self, frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
-        return self.finish(frame.group_by(CLASS).agg(pl.col(RECORDS).sum(), *_aggregates(self.told)).drop(CLASS))
+        return self.finish(frame.group_by(CLASS).agg(pl.col(RECORDS).sum(), *_aggregates(self.per_record)).drop(CLASS))
 
 
 # ---- counts
@@ -167,14 +169,14 @@ COUNTS = pl.Schema({"what": pl.String(), "key": pl.Int64(), "count": pl.Int64()}
 def counted(
     table: Table,
     quasi: Sequence[str],
-    told: PerRecord,
+    per_record: PerRecord,
     count: Callable[[pl.DataFrame], pl.DataFrame],
     records: int,
     *,
     nan_is_missing: bool = True,
 ) -> pl.DataFrame:
     """The `COUNTS` that are made of the classes of each chunk, summed."""
-    return summed(by_class(table, quasi, told, count, COUNTS, records, nan_is_missing=nan_is_missing))
+    return summed(by_class(table, quasi, per_record, count, COUNTS, records, nan_is_missing=nan_is_missing))
 
 
 def all_of(table: Table) -> pl.DataFrame:

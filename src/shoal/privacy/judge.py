@@ -168,23 +168,23 @@ def _within(
     alike = [name for name in learnt if name in quasi]  # of these only the original knows how they differ in a class
     released = [name for name in learnt if name not in quasi]
     whole = _distributions(table, schema, released)
-    beside = None
+    originals = None
     only = selected(table, (*quasi, *released))
     if alike:
         known = _need(original, f"Every class shows {alike[0]!r} alike: how its values differ within a class")
-        beside = Schema(tuple(known.schema[name] for name in alike))
+        originals = Schema(tuple(known.schema[name] for name in alike))
         whole |= _distributions(known.values(alike), schema, alike)
         only = known.beside(only, alike, sizes.records)
     chunks = table.chunks(sizes.records)
-    work = _Judge(schema, tuple(models), whole, beside)
-    told = all_of(only.exchange(ByClass(quasi, chunks), chunks).map(work, _TOLD))
-    return [_worst(model, told.filter(pl.col("model") == number)) for number, model in enumerate(models)]
+    work = _Judge(schema, tuple(models), whole, originals)
+    verdicts = all_of(only.exchange(ByClass(quasi, chunks), chunks).map(work, _TOLD))
+    return [_worst(model, verdicts.filter(pl.col("model") == number)) for number, model in enumerate(models)]
 
 
-def _worst(model: PrivacyModel, told: pl.DataFrame) -> Verdict:
-    achieved = told["achieved"].to_numpy()
+def _worst(model: PrivacyModel, verdicts: pl.DataFrame) -> Verdict:
+    achieved = verdicts["achieved"].to_numpy()
     worst = float(achieved.max(initial=0.0) if model.less_is_safer else achieved.min(initial=np.inf))
-    return Verdict(model.name, model.asked, worst, bool(told["holds"].all()), model.attribute)
+    return Verdict(model.name, model.asked, worst, bool(verdicts["holds"].all()), model.attribute)
 
 
 def _distributions(table: Table, schema: Schema, names: Sequence[str]) -> dict[str, pl.DataFrame]:
@@ -241,10 +241,10 @@ def _beside_original(
     both = side_by_side(table.select(quasi), known.table.select(quasi), sizes.records)
     chunks = table.chunks(sizes.records)
     work = _Measure(schema, model, known.schema, known.whole)
-    told = all_of(both.exchange(AtRandom(chunks), chunks).map(work, _TOLD))
-    achieved = float(np.average(told["achieved"].to_numpy(), weights=told["records"].to_numpy()))
+    verdicts = all_of(both.exchange(AtRandom(chunks), chunks).map(work, _TOLD))
+    achieved = float(np.average(verdicts["achieved"].to_numpy(), weights=verdicts["records"].to_numpy()))
     note = (
-        f"The measured risk is the mean of {told.height:,} random chunks of the release, each beside its original: "
+        f"The measured risk is the mean of {verdicts.height:,} random chunks of the release, each beside its original: "
         "no more optimistic than the risk of all records together."
     )
-    return Verdict(model.name, model.asked, achieved, achieved <= model.asked, note=note if told.height > 1 else "")
+    return Verdict(model.name, model.asked, achieved, achieved <= model.asked, note=note if verdicts.height > 1 else "")

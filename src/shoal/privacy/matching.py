@@ -124,10 +124,10 @@ def match(
 
 def people_beside(microdata: Microdata, order: Ints, starts: Ints, population: Population, enough: int = ALL) -> Ints:
     """How many people fit each class of a partition, shown by what its records span and no more."""
-    beside = population.beside(microdata)
-    shown = [_spanned(c, side, order, starts) for c, side in zip(microdata.quasi, beside.both, strict=True)]
+    coded = population.beside(microdata)
+    shown = [_spanned(c, side, order, starts) for c, side in zip(microdata.quasi, coded.both, strict=True)]
     each = np.arange(len(starts) - 1, dtype=np.int32)
-    return _count(beside.points, *_as_boxes(np.zeros_like(each), shown, [each] * len(shown)), enough)
+    return _count(coded.points, *_as_boxes(np.zeros_like(each), shown, [each] * len(shown)), enough)
 
 
 # ---- cells as runs of the population's codes
@@ -335,10 +335,10 @@ def _as_boxes(key: Codes, shown: list[Shown], cells: list[Codes]) -> tuple[Cells
 
     keys = np.arange(key.max(initial=0) + 1, dtype=np.int32)
     all_shown = [Shown(np.arange(len(keys) + 1), keys, keys), *shown]
-    first = np.cumsum([0, *(len(one.starts) - 1 for one in all_shown)])[:-1]
-    runs = np.cumsum([0, *(len(one.low) for one in all_shown)])
-    starts = np.concatenate([one.starts[:-1] + run for one, run in zip(all_shown, runs, strict=False)])
-    low, high = (np.concatenate([getattr(one, end) for one in all_shown]) for end in ("low", "high"))
+    first = np.cumsum([0, *(len(cells.starts) - 1 for cells in all_shown)])[:-1]
+    runs = np.cumsum([0, *(len(cells.low) for cells in all_shown)])
+    starts = np.concatenate([cells.starts[:-1] + run for cells, run in zip(all_shown, runs, strict=False)])
+    low, high = (np.concatenate([getattr(cells, end) for cells in all_shown]) for end in ("low", "high"))
     boxes = np.column_stack([key, *cells]).astype(np.int32) + first.astype(np.int32)
     return Cells(np.append(starts, runs[-1]), low, high), boxes
 

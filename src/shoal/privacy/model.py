@@ -112,13 +112,13 @@ class EquivalenceClasses:
         starts = np.append(0, np.cumsum(records.list.len().to_numpy()))
         return records.explode(empty_as_null=False).to_numpy().astype(np.int64), starts.astype(np.int64)
 
-    def _by_class(self, told: pl.Expr) -> pl.Series:
-        """Of each class what is `told` of its records: grouped by the values themselves, which no hash stands for."""
+    def _by_class(self, aggregate: pl.Expr) -> pl.Series:
+        """Of each class this `aggregate` of its records: grouped by the values themselves, which no hash stands for."""
         frame = (self.frame if self.written is None else self.written).lazy()
         shown = as_told_apart(frame.collect_schema(), self.quasi) or [pl.repeat(0, pl.len())]
         cells = [str(number) for number in range(len(shown))]  # names that none of the table's own can be mistaken for
         records = frame.select(cell.alias(name) for name, cell in zip(cells, shown, strict=True))
-        grouped = records.with_row_index("record").group_by(cells).agg(told.alias("told"))
+        grouped = records.with_row_index("record").group_by(cells).agg(aggregate.alias("told"))
         return grouped.select("told").collect(engine="streaming").to_series()
 
     def column(self, name: str) -> pl.Series:

@@ -121,10 +121,10 @@ def _atoms(releases: Sequence[_Release], chunks: int) -> Table:
     keys = randbits(64), randbits(64)
     signed = [release.signed(i, keys) for i, release in enumerate(releases)]
     labels = tuple(_label(i) for i in range(len(releases)))
-    signatures = _Signatures(tuple(one.name for one in releases), releases[0].subject)
+    signatures = _Signatures(tuple(release.name for release in releases), releases[0].subject)
     schema = pl.Schema({**dict.fromkeys(labels, pl.String()), "@subjects": pl.Int64()})
     with_key = pl.Schema({**schema, "@key": pl.String()})
-    by_subject = reduce(lambda one, other: one.union(other), signed).exchange(ByHash(chunks, _SUBJECT[0]), chunks)
+    by_subject = reduce(lambda left, right: left.union(right), signed).exchange(ByHash(chunks, _SUBJECT[0]), chunks)
     partial_atoms = by_subject.map(signatures, with_key)
     atoms = partial_atoms.exchange(ByHash(chunks, "@key"), chunks).map(_Atoms(labels), schema)
     return atoms.kept()[0]
@@ -213,8 +213,8 @@ class _Smallest:
     def of(self, atoms: pl.DataFrame) -> pl.DataFrame:
         return atoms.filter(pl.col("@subjects") < self.k).sort("@subjects", *atoms.columns).head(WORST)
 
-    def merge(self, one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-        return self.of(pl.concat([one, other]))
+    def merge(self, left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+        return self.of(pl.concat([left, right]))
 
 
 @dataclass(frozen=True)
@@ -231,19 +231,19 @@ class _Show:
         return classes.filter(first).hstack(texts)
 
 
-def _either(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
-    return pl.concat([one, other]).unique(CLASS)
+def _either(left: pl.DataFrame, right: pl.DataFrame) -> pl.DataFrame:
+    return pl.concat([left, right]).unique(CLASS)
 
 
 def _worst(atoms: Table, releases: Sequence[_Release], k: int) -> tuple[dict[str, Any], ...]:
     """How many the smallest atoms below k are, and what each release shows of them."""
     smallest = _Smallest(k)
-    found = atoms.fold(smallest, smallest.merge)
-    if found is None or not found.height:
+    fewest = atoms.fold(smallest, smallest.merge)
+    if fewest is None or not fewest.height:
         return ()
-    worst: list[dict[str, Any]] = [{"subjects": n, "shown": {}} for n in found["@subjects"]]
+    worst: list[dict[str, Any]] = [{"subjects": n, "shown": {}} for n in fewest["@subjects"]]
     for i, release in enumerate(releases):
-        wanted = found[_label(i)]
+        wanted = fewest[_label(i)]
         seen = release.table.select(release.quasi).fold(_Show(release.quasi, wanted.drop_nulls()), _either)
         texts = {} if seen is None else dict(seen.iter_rows())
         for atom, label in zip(worst, wanted, strict=True):
@@ -309,8 +309,8 @@ def _counted(numbers: pl.Series) -> pl.DataFrame:
 def _pair(atoms: Table, i: int, j: int, releases: Sequence[_Release], k: int, chunks: int) -> Pair:
     two = atoms.map(_Two(_label(i), _label(j)), _Two.schema).exchange(ByHash(chunks, "@key"), chunks)
     by_second = two.map(_beside_first, _BESIDE_FIRST).exchange(ByHash(chunks, "@key"), chunks)
-    told = summed(all_of(by_second.map(_beside_second, COUNTS)))
-    pooled, common, unequal, others = (counts_of(told, what) for what in ("pooled", "common", "unequal", "others"))
+    counts = summed(all_of(by_second.map(_beside_second, COUNTS)))
+    pooled, common, unequal, others = (counts_of(counts, what) for what in ("pooled", "common", "unequal", "others"))
     below = pooled.filter(pl.col("key") < k)
     return Pair(
         (releases[i].name, releases[j].name),
@@ -325,5 +325,5 @@ def _pair(atoms: Table, i: int, j: int, releases: Sequence[_Release], k: int, ch
     )
 
 
-def _least(told: pl.DataFrame) -> int | None:
-    return int(told["key"][0]) if told.height else None
+def _least(counts: pl.DataFrame) -> int | None:
+    return int(counts["key"][0]) if counts.height else None

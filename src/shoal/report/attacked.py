@@ -46,9 +46,9 @@ def _shown(original: Microdata, masked: Masked) -> pl.DataFrame:
     return kept.with_columns(column.values().alias(name) for name, column in masked.columns.items())
 
 
-def attack_rows(found: Attacked) -> list[tuple[str, ...]]:
+def attack_rows(attacked: Attacked) -> list[tuple[str, ...]]:
     """For the report's table: who was guessed, how often right, by chance, and what the attack is."""
-    return [_row(each, found.meanings[each.attack]) for each in found.outcomes]
+    return [_row(each, attacked.meanings[each.attack]) for each in attacked.outcomes]
 
 
 def _row(each: Outcome, meaning: str) -> tuple[str, ...]:

@@ -104,7 +104,7 @@ def certify(
         "classes": shown.classes,
         "smallest_class": shown.smallest_class,
         "models": [
-            _stated(promise, verdict, beside=verdict.attribute in schema.quasi_identifiers)
+            _stated(promise, verdict, by_original=verdict.attribute in schema.quasi_identifiers)
             for promise, verdict in zip(promises, verdicts, strict=True)
         ],
     }
@@ -119,7 +119,7 @@ def _described(column: pl.Series, attribute: Attribute) -> dict[str, Any]:
     return {"kind": attribute.kind.value, "domain": [value for value in order.cast(pl.String) if value in shown]}
 
 
-def _stated(promise: PrivacyModel, verdict: Verdict, *, beside: bool) -> dict[str, Any]:
+def _stated(promise: PrivacyModel, verdict: Verdict, *, by_original: bool) -> dict[str, Any]:
     """A model as a policy names it, and how it was judged; a figure found beside the original is nobody else's."""
     model: Any = promise
     names = [field.name for field in fields(model)] if is_dataclass(model) else []
@@ -127,7 +127,7 @@ def _stated(promise: PrivacyModel, verdict: Verdict, *, beside: bool) -> dict[st
     named = {name: getattr(model, name) for name in names if name != "population"}
     parameters = {name: value for name, value in named.items() if value is not None}
     judged = {name: getattr(verdict, name) for name in _JUDGED}
-    if promise.name == "measured-risk" or beside:  # the release does not show the original
+    if promise.name == "measured-risk" or by_original:  # the release does not show the original
         del judged["achieved"]
     return {"name": promise.name} | parameters | judged
 
@@ -201,10 +201,10 @@ class Certificate:
         sizes = released_classes(table, self.policy.schema(table, released=True), written=written).sizes
         self.verify_shown(Shown.of(table, sizes), verdicts)
 
-    def verify_shown(self, found: Shown, verdicts: Sequence[Verdict]) -> None:
+    def verify_shown(self, released: Shown, verdicts: Sequence[Verdict]) -> None:
         """Refuses where the certificate states something else than the file shows or was judged to be."""
-        schema = self.policy.schema(found.columns, released=True)
-        shown = certify(found, schema, self.policy.promises(schema), verdicts)
+        schema = self.policy.schema(released.columns, released=True)
+        shown = certify(released, schema, self.policy.promises(schema), verdicts)
         for name in ("records", "columns", "classes", "smallest_class", "attributes"):
             if self.content[name] != shown[name]:
                 raise self._false(name, self.content[name], shown[name])
@@ -251,10 +251,10 @@ def stated_of(path: str | Path, source: str | Path) -> dict[str, Any]:
     """What a certificate states, if it is of that very file or folder and states what certificates do, as they do."""
     content = _content(path)
     try:
-        found = digest(source)
+        sha256 = digest(source)
     except OSError as error:
         raise InputError(f"{str(source)!r} cannot be read ({error.strerror}): a certificate is of a file.") from None
-    if found != content["sha256"]:
+    if sha256 != content["sha256"]:
         raise PromiseError(f"{str(source)!r} is not the file that {str(path)!r} certifies: its digest differs.")
     try:
         stated = _Content.model_validate(content)
@@ -282,13 +282,13 @@ def refuse_uncertified(
         return
     named = [path for path in certificates if path is not None]
     others = [path for path in Path(os.path.realpath(release)).parent.glob("*.json") if _may_certify(path)]
-    others = [path for path in others if not any(same_file(path, other) for other in named)]
+    others = [path for path in others if not any(same_file(path, output) for output in named)]
     try:
-        found = digest(release) if others else ""
+        sha256 = digest(release) if others else ""
     except OSError as error:
         raise InputError(f"{str(release)!r} cannot be read ({error.strerror}), so it is not replaced.") from None
     for path in sorted(others):
-        if found in path.read_text(encoding="utf-8", errors="replace") and _content(path)["sha256"] == found:
+        if sha256 in path.read_text(encoding="utf-8", errors="replace") and _content(path)["sha256"] == sha256:
             asked = asked_by(path)
             both = f"have both replaced (--certificate {asked}), or " if asked is not None else ""
             raise InputError(

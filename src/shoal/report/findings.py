@@ -93,7 +93,7 @@ def measure(release: Reported) -> Findings:
         sizes=(before.sizes, after.sizes),
         journalist=_journalist(release, tables),
         known=_known(release, tables, before.counts, after.counts),
-        disclosed={name: _side_by_side(one, other) for name, one, other in values},
+        disclosed={name: _side_by_side(before, after) for name, before, after in values},
         losses=dict(release.attribute_losses),
         precisions={name: precision(columns[name]) for name in quasi},
         correlations=correlations(
@@ -115,7 +115,7 @@ def _linked(every: Pair, few: Pair, *, among_all: bool) -> Measured:
     By every attribute, or by a few of them where the measure only compares. Where not all records are at hand, nobody
     is looked for.
     """
-    linked = [name for name, one in measures("risk").items() if one.how is not None]
+    linked = [name for name, measure in measures("risk").items() if measure.how is not None]
     by_all = [name for name in linked if name == MeasuredRisk.measure]
     compared = evaluate(few.sample(SAMPLE), [name for name in measures("risk") if name not in linked], "risk")
     if not among_all:

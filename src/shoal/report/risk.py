@@ -55,7 +55,7 @@ class RiskSection:
 
 def _risk_rows(findings: Findings) -> list[Row]:
     before, after = findings.before, findings.after
-    one, other = before.classes, after.classes
+    original, released = before.classes, after.classes
     unproven = "" if after.uniques_proven else " Some count as unique because the search was cut short."
     return [
         ("Records", f"{before.records:,}", f"{after.records:,}", "Suppressed records are not released."),
@@ -74,11 +74,11 @@ def _risk_rows(findings: Findings) -> list[Row]:
         ),
         (
             "Smallest class",
-            f"{one.smallest_class:,}",
-            f"{other.smallest_class:,}",
+            f"{original.smallest_class:,}",
+            f"{released.smallest_class:,}",
             "The fewest records that show the same.",
         ),
-        ("Classes", f"{one.classes:,}", f"{other.classes:,}", "Groups of records that show the same."),
+        ("Classes", f"{original.classes:,}", f"{released.classes:,}", "Groups of records that show the same."),
         *(
             (
                 f"Records at risk above {limit:.0%}",
@@ -93,18 +93,18 @@ def _risk_rows(findings: Findings) -> list[Row]:
 
 def _intruders(findings: Findings) -> list[Row]:
     """Prosecutor, journalist and marketer (El Emam & Dankar 2008)."""
-    one, other = findings.before.classes, findings.after.classes
+    original, released = findings.before.classes, findings.after.classes
     rows: list[Row] = [
         (
             "Prosecutor, at worst",
-            percent(one.highest_risk),
-            percent(other.highest_risk),
+            percent(original.highest_risk),
+            percent(released.highest_risk),
             "Knows that a person is in the file, and guesses in the smallest class.",
         ),
         (
             "Prosecutor, on average",
-            percent(one.average_risk),
-            percent(other.average_risk),
+            percent(original.average_risk),
+            percent(released.average_risk),
             "The same over all records: classes / records.",
         ),
     ]
@@ -113,8 +113,8 @@ def _intruders(findings: Findings) -> list[Row]:
         rows.append(
             (
                 "Journalist",
-                f"≤ {percent(one.highest_risk)}",
-                f"≤ {percent(other.highest_risk)}",
+                f"≤ {percent(original.highest_risk)}",
+                f"≤ {percent(released.highest_risk)}",
                 "Wants to name anybody and does not know who is in the file, so is right no more often than the "
                 "prosecutor. How much less depends on the population, which the policy does not tell.",
             )
@@ -128,8 +128,8 @@ def _intruders(findings: Findings) -> list[Row]:
     rows.append(
         (
             "Marketer",
-            percent(before.average if before else one.average_risk),
-            percent(after.average if after else other.average_risk),
+            percent(before.average if before else original.average_risk),
+            percent(after.average if after else released.average_risk),
             "Matches every record with somebody: the share that is right.",
         )
     )
@@ -200,8 +200,8 @@ def _disclosure(name: str, learnt: pl.DataFrame) -> Bars:
 def _value_only(condition: str, name: str) -> str:
     """`charge between 5.0 and 9.0` -> `5 to 9`, `diag_p = 'V30'` -> `V30`."""
     quoted = '"' + name.replace('"', '""') + '"'
-    said = condition.removeprefix(name).removeprefix(quoted)
-    if said.startswith(" between "):
-        ends = re.sub(r"DATE |TIMESTAMP |TIME |'|\.0(?= |$)", "", said.removeprefix(" between "))
+    value = condition.removeprefix(name).removeprefix(quoted)
+    if value.startswith(" between "):
+        ends = re.sub(r"DATE |TIMESTAMP |TIME |'|\.0(?= |$)", "", value.removeprefix(" between "))
         return ends.replace(" and ", " to ", 1)
-    return said.removeprefix(" = ").removeprefix("'").removesuffix("'").replace("''", "'")
+    return value.removeprefix(" = ").removeprefix("'").removesuffix("'").replace("''", "'")

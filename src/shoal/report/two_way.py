@@ -56,13 +56,13 @@ def two_way_tables(quasi: Sequence[Coded], columns: Sequence[MaskedColumn]) -> l
     ]
 
 
-def _table(names: tuple[str, str], one: _Banded, other: _Banded, before: Floats, after: Floats) -> TwoWay:
+def _table(names: tuple[str, str], down: _Banded, across: _Banded, before: Floats, after: Floats) -> TwoWay:
     """With a band for missing only where something is."""
     rows, columns = (
         len(labels) - (not mass)
-        for labels, mass in ((one.labels, (before + after)[-1].sum()), (other.labels, (before + after)[:, -1].sum()))
+        for labels, mass in ((down.labels, (before + after)[-1].sum()), (across.labels, (before + after)[:, -1].sum()))
     )
-    return TwoWay(names, one.labels[:rows], other.labels[:columns], before[:rows, :columns], after[:rows, :columns])
+    return TwoWay(names, down.labels[:rows], across.labels[:columns], before[:rows, :columns], after[:rows, :columns])
 
 
 # ---- bands
@@ -122,15 +122,15 @@ def _frequent(coded: Coded) -> tuple[Ints, tuple[str, ...]]:
 # ---- tables
 
 
-def _before(one: _Banded, other: _Banded) -> Floats:
-    width = len(other.labels)
-    counts = np.bincount(one.of_record * width + other.of_record, minlength=len(one.labels) * width)
-    return counts.reshape(-1, width) / max(len(one.of_record), 1)
+def _before(down: _Banded, across: _Banded) -> Floats:
+    width = len(across.labels)
+    counts = np.bincount(down.of_record * width + across.of_record, minlength=len(down.labels) * width)
+    return counts.reshape(-1, width) / max(len(down.of_record), 1)
 
 
-def _after(one: tuple[npt.NDArray[np.int32], Floats], other: tuple[npt.NDArray[np.int32], Floats]) -> Floats:
+def _after(down: tuple[npt.NDArray[np.int32], Floats], across: tuple[npt.NDArray[np.int32], Floats]) -> Floats:
     """The bands of both cells of a record are taken as independent: the release says no more."""
-    (index, shares), (index_2, shares_2) = one, other
+    (index, shares), (index_2, shares_2) = down, across
     pair, records = np.unique(index.astype(np.int64) * len(shares_2) + index_2, return_counts=True)
     joint: Floats = shares[pair // len(shares_2)].T @ (shares_2[pair % len(shares_2)] * records[:, None])
     return joint / max(len(index), 1)

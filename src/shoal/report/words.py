@@ -28,8 +28,8 @@ def parameters(method: Any) -> dict[str, str]:
     """Those that say something: what is None was left to the method."""
     if not dataclasses.is_dataclass(method):
         return {}
-    found = {field.name: getattr(method, field.name) for field in dataclasses.fields(method)}
-    return {name: str(value) for name, value in found.items() if value is not None}
+    values = {field.name: getattr(method, field.name) for field in dataclasses.fields(method)}
+    return {name: str(value) for name, value in values.items() if value is not None}
 
 
 def shown(column: MaskedColumn, precision: Precision, level: int | None) -> str:
@@ -72,11 +72,11 @@ class Limit:
 
 def limits(release: Reported, most_learnt: Mapping[str, float]) -> list[Limit]:
     """What the promises do not say; `most_learnt` is Eq. 5 of the worst value of each confidential attribute."""
-    found = [Limit(*open_) for open_ in dict.fromkeys(model.leaves_open for model in release.promises) if open_]
+    left_open = [Limit(*open_) for open_ in dict.fromkeys(model.leaves_open for model in release.promises) if open_]
     if not release.promises:
-        found.append(Limit("Nothing was promised", "The policy names no model: all there is are the numbers."))
+        left_open.append(Limit("Nothing was promised", "The policy names no model: all there is are the numbers."))
     shown = [*_shown_by(release), *_grouped_by_secrets(release)]
-    return [*_homogeneous(release.promises, most_learnt), *found, *shown, _knowledge(release.schema), *_ALWAYS]
+    return [*_homogeneous(release.promises, most_learnt), *left_open, *shown, _knowledge(release.schema), *_ALWAYS]
 
 
 def _shown_by(release: Reported) -> list[Limit]:

@@ -16,16 +16,16 @@ SEED = 1  # the same table gets the same answer
 _ENOUGH = 10  # permutations as large as what was found: no more are needed to see that it is no dependence
 
 
-def contingency_of(one: Counts, other: Counts) -> Counts:
-    """[level of one, level of the other] -> records."""
-    width = int(other.max(initial=0)) + 1
-    cells = np.bincount(one * width + other, minlength=(int(one.max(initial=0)) + 1) * width)
+def contingency_of(rows: Counts, columns: Counts) -> Counts:
+    """[level of the rows, level of the columns] -> records."""
+    width = int(columns.max(initial=0)) + 1
+    cells = np.bincount(rows * width + columns, minlength=(int(rows.max(initial=0)) + 1) * width)
     return cells.reshape(-1, width)
 
 
-def contingency(one: Counts, other: Counts) -> Counts:
-    """How often each level of one meets each of the other; levels that nobody has are left out."""
-    table = contingency_of(one, other)
+def contingency(rows: Counts, columns: Counts) -> Counts:
+    """How often each level of the rows meets each of the columns; levels that nobody has are left out."""
+    table = contingency_of(rows, columns)
     return table[table.any(axis=1)][:, table.any(axis=0)]
 
 

@@ -41,12 +41,12 @@ def definetti(scene: Scene) -> list[Outcome]:
     label = place.label
     kept = np.flatnonzero(label != SUPPRESSED)
     known = [_Groups.of(_binned(coded)[kept]) for coded in scene.original.quasi]
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     for name in secrets:
         whole = guessable(scene.original[name])
         target = replace(whole, codes=whole.codes[kept])
-        found += score("definetti", target, label[kept], _learnt(known, label[kept], target), place.notes)
-    return found
+        outcomes += score("definetti", target, label[kept], _learnt(known, label[kept], target), place.notes)
+    return outcomes
 
 
 def _binned(coded: Coded) -> Codes:

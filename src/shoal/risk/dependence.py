@@ -51,8 +51,8 @@ _STRATA = 8  # of an attribute that is known
 class Pair:
     """How two attributes go together."""
 
-    one: str
-    other: str
+    first: str
+    second: str
     measure: str
     association: float
     information: float  # mutual, in bits
@@ -93,13 +93,13 @@ class Dependence(Result):
 
         Where one depends on others together and on no other alone, which of them it takes is not known: all share.
         """
-        linked = {name for pair in self.pairs if pair.dependent for name in (pair.one, pair.other)}
+        linked = {name for pair in self.pairs if pair.dependent for name in (pair.first, pair.second)}
         if any(each.dependent and each.name not in linked for each in self.together):
             return [self.names]
         label = {name: i for i, name in enumerate(self.names)}
         for pair in self.pairs:
             if pair.dependent:
-                joined, left = sorted((label[pair.one], label[pair.other]))
+                joined, left = sorted((label[pair.first], label[pair.second]))
                 label = {name: joined if i == left else i for name, i in label.items()}
         return [tuple(n for n in self.names if label[n] == i) for i in sorted(set(label.values()))]
 
@@ -124,7 +124,7 @@ class Dependence(Result):
         """All tests, ready for JSON."""
         pairs = [
             {
-                "attributes": [pair.one, pair.other],
+                "attributes": [pair.first, pair.second],
                 "measure": pair.measure,
                 "association": pair.association,
                 "mutual_information": pair.information,
@@ -151,7 +151,7 @@ class Dependence(Result):
 
     def charts(self) -> list[Chart]:
         """How much each pair of attributes tells of each other."""
-        labels = [f"{pair.one}, {pair.other}" for pair in self.pairs]
+        labels = [f"{pair.first}, {pair.second}" for pair in self.pairs]
         bits = Series("bits", [pair.information for pair in self.pairs])
         return [Bars("Mutual information, in bits", labels, (bits,), "number")]
 
@@ -159,7 +159,7 @@ class Dependence(Result):
         """As tables: every pair, and each attribute beside all others."""
         rows = [
             (
-                f"{pair.one}, {pair.other}",
+                f"{pair.first}, {pair.second}",
                 f"{pair.association:.3f}",
                 f"{pair.information:.4f}",
                 f"{pair.p:.4f}",
@@ -198,7 +198,7 @@ def dependence(attributes: Sequence[Coded], known: Sequence[Coded] = ()) -> Depe
     some = _some_records(len(attributes[0].codes))
     tests = len(chosen) * (1 + len(known)) + (len(attributes) if len(attributes) > 2 else 0)
     draws = min(_MOST_DRAWS, max(_DRAWS, 2 * ceil(tests / ALPHA) - 1))  # enough that one among all can be significant
-    found, p = [], []
+    measured, p = [], []
     for i, j in chosen:
         table = contingency(levels[i], levels[j])
         measure, association = _association(attributes[i], attributes[j], table, lines[i, j])
@@ -207,37 +207,37 @@ def dependence(attributes: Sequence[Coded], known: Sequence[Coded] = ()) -> Depe
             p.append(excess_test(cut, None, _FEW_DRAWS)[1])
         else:
             chance = excess_test(cut, None, draws)[1]
-            for other in known if chance > 1 / (1 + draws) else ():  # no test can find it less likely
-                chance = min(chance, excess_test(*_given(attributes[i], attributes[j], other, some), draws)[1])
+            for given in known if chance > 1 / (1 + draws) else ():  # no test can find it less likely
+                chance = min(chance, excess_test(*_given(attributes[i], attributes[j], given, some), draws)[1])
             p.append(min(1.0, (1 + len(known)) * chance))
-        found.append((i, j, measure, association, float(mutual_information(table)), detectable(table, len(some))))
-    linked = {k for i, j, _, association, *_ in found if association >= TAU for k in (i, j)}
+        measured.append((i, j, measure, association, float(mutual_information(table)), detectable(table, len(some))))
+    linked = {k for i, j, _, association, *_ in measured if association >= TAU for k in (i, j)}
     rest = []
     for i, coded in enumerate(attributes if len(attributes) > 2 else []):
-        others = [other for j, other in enumerate(attributes) if j != i]
-        cut = [(_cut(coded, r)[some], _joint([_cut(other, r)[some] for other in others])) for r in _TOGETHER]
+        others = [attribute for j, attribute in enumerate(attributes) if j != i]
+        cut = [(_cut(coded, r)[some], _joint([_cut(attribute, r)[some] for attribute in others])) for r in _TOGETHER]
         information, chance = excess_test(cut, None, _FEW_DRAWS if i in linked else draws)
         p.append(chance)
         rest.append((coded.name, information))
     adjusted = _benjamini_hochberg(np.array(p))
     pairs = (
         Pair(names[i], names[j], measure, association, information, float(chance), detectable)
-        for (i, j, measure, association, information, detectable), chance in zip(found, adjusted, strict=False)
+        for (i, j, measure, association, information, detectable), chance in zip(measured, adjusted, strict=False)
     )
     together = (
         Together(name, information, float(chance))
-        for (name, information), chance in zip(rest, adjusted[len(found) :], strict=True)
+        for (name, information), chance in zip(rest, adjusted[len(measured) :], strict=True)
     )
     return Dependence(names, tuple(pairs), tuple(together))
 
 
-def _given(one: Coded, other: Coded, known: Coded, some: Counts) -> tuple[list[tuple[Counts, Counts]], Counts]:
-    """One beside the other together with what is known, and the strata within which records may be exchanged.
+def _given(first: Coded, second: Coded, known: Coded, some: Counts) -> tuple[list[tuple[Counts, Counts]], Counts]:
+    """The first beside the second together with what is known, and the strata within which records may be exchanged.
 
-    What is known tells of the one whatever the permutation: only what the other adds can make a difference.
+    What is known tells of the first whatever the permutation: only what the second adds can make a difference.
     """
     strata = _cut(known, _STRATA)[some]
-    return [(_cut(one, r)[some], _joint([_cut(other, r)[some], strata])) for r in _TOGETHER], strata
+    return [(_cut(first, r)[some], _joint([_cut(second, r)[some], strata])) for r in _TOGETHER], strata
 
 
 def _some_records(n: int) -> Counts:
@@ -249,13 +249,13 @@ def _some_records(n: int) -> Counts:
 # ---- association
 
 
-def _association(one: Coded, other: Coded, table: Counts, line: float) -> tuple[str, float]:
-    if one.is_nominal and other.is_nominal:
+def _association(first: Coded, second: Coded, table: Counts, line: float) -> tuple[str, float]:
+    if first.is_nominal and second.is_nominal:
         return "Cramer's V", cramers_v(table)
-    if not one.is_nominal and not other.is_nominal:
+    if not first.is_nominal and not second.is_nominal:
         tenths = cramers_v(table)
         return ("correlation", line) if line >= tenths else ("Cramer's V of tenths", tenths)
-    category, number = (one, other) if one.is_nominal else (other, one)
+    category, number = (first, second) if first.is_nominal else (second, first)
     return "correlation ratio", correlation_ratio(category, number)
 
 

@@ -216,10 +216,10 @@ def _conditions(least: pl.Series, greatest: pl.Series) -> pl.Series:
     """Each band as a condition that can be asked again: `charge = 5`, `charge between 5 and 9`."""
     name = least.name if _needs_no_quotes(least.name) else '"' + least.name.replace('"', '""') + '"'
     literal = pl.DataFrame({"least": _literals(least), "greatest": _literals(greatest)})
-    one = pl.format("{} = {}", pl.lit(name), "least")
+    equal = pl.format("{} = {}", pl.lit(name), "least")
     several = pl.format("{} between {} and {}", pl.lit(name), "least", "greatest")
     same = pl.col("least") == pl.col("greatest")
-    return literal.select(condition=pl.when(same).then(one).otherwise(several)).to_series()
+    return literal.select(condition=pl.when(same).then(equal).otherwise(several)).to_series()
 
 
 def _literals(values: pl.Series) -> pl.Series:
@@ -285,12 +285,12 @@ class _Satisfied:
 
     @property
     def adds(self) -> dict[str, tuple[pl.DataType, How]]:
-        found: dict[str, tuple[pl.DataType, How]] = {}
+        columns: dict[str, tuple[pl.DataType, How]] = {}
         for i, family in enumerate(self.families):
-            found |= {f"{i} least": (pl.Int32(), "min"), f"{i} most": (pl.Int32(), "max")}
+            columns |= {f"{i} least": (pl.Int32(), "min"), f"{i} most": (pl.Int32(), "max")}
             if family.records is None:
-                found[f"{i} records"] = pl.Int64(), "sum"
-        return found
+                columns[f"{i} records"] = pl.Int64(), "sum"
+        return columns
 
     def __call__(self, frame: pl.DataFrame) -> list[pl.Series]:
         columns = []
@@ -324,9 +324,9 @@ def _answers(family: Conditions, number: int, counts: pl.DataFrame) -> pl.DataFr
 
     def by_condition(what: str) -> npt.NDArray[np.int64]:
         own = counts_of(counts, what)
-        found = np.zeros(len(family.conditions), np.int64)
-        found[own["key"].to_numpy()] = own["count"].to_numpy()
-        return found
+        by_number = np.zeros(len(family.conditions), np.int64)
+        by_number[own["key"].to_numpy()] = own["count"].to_numpy()
+        return by_number
 
     records = by_condition(f"records {number}") if family.records is None else family.records
     answers = pl.DataFrame(

@@ -100,7 +100,7 @@ def _different(spaces: dict[str, Space]) -> Iterator[tuple[str, Space]]:
     """Without those that are the same as one before, as where no attribute has an order."""
     met: list[Space] = []
     for name, space in spaces.items():
-        if not any(space.same(other) for other in met):
+        if not any(space.same(seen) for seen in met):
             yield name, space
             met.append(space)
 
@@ -136,11 +136,11 @@ def linkage(scene: Scene) -> list[Outcome]:
     that what was learnt of how masking changes values tells of nobody.
     """
     pair = scene.pair()
-    found = all_links(pair)
-    tried = [links.attack.removeprefix(_ONE_TO_ONE) for links in found if links.attack.startswith(_ONE_TO_ONE)]
+    attacks = all_links(pair)
+    tried = [links.attack.removeprefix(_ONE_TO_ONE) for links in attacks if links.attack.startswith(_ONE_TO_ONE)]
     nobody = all_links(_dealt_anew(pair, scene.seed), tried)
     control = {links.attack: links.share for links in nobody}
-    people = len(found[0].chances)
+    people = len(attacks[0].chances)
     notes = (f"{people:,} of {len(pair.masked):,} people, drawn at random.",) if people < len(pair.masked) else ()
     return [
         Outcome(
@@ -153,7 +153,7 @@ def linkage(scene: Scene) -> list[Outcome]:
             control.get(links.attack),
             notes,
         )
-        for links in sorted(found, key=lambda links: -links.share)
+        for links in sorted(attacks, key=lambda links: -links.share)
     ]
 
 

@@ -30,15 +30,15 @@ def score(
     sure = np.flatnonzero((believed.max(axis=1) >= SURE) & open_by_frequency)
 
     def outcome(who: npt.NDArray[np.int64], of: str) -> Outcome:
-        found = len(who) > 0
+        some = len(who) > 0
         return Outcome(
             attack,
             f"{target.name}, {of}",
             people=len(label),
             guessed=len(who),
             right=float(right[who].sum()),
-            baseline=float(known[who].max(axis=1).mean()) if found else 0.0,
-            control=float(known[who, guess[who]].mean()) if found else None,
+            baseline=float(known[who].max(axis=1).mean()) if some else 0.0,
+            control=float(known[who, guess[who]].mean()) if some else None,
             notes=notes,
         )
 

@@ -52,19 +52,19 @@ class Left:
     values: pl.DataFrame  # combination, code, share: shares of a combination add up to 1
 
 
-def left_by_all(standings: Sequence[Standing], target: int, *, told: Sequence[Ints] | None = None) -> Left:
-    """What all tables leave of one attribute; `told` are other classes than people's own, to see what chance does."""
+def left_by_all(standings: Sequence[Standing], target: int, *, classes: Sequence[Ints] | None = None) -> Left:
+    """What all tables leave of one attribute; `classes` are others than people's own, to see what chance does."""
     own = standings[target]
     others = [(i, s) for i, s in enumerate(standings) if s.partition != own.partition]
-    labels = [own.label, *(s.label if told is None else told[i] for i, s in others)]
+    labels = [own.label, *(s.label if classes is None else classes[i] for i, s in others)]
     combination = np.unique(np.stack(labels, axis=1), axis=0, return_inverse=True)[1].reshape(-1)
     first = np.unique(combination, return_index=True)[1]
     rows = pl.DataFrame({"combination": np.arange(len(first)), "label": own.label[first]}).join(
         pl.DataFrame({"label": own.label, "code": own.attribute.codes, "level": levels_of(own.attribute)}), on="label"
     )
     weight = np.ones(rows.height)
-    for place, (_, other) in enumerate(others, 1):
-        ratio = _ratios(other, own.attribute)
+    for place, (_, standing) in enumerate(others, 1):
+        ratio = _ratios(standing, own.attribute)
         shown = labels[place][first]
         weight *= ratio[shown[rows["combination"].to_numpy()], rows["level"].to_numpy()]
     shares = rows.with_columns(weight=weight).group_by("combination", "code").agg(pl.col("weight").sum())
@@ -77,14 +77,14 @@ def left_by_all(standings: Sequence[Standing], target: int, *, told: Sequence[In
     )
 
 
-def _ratios(other: Standing, target: Coded) -> Floats:
+def _ratios(standing: Standing, target: Coded) -> Floats:
     """[class of the other table, level of the target] -> how much likelier the level is, by what the class shows."""
-    b, w = levels_of(other.attribute), levels_of(target)
+    b, w = levels_of(standing.attribute), levels_of(target)
     both = contingency_of(b, w)
     share = both / both.sum()
     expected = share.sum(axis=1, keepdims=True) * share.sum(axis=0, keepdims=True)
     lift = np.divide(share, expected, out=np.zeros_like(share), where=expected > 0)
-    within = contingency_of(other.label, b).astype(np.float64)
+    within = contingency_of(standing.label, b).astype(np.float64)
     held = within / np.maximum(within.sum(axis=1, keepdims=True), 1.0)
     return np.asarray(held @ lift)
 
@@ -113,7 +113,7 @@ def attack_joined(standings: Sequence[Standing], target: int, seed: int = 0) -> 
     truth = own.attribute.codes
     random = np.random.default_rng(seed)
     mixed = [each.label[random.permutation(len(truth))] for each in standings]
-    blind, told = _guesses(left_by_all(standings, target, told=mixed))
+    blind, decided = _guesses(left_by_all(standings, target, classes=mixed))
     guessed = int(sure.sum())
     return Outcome(
         "joined-tables",
@@ -122,7 +122,7 @@ def attack_joined(standings: Sequence[Standing], target: int, seed: int = 0) -> 
         guessed,
         float((guess == truth)[sure].sum()),
         baseline=float((alone == truth)[sure].mean()) if guessed else 0.0,
-        control=float((blind == truth)[told].mean()) if told.any() else None,
+        control=float((blind == truth)[decided].mean()) if decided.any() else None,
         notes=("Known: in which class of each table everybody stands, and what goes together in general.",),
     )
 

@@ -39,7 +39,7 @@ def sampled(pair: Pair) -> str:
 def by_order(pair: Pair) -> str:
     """Which attributes were left out as they have no order, and how many records were linked."""
     names = ", ".join(repr(a.name) for a in pair.attributes if a.kind is Kind.NOMINAL)
-    return "; ".join(said for said in (f"without {names}, which have no order" if names else "", sampled(pair)) if said)
+    return "; ".join(note for note in (f"without {names}, which have no order" if names else "", sampled(pair)) if note)
 
 
 @measure("risk", "safer", how=by_order, promised=False)

@@ -59,11 +59,11 @@ def minimality(scene: Scene) -> list[Outcome]:
         _from_strata(scene, place, place.strata, believed, dice)
     elif place.base is not None:
         _from_merges(scene, place, place.base, believed, dice)
-    found: list[Outcome] = []
+    outcomes: list[Outcome] = []
     for name in guarded:
         target = guessable(scene.original[name])
-        found += score("minimality", target, place.label, believed[name], place.notes)
-    return found
+        outcomes += score("minimality", target, place.label, believed[name], place.notes)
+    return outcomes
 
 
 # ---- strata
@@ -159,9 +159,9 @@ def _first_deals(
 
 def _swapped(line: Line, held: Records, dice: np.random.Generator) -> Records:
     """Two of every class exchange what they hold."""
-    one, other = (line.first + (dice.random(len(line.size)) * line.size).astype(np.int64) for _ in range(2))
+    first, second = (line.first + (dice.random(len(line.size)) * line.size).astype(np.int64) for _ in range(2))
     proposed = held.copy()
-    proposed[one], proposed[other] = held[other], held[one]
+    proposed[first], proposed[second] = held[second], held[first]
     return proposed
 
 

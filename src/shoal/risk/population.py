@@ -89,8 +89,8 @@ def zayatz(sizes: npt.NDArray[np.int64], fraction: float) -> float:
     if size[0] != 1:
         return 0.0
     n = int(sizes.sum())
-    one = np.array([_one_of(int(j), n, round(n / fraction)) for j in size])
-    return float(classes[0] * one[0] * classes[0] / (one @ classes) / fraction)
+    chance = np.array([_one_of(int(j), n, round(n / fraction)) for j in size])
+    return float(classes[0] * chance[0] * classes[0] / (chance @ classes) / fraction)
 
 
 def _one_of(j: int, n: int, N: int) -> float:

@@ -117,7 +117,7 @@ class Scenarios(Result):
 def check_asked(threshold: float, *known: object | None) -> None:
     """Of what is known of the population, one thing may be given."""
     require("scenarios", "threshold", threshold, "a number from 0 to 1", holds=0 <= threshold <= 1)
-    if sum(one is not None for one in known) > 1:
+    if sum(given is not None for given in known) > 1:
         raise InputError("Give the population, or the sampling fraction, or sampling weights, but only one of them.")
 
 
@@ -174,8 +174,8 @@ def of_sizes(
 ) -> Scenarios:
     """From the sizes of the classes, the journalist's chance being known or not."""
     prosecutor = chance(sizes, 1.0 / sizes, 1.0 / sizes, threshold, classes)
-    found = class_risk(sizes, classes)
-    return Scenarios(found.records, found.classes, threshold, prosecutor, journalist, basis, **more)  # type: ignore[arg-type]
+    risk = class_risk(sizes, classes)
+    return Scenarios(risk.records, risk.classes, threshold, prosecutor, journalist, basis, **more)  # type: ignore[arg-type]
 
 
 def chance(sizes: Ints, single: Floats, mean: Floats, threshold: float, classes: Ints | int = 1) -> Chance:
@@ -228,16 +228,16 @@ class _Inferred:
 
     def __call__(self, classes: pl.DataFrame) -> pl.DataFrame:
         records, people = classes[RECORDS].to_numpy(), classes["people"].to_numpy()
-        found = inferred(records, np.minimum(records / people, 1.0), self.threshold, self.alpha)
+        risk = inferred(records, np.minimum(records / people, 1.0), self.threshold, self.alpha)
         size, number = np.unique(records, return_counts=True)
         nothing = [0.0] * (len(size) - 1)  # the chances stand in the first row
         return pl.DataFrame(
             {
                 "size": size,
                 "classes": number,
-                "highest": [found.highest, *nothing],
-                "right": [found.average * int(records.sum()), *nothing],
-                "above": [found.records_above, *map(int, nothing)],
+                "highest": [risk.highest, *nothing],
+                "right": [risk.average * int(records.sum()), *nothing],
+                "above": [risk.records_above, *map(int, nothing)],
             },
             schema=self.schema,
         )
@@ -262,8 +262,8 @@ def _by_weights(table: Table, quasi: Sequence[str], weights: str, threshold: flo
 # ---- showing
 
 
-def _sheets(found: Scenarios) -> list[Sheet]:
-    above = f"above {found.threshold:g}"
+def _sheets(risks: Scenarios) -> list[Sheet]:
+    above = f"above {risks.threshold:g}"
     known = {
         "population": "names anybody; people counted",
         "sampling fraction": "names anybody; inferred by D4",
@@ -271,17 +271,17 @@ def _sheets(found: Scenarios) -> list[Sheet]:
         None: "at most as the prosecutor",
     }
     rows = [
-        ("prosecutor", *_shown(found.prosecutor), "knows the person is in the file"),
-        ("journalist", *(_shown(found.journalist) if found.journalist else ("-", "-", "-")), known[found.basis]),
-        ("marketer", "-", f"{found.marketer:.2%}", "-", "matches as many as possible"),
+        ("prosecutor", *_shown(risks.prosecutor), "knows the person is in the file"),
+        ("journalist", *(_shown(risks.journalist) if risks.journalist else ("-", "-", "-")), known[risks.basis]),
+        ("marketer", "-", f"{risks.marketer:.2%}", "-", "matches as many as possible"),
     ]
-    title = f"Intruders ({found.records:,} records in {found.classes:,} classes)"
+    title = f"Intruders ({risks.records:,} records in {risks.classes:,} classes)"
     sheets = [Sheet(title, ("", "highest", "average", above, ""), rows, numbers=3)]
-    if found.classes_beyond_population:
-        lacking = [("with more records than people who fit", f"{found.classes_beyond_population:,}")]
+    if risks.classes_beyond_population:
+        lacking = [("with more records than people who fit", f"{risks.classes_beyond_population:,}")]
         sheets.append(Sheet("The population lacks people of the table", ("", "classes"), lacking))
-    if found.population_uniques is not None:
-        sheets.append(_uniques_sheet(found.population_uniques))
+    if risks.population_uniques is not None:
+        sheets.append(_uniques_sheet(risks.population_uniques))
     return sheets
 
 

@@ -90,9 +90,9 @@ def _again(scene: Scene) -> Iterator[tuple[Standing, Masked]]:
 
 def _labels(shown: pl.DataFrame, kept: npt.NDArray[np.int64] | None, records: int) -> npt.NDArray[np.int64]:
     """record -> released class: all that show the same."""
-    found = shown.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
+    classes = shown.select(pl.struct(pl.all()).rank("dense")).to_series().to_numpy().astype(np.int64) - 1
     label = np.full(records, SUPPRESSED)
-    label[slice(None) if kept is None else kept] = found
+    label[slice(None) if kept is None else kept] = classes
     return label
 
 

@@ -138,16 +138,16 @@ def _one_a_block(line: Line, held: Records, block: Records, dice: np.random.Gene
     chosen[drawn[np.searchsorted(block[drawn], np.unique(block))]] = True
     if dice.random() < 0.2:
         return np.where(chosen[line.group], redealt(line, held, dice), held)
-    one, other = (line.first + (dice.random(len(line.size)) * line.size).astype(np.int64) for _ in range(2))
+    first, second = (line.first + (dice.random(len(line.size)) * line.size).astype(np.int64) for _ in range(2))
     proposed = held.copy()
-    proposed[one[chosen]], proposed[other[chosen]] = held[other[chosen]], held[one[chosen]]
+    proposed[first[chosen]], proposed[second[chosen]] = held[second[chosen]], held[first[chosen]]
     return proposed
 
 
 def _strata_exchanged(line: Line, rank: npt.NDArray[np.float64], held: Records, dice: np.random.Generator) -> Records:
     """In every class, who holds its i-th value exchanges it with who holds the j-th."""
     by_rank = np.lexsort((rank[held], line.group))  # class after class, who holds its first value, its second, ...
-    one, other = (line.first + (u * line.size).astype(np.int64) for u in dice.random(2))
+    first, second = (line.first + (u * line.size).astype(np.int64) for u in dice.random(2))
     proposed = held.copy()
-    proposed[by_rank[one]], proposed[by_rank[other]] = held[by_rank[other]], held[by_rank[one]]
+    proposed[by_rank[first]], proposed[by_rank[second]] = held[by_rank[second]], held[by_rank[first]]
     return proposed

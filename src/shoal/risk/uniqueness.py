@@ -238,8 +238,8 @@ def _joins(patterns: list[_Pattern], containing: bool | None = None) -> Iterator
     """
     for pattern in patterns:
         askers: dict[int, list[Ints]] = defaultdict(list)
-        for other in patterns:
-            askers[pattern.points & other.points].append(other.rows)
+        for asker in patterns:
+            askers[pattern.points & asker.points].append(asker.rows)
         for shared, rows in askers.items():
             if containing is None or containing == (shared == pattern.points):
                 yield pattern, shared, np.concatenate(rows)
@@ -253,7 +253,7 @@ def _compare(
     join: Join,
     open_: npt.NDArray[np.bool_],
     tally: Tally,
-    found: Ints = _NOTHING,
+    witnesses: Ints = _NOTHING,
     into: Ints = _NOTHING,
 ) -> None:
     """Each open asker with the boxes of the pattern that agree with it on the shared attributes."""
@@ -273,7 +273,7 @@ def _compare(
     if large:
         order = np.lexsort([_z_order(boxes, rows, np.flatnonzero(~np.array(together))), keys])
     tree = _tree(boxes, rows[order] if large else _NOTHING)
-    visit(boxes, asked, rows[order], begin, end, tree, tally, found, into)
+    visit(boxes, asked, rows[order], begin, end, tree, tally, witnesses, into)
 
 
 def _point_keys(boxes: Boxes, rows: Ints, shared: Ints) -> Keys:

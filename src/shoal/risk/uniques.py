@@ -64,9 +64,9 @@ def count_uniques(
     if cells:
         from shoal.risk.uniqueness import worst_case_uniques
 
-        found = {key: worst_case_uniques([cells[name] for name in names]) for key, names in sets.items()}
-        by = {key: int(each.unique.sum()) for key, each in found.items()}
-        return Uniques(by, FITTING, all(each.proven for each in found.values()))
+        worst_case = {key: worst_case_uniques([cells[name] for name in names]) for key, names in sets.items()}
+        by = {key: int(each.unique.sum()) for key, each in worst_case.items()}
+        return Uniques(by, FITTING, all(each.proven for each in worst_case.values()))
     here = MemoryTable(frame.with_columns(pl.Series(name, column.index) for name, column in (texts or {}).items()))
     by = {key: _single(class_sizes(here, names, frame.height)) for key, names in sets.items() if key != set(quasi)}
     return Uniques({frozenset(quasi): _single(sizes), **by}, EQUALITY, True)

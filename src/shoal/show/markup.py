@@ -28,12 +28,12 @@ def templates(*packages: str) -> Environment:
     from shoal.show.svg import figure
 
     loaders = [PackageLoader(package) for package in (*packages, __package__ or "shoal.show")]
-    found = Environment(
+    environment = Environment(
         loader=ChoiceLoader(loaders), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    found.filters["cut"] = cut
-    found.globals |= {"colours": COLOURS, "figure": figure}
-    return found
+    environment.filters["cut"] = cut
+    environment.globals |= {"colours": COLOURS, "figure": figure}
+    return environment
 
 
 def cut(text: object, longest: int = LONGEST) -> str:

@@ -173,9 +173,9 @@ def _cell(
     chart: HeatTable, i: int, j: int, value: float, x: float, y: float, wide: float, tall: float
 ) -> Iterator[Markup]:
     known = not math.isnan(value)
-    told = WRITTEN[chart.unit](value) if known else "one of them does not vary"
+    written = WRITTEN[chart.unit](value) if known else "one of them does not vary"
     what = " of records" if chart.unit == "share" else ""
-    title = element("title", f"{cut(chart.rows[i])}, {cut(chart.columns[j])}: {told}{what}")
+    title = element("title", f"{cut(chart.rows[i])}, {cut(chart.columns[j])}: {written}{what}")
     css = "none" if not known else "positive" if value >= 0 else "negative"
     depth = min(abs(value) / (chart.most or 1.0), 1.0) if known else 0.0
     size = {"width": max(wide - 1.5, 0.5), "height": max(tall - 1.5, 0.5)}

@@ -125,13 +125,13 @@ class Products:
         there = known.astype(np.float64)
         return cls(there @ there.T, z @ there.T, (z * z) @ there.T, z @ z.T)
 
-    def plus(self, other: Products) -> Products:
+    def plus(self, products: Products) -> Products:
         """The sums over both."""
         return Products(
-            self.count + other.count,
-            self.total + other.total,
-            self.squares + other.squares,
-            self.products + other.products,
+            self.count + products.count,
+            self.total + products.total,
+            self.squares + products.squares,
+            self.products + products.products,
         )
 
     def correlations(self) -> Floats:

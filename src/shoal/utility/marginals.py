@@ -34,14 +34,15 @@ def marginals_2way(pair: Pair) -> float:
     binned = _binned(pair)
     if len(binned) < 2:
         raise InputError("There is only one attribute: there are no two-way tables.")
-    return float(np.mean([_crossed(one, other) for one, other in combinations(binned, 2)]))
+    return float(np.mean([_crossed(first, second) for first, second in combinations(binned, 2)]))
 
 
 def total_variation(before: Codes, after: Codes) -> float:
     """Between the shares of the codes in both columns."""
-    found, place = np.unique(np.concatenate([before, after]), return_inverse=True)
+    codes, place = np.unique(np.concatenate([before, after]), return_inverse=True)
     return variation_of(
-        np.bincount(place[: len(before)], minlength=len(found)), np.bincount(place[len(before) :], minlength=len(found))
+        np.bincount(place[: len(before)], minlength=len(codes)),
+        np.bincount(place[len(before) :], minlength=len(codes)),
     )
 
 
@@ -50,9 +51,9 @@ def variation_of(before: Codes, after: Codes) -> float:
     return float(np.abs(before / before.sum() - after / after.sum()).sum() / 2)
 
 
-def _crossed(one: tuple[Codes, Codes], other: tuple[Codes, Codes]) -> float:
-    width = 1 + max(int(codes.max()) for codes in other)
-    before, after = (a * width + b for a, b in zip(one, other, strict=True))
+def _crossed(first: tuple[Codes, Codes], second: tuple[Codes, Codes]) -> float:
+    width = 1 + max(int(codes.max()) for codes in second)
+    before, after = (a * width + b for a, b in zip(first, second, strict=True))
     return total_variation(before, after)
 
 

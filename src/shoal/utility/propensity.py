@@ -43,8 +43,8 @@ def pmse(pair: Pair) -> float:
 @measure("utility", "worse", how=drawn)
 def pmse_ratio(pair: Pair) -> float:
     """How much better a model tells masked from original records than records drawn from the original; 1: no better."""
-    found, expected = _pmse(pair)
-    return found / expected
+    observed, expected = _pmse(pair)
+    return observed / expected
 
 
 def _pmse(pair: Pair) -> tuple[float, float]:
@@ -86,7 +86,7 @@ def _features(pair: Pair, before: npt.NDArray[np.int64], after: npt.NDArray[np.i
         elif not missing.all():
             centred = np.where(missing, 0.0, column - column[~missing].mean())
             numbers.append(centred / (np.abs(centred).max() or 1.0))
-    products = [one * other for one, other in combinations_with_replacement(numbers, 2)]
+    products = [first * second for first, second in combinations_with_replacement(numbers, 2)]
     return _independent(np.column_stack([*numbers, *marks, *products]))
 
 

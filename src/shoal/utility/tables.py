@@ -94,12 +94,12 @@ class _Sums(NamedTuple):
 def _summed(table: Table, columns: Sequence[Column]) -> _Sums:
     """One pass."""
     work = _Multiply(tuple((column.attribute.name, column) for column in columns))
-    found = table.fold(work, Products.plus)
-    assert found is not None
+    products = table.fold(work, Products.plus)
+    assert products is not None
     with np.errstate(invalid="ignore"):
-        shift = np.diag(found.total) / np.diag(found.count)
+        shift = np.diag(products.total) / np.diag(products.count)
     mean, deviation = np.array([column.scale for column in columns]).T
-    return _Sums(found, mean + shift * np.where(deviation == 0.0, 1.0, deviation))
+    return _Sums(products, mean + shift * np.where(deviation == 0.0, 1.0, deviation))
 
 
 # ---- records beside their originals
@@ -147,8 +147,8 @@ class _Squares(NamedTuple):
     lost: float
     total: float
 
-    def plus(self, other: _Squares) -> _Squares:
-        return _Squares(self.lost + other.lost, self.total + other.total)
+    def plus(self, squares: _Squares) -> _Squares:
+        return _Squares(self.lost + squares.lost, self.total + squares.total)
 
 
 @dataclass(frozen=True)
@@ -187,8 +187,8 @@ def measured_tables(
     for each in chosen:
         try:
             values[each.name] = both.measure(each)
-            if said := both.how(each):
-                how[each.name] = said
+            if remark := both.how(each):
+                how[each.name] = remark
         except InputError as error:
             left_out[each.name] = str(error)
     return Measured(values, {each.name: each for each in chosen}, how, left_out)
@@ -271,10 +271,10 @@ class Compared:
         """The variation between the tables of two attributes, on average."""
         if len(self.bins) < 2:
             raise InputError("There is only one attribute: there are no two-way tables.")
-        widths = [1 + int(max(one.place.max(), other.place.max())) for one, other in self.bins]
-        for one, other in combinations(range(len(widths)), 2):
-            if widths[one] * widths[other] > _CELLS:
-                names = (self.both.quasi[one], self.both.quasi[other])
+        widths = [1 + int(max(before.place.max(), after.place.max())) for before, after in self.bins]
+        for i, j in combinations(range(len(widths)), 2):
+            if widths[i] * widths[j] > _CELLS:
+                names = (self.both.quasi[i], self.both.quasi[j])
                 raise InputError(
                     f"The two-way table of {' and '.join(names)} has more than {_CELLS:,} cells: measure it in memory."
                 )
@@ -297,17 +297,19 @@ def _binned(before: Listed, after: Listed) -> tuple[Listed, Listed]:
     edges = None
     if before.attribute.kind is not Kind.NOMINAL:
         edges = edges_of(before.place[known], before.records[known])
-    one, other = (replace(column, place=bins_of(column.place, edges).astype(np.float64)) for column in (before, after))
-    return one, other
+    before_binned, after_binned = (
+        replace(column, place=bins_of(column.place, edges).astype(np.float64)) for column in (before, after)
+    )
+    return before_binned, after_binned
 
 
 def _counts(before: Listed, after: Listed) -> tuple[Ints, Ints]:
     """Records in each bin of both tables."""
     width = 1 + int(max(before.place.max(), after.place.max()))
-    one, other = (
+    counts_before, counts_after = (
         np.bincount(column.place.astype(np.int64), column.records, minlength=width) for column in (before, after)
     )
-    return one.astype(np.int64), other.astype(np.int64)
+    return counts_before.astype(np.int64), counts_after.astype(np.int64)
 
 
 _Cells = dict[tuple[int, int], pl.DataFrame]  # two attributes -> (cell, records)
@@ -322,20 +324,17 @@ class _Cross:
 
     def __call__(self, batch: Batch) -> _Cells:
         bins = [column(batch.frame[name]).astype(np.int64) for name, column in self.columns]
-        return {
-            (one, other): _counted(bins[one] * self.widths[other] + bins[other])
-            for one, other in combinations(range(len(bins)), 2)
-        }
+        return {(i, j): _counted(bins[i] * self.widths[j] + bins[j]) for i, j in combinations(range(len(bins)), 2)}
 
 
 def _counted(cells: Ints) -> pl.DataFrame:
     return pl.DataFrame({"cell": cells}).group_by("cell").agg(pl.len().cast(pl.Int64).alias("records"))
 
 
-def _added(one: _Cells, other: _Cells) -> _Cells:
+def _added(left: _Cells, right: _Cells) -> _Cells:
     return {
-        pair: pl.concat([cells, other[pair]]).group_by("cell").agg(pl.col("records").sum())
-        for pair, cells in one.items()
+        pair: pl.concat([cells, right[pair]]).group_by("cell").agg(pl.col("records").sum())
+        for pair, cells in left.items()
     }
 
 

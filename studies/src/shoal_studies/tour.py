@@ -31,7 +31,7 @@ class Found:
     results: Mapping[str, Any]
 
     def statements(self, part: str) -> list[dict[str, Any]]:
-        return [one for one in self.results["statements"] if one["where"] == part]
+        return [statement for statement in self.results["statements"] if statement["where"] == part]
 
     @property
     def beyond(self) -> list[str]:
@@ -57,7 +57,7 @@ class Found:
     @cached_property
     def counts(self) -> tuple[int, int]:
         """Statements that agree, and those that differ."""
-        agree = sum(one["agrees"] for one in self.results["statements"])
+        agree = sum(statement["agrees"] for statement in self.results["statements"])
         return agree, len(self.results["statements"]) - agree
 
     def to_dict(self) -> dict[str, object]:
@@ -90,17 +90,17 @@ class Found:
 
 @dataclass(frozen=True)
 class Tour(Result):
-    found: tuple[Found, ...]
+    taken: tuple[Found, ...]
     output: Path
 
     @property
     def counts(self) -> tuple[int, int]:
-        return sum(one.counts[0] for one in self.found), sum(one.counts[1] for one in self.found)
+        return sum(each.counts[0] for each in self.taken), sum(each.counts[1] for each in self.taken)
 
     @property
     def items(self) -> tuple[int, int]:
         """Figures and tables of the papers that were made again, and all of them."""
-        return sum(len(one.repeated) for one in self.found), sum(len(one.study.paper.items) for one in self.found)
+        return sum(len(each.repeated) for each in self.taken), sum(len(each.study.paper.items) for each in self.taken)
 
     def to_dict(self) -> dict[str, object]:
         return {
@@ -108,7 +108,7 @@ class Tour(Result):
             "differ": self.counts[1],
             "repeated": self.items[0],
             "items": self.items[1],
-            "studies": [one.to_dict() for one in self.found],
+            "studies": [each.to_dict() for each in self.taken],
         }
 
     def write(self) -> None:
@@ -122,8 +122,8 @@ class Tour(Result):
 
     def sheets(self) -> list[Sheet]:
         rows = [
-            (one.study.name, *map(str, one.counts), f"{len(one.repeated)} of {len(one.study.paper.items)}")
-            for one in self.found
+            (each.study.name, *map(str, each.counts), f"{len(each.repeated)} of {len(each.study.paper.items)}")
+            for each in self.taken
         ]
         agree, differ = self.counts
         title = f"{agree} statements of five papers agree, {differ} differ, each with its reason"
@@ -136,7 +136,7 @@ class Tour(Result):
 def take_tour(output: Path, studies: Sequence[Study], progress: Progress = lambda stage, seconds: None) -> Tour:
     """Runs what is not finished yet, and writes the page over all."""
     check_folder(output)
-    found = []
+    taken = []
     for study in studies:
         results = finished(study, output / study.name)
         if results is None:
@@ -145,8 +145,8 @@ def take_tour(output: Path, studies: Sequence[Study], progress: Progress = lambd
             assert results is not None
         else:
             progress(f"{study.name}: finished before", study.seconds)
-        found.append(Found(study, results))
-    tour = Tour(tuple(found), output)
+        taken.append(Found(study, results))
+    tour = Tour(tuple(taken), output)
     tour.write()
     return tour
 

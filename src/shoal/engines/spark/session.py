@@ -155,9 +155,9 @@ class Session(AbstractContextManager["Session"]):
         master: str | None = None,
         conf: Mapping[str, str] | None = None,
     ) -> None:
-        found = session or running_session()
-        self.session = found or spark_session(master, conf)
-        self._ours = found is None
+        running = session or running_session()
+        self.session = running or spark_session(master, conf)
+        self._ours = running is None
         self.seal = Seal()
         self._held: weakref.WeakSet[Held] = weakref.WeakSet()
         self._unneeded: list[DataFrame] = []
@@ -198,8 +198,8 @@ class Session(AbstractContextManager["Session"]):
         except AnalysisException as error:
             raise InputError(f"{what}: {_short(error)}") from None
         except (PySparkException, Py4JError) as error:
-            if told := self.seal.error_in(str(error)):
-                raise told from None
+            if sealed_error := self.seal.error_in(str(error)):
+                raise sealed_error from None
             if _of_files(error) or re.search(r"\[(MALFORMED|FAILED_READ|CANNOT_READ)|TextParsingException", str(error)):
                 raise InputError(f"{what}: {_short(error)}") from None
             raise RuntimeError(f"{what}: {_short(error)}") from error

@@ -79,10 +79,10 @@ class SparkTable:
 
         return SparkTable(self.spark, self._in_tasks(run, to_spark(schema)), schema, made_of=self._sources())
 
-    def union(self, other: Table) -> SparkTable:
-        assert isinstance(other, SparkTable)
-        frame = self.frame.union(other.select(list(self.schema)).frame)
-        return SparkTable(self.spark, frame, self.schema, made_of=self._sources() + other._sources())
+    def union(self, added: Table) -> SparkTable:
+        assert isinstance(added, SparkTable)
+        frame = self.frame.union(added.select(list(self.schema)).frame)
+        return SparkTable(self.spark, frame, self.schema, made_of=self._sources() + added._sources())
 
     def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
         seal = self.spark.seal
@@ -94,16 +94,16 @@ class SparkTable:
             "result binary",
         )
         with self.spark.sentences("The table cannot be read by Spark"):
-            found = few.toArrow().to_batches()
-        return next(merged(results_of(found, seal), merge), None)
+            gathered = few.toArrow().to_batches()
+        return next(merged(results_of(gathered, seal), merge), None)
 
     def counts(self, by: Sequence[str]) -> pl.DataFrame:
         from pyspark.sql import functions
 
         counted = self.frame.groupBy(*map(column, by)).agg(functions.count("*").alias(COUNTED))
         with self.spark.sentences("The table cannot be read by Spark"):
-            found = pl.DataFrame(counted.toArrow())
-        return found.cast({**{name: self.schema[name] for name in by}, COUNTED: pl.Int64()})
+            counts = pl.DataFrame(counted.toArrow())
+        return counts.cast({**{name: self.schema[name] for name in by}, COUNTED: pl.Int64()})
 
     def exchange(self, part_of: Callable[[Batch], npt.NDArray[np.int64]], parts: int) -> SparkParts:
         from pyspark.sql import functions
@@ -116,8 +116,8 @@ class SparkTable:
         blocks = held_blocks.frame
         held = np.zeros(parts, np.int64)
         with self.spark.sentences("The table cannot be divided by Spark"):
-            found = pl.DataFrame(blocks.groupBy("part").agg(functions.sum("records").alias("records")).toArrow())
-        held[found["part"].to_numpy()] = found["records"].to_numpy()
+            in_part = pl.DataFrame(blocks.groupBy("part").agg(functions.sum("records").alias("records")).toArrow())
+        held[in_part["part"].to_numpy()] = in_part["records"].to_numpy()
         return SparkParts(self.spark, held_blocks, self.schema, held)
 
     def kept(self) -> tuple[SparkTable, list[str]]:
@@ -125,12 +125,12 @@ class SparkTable:
         frame = persisted.frame
         schema = pl.Schema({name: dtype for name, dtype in self.schema.items() if name != FACTS})
         with self.spark.sentences("The table cannot be worked on by Spark"):
-            told: list[str] = []
+            facts: list[str] = []
             if FACTS in self.schema:
-                told = frame.select(column(FACTS)).dropna().toArrow()[FACTS].to_pylist()
+                facts = frame.select(column(FACTS)).dropna().toArrow()[FACTS].to_pylist()
             else:
                 frame.count()
-        return SparkTable(self.spark, frame.select(*map(column, schema)), schema, persisted), told
+        return SparkTable(self.spark, frame.select(*map(column, schema)), schema, persisted), facts
 
     def write(
         self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]], *, overwrite: bool = False
@@ -142,14 +142,14 @@ class SparkTable:
         target = Folder(self.spark.session, folder)
         with self.spark.sentences(f"The release cannot be written to {folder!r}"):
             target.refuse_used(overwrite=overwrite, reads=self.spark.inputs() if overwrite else ())
-            table, told = self.kept() if FACTS in self.schema else (self, [])
+            table, facts = self.kept() if FACTS in self.schema else (self, [])
             try:
                 with target.beside() as partial:
                     options = {**(CSV if kind == "csv" else {"compression": "zstd"}), **NO_MARK}
                     table.frame.write.format(kind).options(**options).save(partial.path)
                     if kind == "parquet":
                         self.spark.inspect(partial.path)
-                    for name, content in check(written(self.spark, partial.path, kind, table.schema), told).items():
+                    for name, content in check(written(self.spark, partial.path, kind, table.schema), facts).items():
                         partial.put(name, content)
                     target.put_aside(partial)
                     partial.rename(target)
@@ -178,8 +178,8 @@ class SparkTable:
 
         files = self.spark.session.read.format("binaryFile").options(**OUR_FILES).load(self.folder)
         with self.spark.sentences(f"The files in {self.folder!r} cannot be read"):
-            found = files.select("path", functions.sha2("content", 256).alias("digest")).toArrow()
-        return dict(sorted((row["path"].rpartition("/")[2], row["digest"]) for row in found.to_pylist()))
+            hashed = files.select("path", functions.sha2("content", 256).alias("digest")).toArrow()
+        return dict(sorted((row["path"].rpartition("/")[2], row["digest"]) for row in hashed.to_pylist()))
 
     def native(self) -> DataFrame:
         if self.persisted is not None:
@@ -234,10 +234,10 @@ class SparkParts:
 
         asked = column("part").isin(np.flatnonzero(heads).tolist())
         with self.spark.sentences("The parts cannot be read by Spark"):
-            found = pl.DataFrame(self.spark.mapped(self.blocks.frame.where(asked), run, BLOCKS).toArrow()).sort("part")
+            rows = pl.DataFrame(self.spark.mapped(self.blocks.frame.where(asked), run, BLOCKS).toArrow()).sort("part")
         keeps = np.where(self.held > heads, np.arange(len(heads)), 0)
         keeper = np.append(0, np.maximum.accumulate(keeps)[:-1])  # the last part before that keeps some
-        taken = unpacked(found["packed"].to_list())
+        taken = unpacked(rows["packed"].to_list())
         return replace(self, heads=Heads(taken.with_columns(pl.Series(TO, keeper[taken[FROM].to_numpy()]))))
 
     def map(self, work: Callable[[pl.DataFrame, int], pl.DataFrame], schema: pl.Schema) -> SparkTable:

@@ -133,8 +133,8 @@ def merged(results: Iterator[T], merge: Callable[[T, T], T]) -> Iterator[T]:
 
 def parts_of(arrow: Arrow) -> Iterator[tuple[int, pl.DataFrame]]:
     """A task's parts, mostly one, their blocks put together in order of position."""
-    found = (block for batch in arrow for block in zip(*batch.columns, strict=True))
-    blocks = [Block(part.as_py(), position.as_py(), records.as_py(), p.as_py()) for part, position, records, p in found]
+    rows = (block for batch in arrow for block in zip(*batch.columns, strict=True))
+    blocks = [Block(part.as_py(), position.as_py(), records.as_py(), p.as_py()) for part, position, records, p in rows]
     blocks.sort(key=lambda block: (block.part, block.position))
     for part, own in groupby(blocks, key=lambda block: block.part):
         yield part, unpacked([block.packed for block in own])

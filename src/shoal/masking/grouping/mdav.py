@@ -127,10 +127,10 @@ def microaggregate(rows: Matrix, k: int, *, improve: bool = False) -> Partition:
 def _along_curve(rows: Matrix, label: Labels) -> Partition:
     """Classes in the order of their means on the Hilbert curve."""
     _, dense = np.unique(label, return_inverse=True)
-    found = Partition.of_labels(dense)
-    means = np.add.reduceat(rows[found.order], found.starts[:-1]) / found.sizes[:, None]
-    rank = np.empty(found.classes, np.int64)
-    rank[hilbert_order(means.astype(np.float32))] = np.arange(found.classes)
+    partition = Partition.of_labels(dense)
+    means = np.add.reduceat(rows[partition.order], partition.starts[:-1]) / partition.sizes[:, None]
+    rank = np.empty(partition.classes, np.int64)
+    rank[hilbert_order(means.astype(np.float32))] = np.arange(partition.classes)
     return Partition.of_labels(rank[dense])
 
 
@@ -161,7 +161,7 @@ def _best_of(rows: Matrix, label: Labels, k: int, effort: int) -> Labels:
 
     settled = _settled(rows, label, k)
     annealed = _settled(rows, _annealed(rows, settled, k, effort), k)
-    return min((label, settled, annealed), key=lambda found: float(sse(groups_of(rows, found, k))))
+    return min((label, settled, annealed), key=lambda labels: float(sse(groups_of(rows, labels, k))))
 
 
 def _settled(rows: Matrix, label: Labels, k: int) -> Labels:
@@ -181,8 +181,8 @@ def _annealed(rows: Matrix, label: Labels, k: int, effort: int) -> Labels:
 
     groups = groups_of(rows, label, k)
     unit = sse(groups) / len(rows)
-    _, beside = KDTree(rows).query(rows, k=range(2, min(len(rows), _NEAR + 1) + 1))
-    anneal(groups, beside, effort * len(rows), _HOT * unit, _COLD / _HOT)
+    _, nearest = KDTree(rows).query(rows, k=range(2, min(len(rows), _NEAR + 1) + 1))
+    anneal(groups, nearest, effort * len(rows), _HOT * unit, _COLD / _HOT)
     return groups.group  # type: ignore[no-any-return]
 
 
@@ -192,6 +192,6 @@ def _neighbours(groups: Any) -> npt.NDArray[np.int64]:
 
     used = np.flatnonzero(groups.size)
     near = np.zeros((len(groups.size), min(_NEAR + 1, len(used))), np.int64)
-    _, found = KDTree(groups.centre[used]).query(groups.centre[used], k=range(1, near.shape[1] + 1))
-    near[used] = used[found]
+    _, neighbours = KDTree(groups.centre[used]).query(groups.centre[used], k=range(1, near.shape[1] + 1))
+    near[used] = used[neighbours]
     return near

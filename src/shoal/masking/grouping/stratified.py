@@ -86,8 +86,8 @@ def strata(
     by_value = by_value if lots is None else lots[by_value]
     start = (n - rest) // 2 // q * q if remainder == "central" else n - rest
     left_over, others = by_value[start : start + rest], np.delete(by_value, slice(start, start + rest))
-    found = [np.sort(others[i * q : (i + 1) * q]) for i in range(whole)]
-    return [*found, np.sort(left_over)] if rest else found
+    full = [np.sort(others[i * q : (i + 1) * q]) for i in range(whole)]
+    return [*full, np.sort(left_over)] if rest else full
 
 
 def stratified(
@@ -116,17 +116,17 @@ def divided(microdata: Microdata, k: int, t: float | None, confidential: str, lo
     from shoal.kernels.threads import in_blocks
 
     rows = microdata.rows()
-    found = strata(microdata[confidential], _class_size(len(microdata), k, t), lots=lots)
-    records = np.concatenate(found)
-    offsets = np.append(0, np.cumsum([len(stratum) for stratum in found]))
-    q, rest = len(found[0]), len(found[-1]) % len(found[0])
+    stratum_records = strata(microdata[confidential], _class_size(len(microdata), k, t), lots=lots)
+    records = np.concatenate(stratum_records)
+    offsets = np.append(0, np.cumsum([len(stratum) for stratum in stratum_records]))
+    q, rest = len(stratum_records[0]), len(stratum_records[-1]) % len(stratum_records[0])
     slot = np.zeros(rest, np.int64)
     whole = np.array([0, q, 0, rest])
     least = 1 if q <= _BLOCK else q // _NODES
     nodes = divide_strata(rows, records, offsets, whole, least, slot)
     if least > 1:
         in_blocks(len(nodes), 1, lambda a, _: divide_strata(rows, records, offsets, nodes[a], 1, slot))
-    table = np.full((q, len(found)), -1, np.int64)
+    table = np.full((q, len(stratum_records)), -1, np.int64)
     for i, (start, stop) in enumerate(pairwise(offsets)):
         table[slot if stop - start < q else slice(None), i] = records[start:stop]
     in_blocks(q, _BLOCK, lambda a, b: exchange(rows, table, a, b, _REACH))

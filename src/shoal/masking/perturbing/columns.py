@@ -158,9 +158,9 @@ def with_gaps_moved(columns: Mapping[str, MaskedColumn], stream: Stream) -> dict
     if not any(np.isnan(column.low[column.index]).any() for column in columns.values()):
         return dict(columns)
     scores = np.stack([_scored(column) for column in columns.values()])
-    told = scores @ scores.T / scores.shape[1]
-    np.fill_diagonal(told, 0.0)
-    order = dict(zip(columns, told @ scores, strict=True))
+    correlations = scores @ scores.T / scores.shape[1]
+    np.fill_diagonal(correlations, 0.0)
+    order = dict(zip(columns, correlations @ scores, strict=True))
     return side_by_side(list(columns), lambda name: _gaps_moved(columns[name], order[name], stream(name, gaps=True)))
 
 

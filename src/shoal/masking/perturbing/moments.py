@@ -58,9 +58,9 @@ def factor(covariance: Numbers) -> Numbers:
     return L
 
 
-def nearest_map(found: Numbers, wanted: Numbers) -> Numbers:
-    """The linear map M with M found Mᵀ = wanted that moves values least (Monge's, between normal distributions)."""
-    root, back = _power(found, 0.5), _power(found, -0.5)
+def nearest_map(covariance: Numbers, wanted: Numbers) -> Numbers:
+    """The linear map M with M covariance Mᵀ = wanted that moves values least (Monge's, between normals)."""
+    root, back = _power(covariance, 0.5), _power(covariance, -0.5)
     nearest: Numbers = back @ _power(root @ wanted @ root, 0.5) @ back
     return nearest
 

@@ -129,15 +129,15 @@ class MultiplicativeNoise(Perturbing):
 
 def restored(name: str, changed: Numbers, was: Standardised) -> Numbers:
     """With the mean and variance of the original."""
-    found = standardised(name, changed)
-    return was.mean + (changed - found.mean) * (was.sigma / found.sigma)
+    after = standardised(name, changed)
+    return was.mean + (changed - after.mean) * (was.sigma / after.sigma)
 
 
 def jointly_restored(changed: dict[str, Numbers], was: dict[str, Standardised]) -> dict[str, Numbers]:
     """With the means and covariances of the original; in units of its spreads, so that no attribute outweighs."""
-    found = {name: standardised(name, numbers) for name, numbers in changed.items()}
+    now = {name: standardised(name, numbers) for name, numbers in changed.items()}
     before = np.stack([was[name].scores for name in changed])
-    after = np.stack([found[name].scores * (found[name].sigma / was[name].sigma) for name in changed])
+    after = np.stack([now[name].scores * (now[name].sigma / was[name].sigma) for name in changed])
     spread = after @ after.T
     if is_singular(spread):
         raise InputError(

@@ -76,12 +76,12 @@ class Shuffle(Perturbing):
         """attribute -> the scores Y, NaN where it is missing."""
         X, S = _scores(microdata, list(rng)), _scores(microdata, _unchanged(microdata))
         missing, X, S = np.isnan(X), np.nan_to_num(X), np.nan_to_num(S)  # a missing score is 0, the mean
-        told = X @ S.T @ np.linalg.pinv(S @ S.T, hermitian=True) @ S
-        residual = np.where(missing, 0.0, X - told)
+        predicted = X @ S.T @ np.linalg.pinv(S @ S.T, hermitian=True) @ S
+        residual = np.where(missing, 0.0, X - predicted)
         root = np.sqrt(np.count_nonzero(~missing, axis=1))
         drawn = np.stack([own.standard_normal(len(microdata)) for own in rng.values()])
         anew = factor(residual @ residual.T / np.outer(root, root)) @ drawn
-        Y = told + np.sqrt(1 - self.p) * residual + np.sqrt(self.p) * anew
+        Y = predicted + np.sqrt(1 - self.p) * residual + np.sqrt(self.p) * anew
         return dict(zip(rng, np.where(missing, np.nan, Y), strict=True))
 
 

@@ -94,8 +94,8 @@ def publish_confidential(
         partition = Partition(masked.kept[partition.order], partition.starts)
     columns, notes = dict(masked.columns), list(masked.notes)
     for name, by in shown.items():
-        columns[name], said = _show(microdata, name, partition, index, by, means)
-        notes += [*said, f"{name!r} is shown by {by.replace('-', ' ')}. {LEAVES_OPEN[by]}"]
+        columns[name], remarks = _show(microdata, name, partition, index, by, means)
+        notes += [*remarks, f"{name!r} is shown by {by.replace('-', ' ')}. {LEAVES_OPEN[by]}"]
     return replace(masked, columns=columns, notes=tuple(notes))
 
 

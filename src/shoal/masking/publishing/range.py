@@ -40,8 +40,8 @@ def _distinct_pairs(
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32], npt.NDArray[np.int32]]:
     """The distinct ends, and which of them each class has: far fewer than there are classes."""
     width = np.int64(high.max()) + 2  # codes begin with that of missing, -1
-    cell, found, _ = code_numbers((low + np.int64(1)) * width + high + 1, whole=True)
-    return (found // width - 1).astype(np.int32), (found % width - 1).astype(np.int32), cell
+    cell, pairs, _ = code_numbers((low + np.int64(1)) * width + high + 1, whole=True)
+    return (pairs // width - 1).astype(np.int32), (pairs % width - 1).astype(np.int32), cell
 
 
 def _values(coded: Coded, codes: npt.NDArray[np.int32], skip: npt.NDArray[np.bool_]) -> pl.Series:

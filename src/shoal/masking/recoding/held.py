@@ -117,8 +117,8 @@ class Beyond:
         shown = _shown(classes, by_attribute)
         people = _shown(_encoded(population_of(model.counted_in), self.schema).quasi, by_attribute)
         counts = people.group_by(people.columns).agg(pl.len().alias(alike))
-        found = shown.join(counts, on=shown.columns, how="left", nulls_equal=True, maintain_order="left")
-        few: Flags = found[alike].fill_null(0).to_numpy() < model.asked
+        joined = shown.join(counts, on=shown.columns, how="left", nulls_equal=True, maintain_order="left")
+        few: Flags = joined[alike].fill_null(0).to_numpy() < model.asked
         return few
 
 

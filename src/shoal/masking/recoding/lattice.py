@@ -110,9 +110,9 @@ class Packing:
 
     def by_attribute(self, levels: Levels) -> Levels:
         """Levels in the lattice's order as levels in the order of the quasi-identifiers."""
-        found = np.empty(len(levels), np.int64)
-        found[self.position] = levels
-        return tuple(int(level) for level in found)
+        ordered = np.empty(len(levels), np.int64)
+        ordered[self.position] = levels
+        return tuple(int(level) for level in ordered)
 
     def in_order(self, levels: Levels) -> Levels:
         """Levels in the order of the quasi-identifiers as levels in the lattice's order."""
@@ -275,7 +275,7 @@ def search(
     fields = lattice.shift, np.array([tree.mask for tree in lattice.trees])
     parents = _parents(lattice)
     best = np.array([np.inf])
-    found: list[tuple[Ints, npt.NDArray[np.float64], Ints]] = []
+    nodes: list[tuple[Ints, npt.NDArray[np.float64], Ints]] = []
 
     def bound_of(fixed: Levels) -> float:
         if cost in ("discernibility", "average-class-size"):
@@ -311,11 +311,11 @@ def search(
         )  # fmt: skip
         good = np.flatnonzero(np.isfinite(costs))
         start = int(np.ravel_multi_index([*fixed, *([0] * (len(lattice.trees) - len(fixed)))], tuple(lattice.levels)))
-        found.append((good + start, costs[good], out[good]))
+        nodes.append((good + start, costs[good], out[good]))
         return looked, float("inf")
 
     checked, bound = _look_at_all(look, _parts(lattice), best)
-    return _sorted_nodes(found, checked, bound)
+    return _sorted_nodes(nodes, checked, bound)
 
 
 def _look_at_all(
@@ -358,9 +358,9 @@ def _parents(lattice: Lattice) -> tuple[Ints, Ints]:
     return np.concatenate([*flat, np.zeros(1, np.int64)]), at
 
 
-def _sorted_nodes(found: list[tuple[Ints, npt.NDArray[np.float64], Ints]], checked: int, bound: float) -> Nodes:
+def _sorted_nodes(chunks: list[tuple[Ints, npt.NDArray[np.float64], Ints]], checked: int, bound: float) -> Nodes:
     empty = np.zeros(0, np.int64)
-    number, cost, out = (np.concatenate([part[i] for part in found]) if found else empty for i in range(3))
+    number, cost, out = (np.concatenate([part[i] for part in chunks]) if chunks else empty for i in range(3))
     order = np.lexsort((number, cost))
     return Nodes(number[order], cost[order].astype(np.float64), out[order], checked, bound)
 

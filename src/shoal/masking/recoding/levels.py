@@ -54,8 +54,8 @@ def among(keys: Keys, some: Keys) -> npt.NDArray[np.bool_]:
     """Which of the keys are among some, which ascend."""
     if len(some) == 0:
         return np.zeros(len(keys), np.bool_)
-    found: npt.NDArray[np.bool_] = some[np.minimum(np.searchsorted(some, keys), len(some) - 1)] == keys
-    return found
+    contained: npt.NDArray[np.bool_] = some[np.minimum(np.searchsorted(some, keys), len(some) - 1)] == keys
+    return contained
 
 
 def at_levels(microdata: Microdata, levels: Levels, kept: npt.NDArray[np.int64] | None) -> dict[str, MaskedColumn]:

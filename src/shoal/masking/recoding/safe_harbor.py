@@ -165,9 +165,9 @@ def _climb(microdata: Microdata, ladder: Sequence[Step], k: int) -> tuple[npt.ND
     them stands for all, with their number as its weight.
     """
     coded = [microdata[name] for name in ladder_attributes(microdata.schema.quasi_identifiers, ladder)]
-    alike = classes_of([_view(one.codes, _points(one)) for one in coded])
+    alike = classes_of([_view(attribute.codes, _points(attribute)) for attribute in coded])
     one_of_each = alike.order[alike.starts[:-1]]
-    codes = {one.name: one.codes[one_of_each] for one in coded}
+    codes = {attribute.name: attribute.codes[one_of_each] for attribute in coded}
     level, left_over = climb(coded, codes, alike.sizes, ladder, k)
     of_record = alike.class_of(len(microdata))
     return level[of_record], left_over[of_record]
@@ -209,14 +209,14 @@ def shown_by(microdata: Microdata, ladder: Sequence[Step], levels: npt.NDArray[n
 def ladder_attributes(quasi: Sequence[str], ladder: Sequence[Step]) -> list[str]:
     """The quasi-identifiers that the ladder masks."""
     asked = dict.fromkeys(step.attribute for step in ladder)
-    found = [name for name in asked if name in quasi]
-    if not found:
+    attributes = [name for name in asked if name in quasi]
+    if not attributes:
         hint = next((h for h in (did_you_mean(name, quasi) for name in asked) if h), "")
         raise InputError(
             f"None of the safe-harbor ladder's attributes ({', '.join(asked)}) is a quasi-identifier of the "
             f"table: give a ladder for its own ({', '.join(quasi)}).{hint}"
         )
-    return found
+    return attributes
 
 
 def in_words(

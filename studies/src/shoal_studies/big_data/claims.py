@@ -62,8 +62,8 @@ def _dimensions(data: pl.DataFrame) -> Part:
 
 
 def _losses(data: pl.DataFrame, s: int) -> dict[str, tuple[float, float]]:
-    found = data.filter(pl.col("confidential") == s).select("way", "loss_known", "loss_confidential")
-    return {way: (known, secret) for way, known, secret in found.iter_rows()}
+    rows = data.filter(pl.col("confidential") == s).select("way", "loss_known", "loss_confidential")
+    return {way: (known, secret) for way, known, secret in rows.iter_rows()}
 
 
 def _dependence(pairs: pl.DataFrame, shared: pl.DataFrame) -> Part:
@@ -124,14 +124,14 @@ def _analysts(data: pl.DataFrame) -> Part:
         {row["setting"]: row for row in data.filter(pl.col("family") == f"Classes of {size}").to_dicts()}
         for size in SIZES
     )
-    one = f"private mean, ε = {EPSILONS[-1]:g}"  # least noise: hardly any is clamped
-    ratio, asked = small[one]["class_off"] / large[one]["class_off"], SIZES[1] / SIZES[0]
+    least = f"private mean, ε = {EPSILONS[-1]:g}"  # least noise: hardly any is clamped
+    ratio, asked = small[least]["class_off"] / large[least]["class_off"], SIZES[1] / SIZES[0]
     statement = Statement(
         "The noise is that of a sensitivity of the domain's size divided by k (Section 3.2).",
-        f"At ε = {EPSILONS[-1]:g} a class's mean is off by {small[one]['class_off']:.3f} standard deviations with "
-        f"classes of {SIZES[0]}, by {large[one]['class_off']:.3f} with classes of {SIZES[1]}: {ratio:.1f} times less, "
-        f"where {asked:g} are expected.",
-        abs(ratio / asked - 1) <= 4 / large[one]["classes"] ** 0.5,  # standard errors of a mean of such noise
+        f"At ε = {EPSILONS[-1]:g} a class's mean is off by {small[least]['class_off']:.3f} standard deviations with "
+        f"classes of {SIZES[0]}, by {large[least]['class_off']:.3f} with classes of {SIZES[1]}: {ratio:.1f} times "
+        f"less, where {asked:g} are expected.",
+        abs(ratio / asked - 1) <= 4 / large[least]["classes"] ** 0.5,  # standard errors of a mean of such noise
         "Clamping to the domain cuts the wide noise of small classes off.",
     )
     note = (

@@ -104,7 +104,7 @@ class BigData:
     def _pairs(self) -> pl.DataFrame:
         rows = [
             {
-                "attributes": f"{pair.one}, {pair.other}",
+                "attributes": f"{pair.first}, {pair.second}",
                 "association": pair.association,
                 "bits": pair.information,
                 "p": pair.p,

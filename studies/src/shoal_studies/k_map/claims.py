@@ -65,10 +65,10 @@ class Measured:
     ) -> list[float]:
         """Of all populations, at fractions from `first` to `last`."""
         wanted = [criteria] if isinstance(criteria, str) else list(criteria)
-        found = self.points.filter(
+        points = self.points.filter(
             pl.col("k") == k, pl.col("criterion").is_in(wanted), pl.col("fraction").is_between(first, last)
         )
-        return found[column].to_list()
+        return points[column].to_list()
 
     def listed(
         self,
@@ -79,12 +79,12 @@ class Measured:
         first: float = 0.1,
         last: float | None = None,
     ) -> str:
-        """`0.03 (crashes), 0.03 (veterans)` at one fraction, or the least and greatest of several; k = 5."""
+        """`0.03 (crashes), 0.03 (veterans)` at one fraction, or the least and rows of several; k = 5."""
         parts = []
         for population in self.populations:
             curve = self.curve(population, LEVELS[0], criterion, column)
-            found = [value for fraction, value in curve.items() if first <= fraction <= (last or first)]
-            low, high = show(min(found)), show(max(found))
+            within = [value for fraction, value in curve.items() if first <= fraction <= (last or first)]
+            low, high = show(min(within)), show(max(within))
             parts.append(f"{low if low == high else f'{low} to {high}'} ({population})")
         return ", ".join(parts)
 
@@ -196,15 +196,15 @@ def _risks(measured: Measured, fixed: Measured, reason: str) -> tuple[Statement,
 
 
 def _other_k(measured: Measured) -> Statement:
-    found = []
+    rows = []
     for k in LEVELS[1:]:
         d1, d4 = (measured.values("risk", c, k=k, last=last) for c, last in (("D1", 0.1), ("D4", 0.9)))
-        found.append((k, max(d1), max(d4)))
+        rows.append((k, max(d1), max(d4)))
     return Statement(
         "The results for k = 10 and 15 support those for k = 5.",
-        "; ".join(f"k = {k}, threshold {1 / k:.3f}: D1 at 0.1 at most {a:.3f}, D4 at most {b:.3f}" for k, a, b in found)
+        "; ".join(f"k = {k}, threshold {1 / k:.3f}: D1 at 0.1 at most {a:.3f}, D4 at most {b:.3f}" for k, a, b in rows)
         + ".",
-        all(a <= 0.5 / k and b <= 1.1 / k for k, a, b in found),
+        all(a <= 0.5 / k and b <= 1.1 / k for k, a, b in rows),
         "The test errs in one class of ten at most, and the intruder picks the worst.",
     )
 

@@ -85,13 +85,13 @@ class KMap:
 
     def _data(self) -> pl.DataFrame:
         """The populations, and of each the recoding that suppresses as much as the paper reports."""
-        found = self.populations
+        populations = self.populations
         return pl.DataFrame(
             {
-                "table": [f"{len(people):,} {name}" for name, people in found.items()],
-                "records": [len(people) for people in found.values()],
-                "population": list(found),
-                "fixed": [p.in_words(p.suppressing(HALF, LEVELS[0], FRACTIONS[0])) for p in found.values()],
+                "table": [f"{len(people):,} {name}" for name, people in populations.items()],
+                "records": [len(people) for people in populations.values()],
+                "population": list(populations),
+                "fixed": [p.in_words(p.suppressing(HALF, LEVELS[0], FRACTIONS[0])) for p in populations.values()],
             }
         )
 
@@ -131,9 +131,9 @@ class Point:
         rows = []
         for k, asked in self.thresholds.items():
             for recoding in (OPTIMAL, FIXED):
-                base = [found[recoding, k][1].discernibility for found in drawn]
+                base = [draw[recoding, k][1].discernibility for draw in drawn]
                 for criterion, threshold in asked.items():
-                    found = [found[recoding, threshold] for found in drawn]
+                    outcomes = [outcomes[recoding, threshold] for outcomes in drawn]
                     rows.append(
                         {
                             "recoding": recoding,
@@ -142,9 +142,9 @@ class Point:
                             "criterion": criterion,
                             "fraction": self.fraction,
                             "class_size": threshold,
-                            **self._averages(k, [outcome for _, outcome in found], base),
+                            **self._averages(k, [outcome for _, outcome in outcomes], base),
                             "most_often": self.population.in_words(
-                                Counter(node for node, _ in found).most_common(1)[0][0]
+                                Counter(node for node, _ in outcomes).most_common(1)[0][0]
                             ),
                         }
                     )
@@ -197,15 +197,15 @@ def example() -> pl.DataFrame:
         common = _bands(counted, years).group_by("sex", "born").len().filter(pl.col("len") >= K)
         table = _bands(database[:DISCLOSED], years)
         kept = table.join(common, on=["sex", "born"], how="semi", maintain_order="left")
-        found = scenarios(kept, _SCHEMA, population=database)
-        assert found.journalist is not None
+        risks = scenarios(kept, _SCHEMA, population=database)
+        assert risks.journalist is not None
         rows.append(
             {
                 "figure": figure,
                 "years in a band": years,
                 "suppressed": DISCLOSED - kept.height,
-                "highest risk, prosecutor": found.prosecutor.highest,
-                "highest risk, journalist": found.journalist.highest,
+                "highest risk, prosecutor": risks.prosecutor.highest,
+                "highest risk, journalist": risks.journalist.highest,
             }
         )
     return pl.DataFrame(rows)

@@ -47,18 +47,18 @@ class Recoding:
 def recodings_of(lattice: Lattice) -> list[Recoding]:
     """Every node, after all that are finer than it."""
     nothing = np.zeros(0, np.int32)
-    found, rows = [Recoding((0,) * len(lattice.trees), 0, nothing, np.zeros(0, np.int64), lattice.counts)], {}
-    number = {found[0].levels: 0}
+    recodings, rows = [Recoding((0,) * len(lattice.trees), 0, nothing, np.zeros(0, np.int64), lattice.counts)], {}
+    number = {recodings[0].levels: 0}
     rows[0] = np.arange(len(lattice.keys))  # one distinct row of each class
     for levels in sorted(product(*map(range, lattice.levels)), key=sum)[1:]:
-        finer = min(_one_finer(levels, number), key=lambda node: len(found[node].F))
+        finer = min(_one_finer(levels, number), key=lambda node: len(recodings[node].F))
         _, first, label = np.unique(lattice.lifted(levels, rows[finer]), return_index=True, return_inverse=True)
         order = np.argsort(label, kind="stable").astype(np.int32)
         starts = np.flatnonzero(np.diff(label[order], prepend=-1))
-        number[levels] = len(found)
-        rows[len(found)] = rows[finer][first]
-        found.append(Recoding(levels, finer, order, starts, np.add.reduceat(found[finer].F[order], starts)))
-    return found
+        number[levels] = len(recodings)
+        rows[len(recodings)] = rows[finer][first]
+        recodings.append(Recoding(levels, finer, order, starts, np.add.reduceat(recodings[finer].F[order], starts)))
+    return recodings
 
 
 def _one_finer(levels: Levels, number: dict[Levels, int]) -> list[int]:
@@ -136,10 +136,10 @@ class Sample:
     @cached_property
     def sizes(self) -> list[Ints]:
         """f_j of each recoding; 0 for classes that the sample does not have."""
-        found = [self.counts]
+        sizes = [self.counts]
         for recoding in self.population.recodings[1:]:
-            found.append(recoding.merged(found[recoding.finer]))
-        return found
+            sizes.append(recoding.merged(sizes[recoding.finer]))
+        return sizes
 
     def best(self, thresholds: Sequence[int]) -> dict[int, int]:
         """The recoding of least discernibility for each k*."""

@@ -53,12 +53,12 @@ def table_s4(correlations: pl.DataFrame, regenerated: pl.DataFrame) -> Part:
 
 def table_s5(correlations: pl.DataFrame, regenerated: pl.DataFrame) -> Part:
     agreement = dict(regenerated["reading", "agreement"].iter_rows())
-    found = agreement[PRINTED]
+    printed = agreement[PRINTED]
     left = regenerated.filter(reading=PRINTED)["left"].item()
     statement = Statement(
         "The correlation of the two sets of correlations is 0.957.",
-        f"{_three(found)} ({_three(agreement[NINE])} where records are masked while unique by all nine).",
-        found is not None and abs(found - 0.957) <= 0.03,
+        f"{_three(printed)} ({_three(agreement[NINE])} where records are masked while unique by all nine).",
+        printed is not None and abs(printed - 0.957) <= 0.03,
         "Algorithm S1 draws each attribute by itself, so correlations shrink where much was masked: "
         f"{percent(1 - left)} of the values here.",
     )
@@ -88,7 +88,7 @@ def table_s6(shown: pl.DataFrame) -> Part:
             for name in ours
         ]
     )
-    other = data.filter(pl.col("paper") != pl.col("ours"))
+    differing = data.filter(pl.col("paper") != pl.col("ours"))
     two_groups = shown.n_unique() == 2 and shown[:3].n_unique() == 1
     statements = (
         Statement(
@@ -102,7 +102,7 @@ def table_s6(shown: pl.DataFrame) -> Part:
         Statement(
             f"The ranges of the two classes: {_ranges(TABLE_S6)}.",
             f"{_ranges(ours)}.",
-            other.is_empty(),
+            differing.is_empty(),
             "The second record of Table S2 is 35 years old, so that the first class's ages are 35 to 52: the paper's "
             "[42;52] leaves it out.",
         ),
@@ -111,8 +111,8 @@ def table_s6(shown: pl.DataFrame) -> Part:
     return Part("Table S6", "The example records of Table S2, 3-anonymous", data, statements, note=note, on=EXAMPLE)
 
 
-def _ranges(found: Mapping[str, tuple[str, str]]) -> str:
-    return "; ".join(f"{name} {first} and {last}" for name, (first, last) in found.items())
+def _ranges(ranges: Mapping[str, tuple[str, str]]) -> str:
+    return "; ".join(f"{name} {first} and {last}" for name, (first, last) in ranges.items())
 
 
 def table_of_intervals(resolution: int, intervals: pl.DataFrame) -> Part:

@@ -102,9 +102,9 @@ def table_1(measured: Measured) -> Part:
     names = ["dummies", *TABLE_1]
     ours = np.corrcoef(measured.sweep.select(names).to_numpy().T)
     papers = {(names[j], name): value for name, row in TABLE_1.items() for j, value in enumerate(row)}
-    found = {(a, b): float(ours[names.index(a), names.index(b)]) for a, b in papers}
+    correlation = {(a, b): float(ours[names.index(a), names.index(b)]) for a, b in papers}
     rows = [
-        {"of": a, "and": b, "paper": paper, "ours": found[a, b], "difference": found[a, b] - paper}
+        {"of": a, "and": b, "paper": paper, "ours": correlation[a, b], "difference": correlation[a, b] - paper}
         for (a, b), paper in papers.items()
     ]
     title = f"Correlations over c = {measured.swept[0]} to {measured.swept[-1]}, Method 2"
@@ -114,22 +114,22 @@ def table_1(measured: Measured) -> Part:
         f"of total spend and U2 of total quantity {cells}, U3 the mean change of recency, frequency and monetary "
         "scores."
     )
-    return Part("Table 1", title, pl.DataFrame(rows), _correlated(measured, papers, found), note=note)
+    return Part("Table 1", title, pl.DataFrame(rows), _correlated(measured, papers, correlation), note=note)
 
 
 def _correlated(
-    measured: Measured, papers: Mapping[tuple[str, str], float], found: Mapping[tuple[str, str], float]
+    measured: Measured, papers: Mapping[tuple[str, str], float], correlation: Mapping[tuple[str, str], float]
 ) -> tuple[Statement, ...]:
     def with_dummies(*others: str) -> tuple[str, str, bool]:
         """The paper's and our correlations with the dummies, and whether they are as near as 0.05."""
         pairs = [("dummies", name) for name in others]
-        near = all(abs(found[pair] - papers[pair]) <= 0.05 for pair in pairs)
-        return decimals(papers[pair] for pair in pairs), decimals(found[pair] for pair in pairs), near
+        near = all(abs(correlation[pair] - papers[pair]) <= 0.05 for pair in pairs)
+        return decimals(papers[pair] for pair in pairs), decimals(correlation[pair] for pair in pairs), near
 
     error, error_here, error_near = with_dummies("U1", "U2")
     scores, scores_here, scores_near = with_dummies("U3")
     rest, rest_here, rest_near = with_dummies("jaccard", "Reid", "c")
-    least = min(found[pair] for pair in combinations(("jaccard", "Reid", "c"), 2))
+    least = min(correlation[pair] for pair in combinations(("jaccard", "Reid", "c"), 2))
     later = measured.sweep.filter(pl.col("c") >= 50)
     return (
         Statement(
@@ -155,8 +155,8 @@ def _correlated(
         ),
         Statement(
             "U1 and U2 say the same (1.0000).",
-            f"{found['U1', 'U2']:.4f}.",
-            found["U1", "U2"] >= 0.9995,
+            f"{correlation['U1', 'U2']:.4f}.",
+            correlation["U1", "U2"] >= 0.9995,
             _UNDEFINED,
         ),
         Statement(

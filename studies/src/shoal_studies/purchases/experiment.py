@@ -131,13 +131,13 @@ class Purchases:
 
     def _unicity(self) -> pl.DataFrame:
         c, s_min = ATTACKED
-        found = {
+        released = {
             PSEUDONYMS: unicity(self.shop.histories, seed=self.seed),
             f"{SHOAL}, c = {c}, s_min = {s_min}": unicity(_shown(self._releases[SHOAL]), seed=self.seed),
         }
         rows = [
             {"release": name, "known": kind, "m": m, "singled_out": share}
-            for name, of_release in found.items()
+            for name, of_release in released.items()
             for kind, shares in of_release.shares.items()
             for m, share in enumerate(shares, 1)
         ]
@@ -162,10 +162,10 @@ class Purchases:
         """Means over the draws of the dummies."""
         shop, rows = self.shop, []
         for c, s_min in FULLEST.items():
-            found = cosine_k_means(shop.sets, c, seed=seeds[0])
+            clusters = cosine_k_means(shop.sets, c, seed=seeds[0])
             labels = {
-                METHOD_1: found,
-                METHOD_2: balance(shop.sets, found, s_min),
+                METHOD_1: clusters,
+                METHOD_2: balance(shop.sets, clusters, s_min),
                 SHOAL: balanced_clusters(shop.sets, c, s_min, seed=seeds[0]),
             }
             for method, label in labels.items():
@@ -226,11 +226,11 @@ def _known_folder() -> Path | None:
 
 def clusterings(sets: csr_array, c: int, seed: int) -> list[dict[str, Any]]:
     """Of c clusters: by Method 1, and for each s_min by Method 2 and by Shoal."""
-    found = cosine_k_means(sets, c, seed=seed)
-    rows = [{"method": METHOD_1, "c": c, "s_min": None, "seed": seed} | judged(sets, found)]
+    clusters = cosine_k_means(sets, c, seed=seed)
+    rows = [{"method": METHOD_1, "c": c, "s_min": None, "seed": seed} | judged(sets, clusters)]
     for s_min in SETTINGS[c]:
         for method, label in (
-            (METHOD_2, balance(sets, found, s_min)),
+            (METHOD_2, balance(sets, clusters, s_min)),
             (SHOAL, balanced_clusters(sets, c, s_min, seed=seed)),
         ):
             rows.append({"method": method, "c": c, "s_min": s_min, "seed": seed} | judged(sets, label))
@@ -241,11 +241,11 @@ def judged(sets: csr_array, label: Labels) -> dict[str, Any]:
     """Table 2's columns: dummies, mean J(I(u'), I(u)) and the rate of Algorithm 1; and the sizes of the clusters."""
     masked = (unions(sets, label) > 0)[label].astype(np.float64)
     own = np.arange(len(label))
-    found = nearest_set(masked, sets.astype(np.float64), own)
+    nearest = nearest_set(masked, sets.astype(np.float64), own)
     return {
         "dummies": count_dummies(sets, label),
-        "jaccard": float(found.own.mean()),
-        "reid": float((found.guess == own).mean()),
+        "jaccard": float(nearest.own.mean()),
+        "reid": float((nearest.guess == own).mean()),
         "sizes": np.bincount(label).tolist(),
     }
 
@@ -253,8 +253,8 @@ def judged(sets: csr_array, label: Labels) -> dict[str, Any]:
 def _swept(shop: Shop, c: int, seed: int, with_shoal: bool) -> dict[str, Any]:
     sets = shop.sets
     s_min = sets.shape[0] // c
-    found = cosine_k_means(sets, c, seed=seed)
-    label = balance(sets, found, s_min)
+    clusters = cosine_k_means(sets, c, seed=seed)
+    label = balance(sets, clusters, s_min)
     utility = transaction_utility(shop.histories, padded(shop.histories, label, seed), people=shop.people).values
     facts = judged(sets, label)
     return {
@@ -264,7 +264,7 @@ def _swept(shop: Shop, c: int, seed: int, with_shoal: bool) -> dict[str, Any]:
         **{name.upper(): utility[name] for name in ("u1", "u2", "u3")},
         "jaccard": facts["jaccard"],
         "Reid": facts["reid"],
-        METHOD_1: count_dummies(sets, found),
+        METHOD_1: count_dummies(sets, clusters),
         SHOAL: count_dummies(sets, balanced_clusters(sets, c, s_min, seed=seed)) if with_shoal else None,
     }
 

@@ -41,13 +41,13 @@ SAME_LINKS = 2.0  # factor within which shares of correct links are about the sa
 
 def parts(frames: Frames) -> Sequence[Part]:
     """The paper's figure and table, and what is asked besides."""
-    found = measured(frames)
+    tables = measured(frames)
     return (
-        _figure_1(found),
-        *_table_1([each for each in found if each.reported]),
-        _equal_risk(found),
-        _other_measures(found),
-        _groups(found),
+        _figure_1(tables),
+        *_table_1([each for each in tables if each.reported]),
+        _equal_risk(tables),
+        _other_measures(tables),
+        _groups(tables),
     )
 
 
@@ -57,7 +57,7 @@ class Measured:
 
     name: str
     papers: str | None  # the paper's table that this is, or stands for
-    other: str  # why what is reported need not hold here; nothing for the paper's own table
+    reason: str  # why what is reported need not hold here; nothing for the paper's own table
     curves: pl.DataFrame  # Figure 1: a row a point
     matched: pl.DataFrame  # at the paper's parameters: a row a method
     equal: pl.DataFrame  # at those that give the target: a row a method, the one that loses least first
@@ -81,15 +81,15 @@ class Measured:
         return float(frame.filter(method=method)[column].item())
 
     def because(self, reason: str) -> str:
-        return self.other or reason
+        return self.reason or reason
 
 
 def measured(frames: Frames) -> list[Measured]:
     """The frames' rows, table by table."""
     names = ("curves", "matched", "equal", "groups")
     return [
-        Measured(name, papers, other, *(_rows(frames, frame, name) for frame in names))
-        for name, papers, other in frames[DATA]["name", "papers", "other"].iter_rows()
+        Measured(name, papers, reason, *(_rows(frames, frame, name) for frame in names))
+        for name, papers, reason in frames[DATA]["name", "papers", "other"].iter_rows()
     ]
 
 
@@ -100,16 +100,16 @@ def _rows(frames: Frames, frame: str, table: str) -> pl.DataFrame:
 # ---- Figure 1
 
 
-def _figure_1(found: Sequence[Measured]) -> Part:
+def _figure_1(tables: Sequence[Measured]) -> Part:
     title = "Disclosure risk R of the four methods (Eq. 2): the higher, the safer"
-    data = pl.concat([each.curves for each in found])
-    matches = (_matches(each, each.reported) for each in found if each.reported)
-    level = "; ".join(_levelling(each) for each in found)
+    data = pl.concat([each.curves for each in tables])
+    matches = (_matches(each, each.reported) for each in tables if each.reported)
+    level = "; ".join(_levelling(each) for each in tables)
     note = (
         "R is the mean logarithm of the distance in ranks to the nearest masked record, over the number of attributes. "
         f"Correlated noise soon adds nothing more to it: {level}."
     )
-    return Part("Figure 1", title, data, (*matches, _rises(found)), note=note)
+    return Part("Figure 1", title, data, (*matches, _rises(tables)), note=note)
 
 
 def _matches(each: Measured, reported: Reported) -> Statement:
@@ -122,8 +122,8 @@ def _matches(each: Measured, reported: Reported) -> Statement:
     )
 
 
-def _rises(found: Sequence[Measured]) -> Statement:
-    steps = np.concatenate([np.diff(curve[R]) for each in found for _, curve in each.curves.group_by("method")])
+def _rises(tables: Sequence[Measured]) -> Statement:
+    steps = np.concatenate([np.diff(curve[R]) for each in tables for _, curve in each.curves.group_by("method")])
     return Statement(
         "The more is masked, the greater the protection (Section 1).",
         f"R rises at {(steps > 0).sum()} of {len(steps)} steps of the parameters.",
@@ -140,19 +140,19 @@ def _levelling(each: Measured) -> str:
 # ---- Table 1
 
 
-def _table_1(found: Sequence[Measured]) -> tuple[Part, ...]:
+def _table_1(tables: Sequence[Measured]) -> tuple[Part, ...]:
     """Of tables of which the paper reports something."""
-    if not found:
+    if not tables:
         return ()
     statements = []
     rows = []
-    for each in found:
+    for each in tables:
         reported = each.reported
         assert reported is not None
         ours = {method: each.at(each.matched, method, EMD) for method in reported.emd}
-        told = [method for method in ours if method != MULTIPLIED]
+        additive = [method for method in ours if method != MULTIPLIED]
         statements += [
-            _distances(each, reported, {method: ours[method] for method in told}, "The draw."),
+            _distances(each, reported, {method: ours[method] for method in additive}, "The draw."),
             _distances(each, reported, {MULTIPLIED: ours[MULTIPLIED]}, _UNTOLD),
             _same_order(each, reported, _ascending(ours)),
         ]
@@ -220,21 +220,21 @@ def _near_tie(reported: Reported, order: Sequence[str]) -> str:
 # ---- at equal risk
 
 
-def _equal_risk(found: Sequence[Measured]) -> Part:
+def _equal_risk(tables: Sequence[Measured]) -> Part:
     title = "What is lost at equal risk, and how many people are found all the same"
-    data = pl.concat([each.equal for each in found])
+    data = pl.concat([each.equal for each in tables])
     statements = []
-    for each in found:
+    for each in tables:
         if each.reported:
             order = each.equal["method"].to_list()
             risks = _listed({method: each.at(each.matched, method, R) for method in METHODS}, three)
             also = f" Its own parameters do not give quite the same R: {risks}."
             statements += [_parameters(each, each.reported), _same_order(each, each.reported, order, also)]
-    statements += [_best(found), *_changes(found), *map(_links, found)]
-    targets = ", ".join(f"{each.target:.3f} ({each.name})" for each in found)
+    statements += [_best(tables), *_changes(tables), *map(_links, tables)]
+    targets = ", ".join(f"{each.target:.3f} ({each.name})" for each in tables)
     short = [
         f" Out of reach of {' and '.join(each.out_of_reach)} on {each.name}: last, whatever they lose."
-        for each in found
+        for each in tables
         if each.out_of_reach
     ]
     note = (
@@ -256,8 +256,8 @@ def _parameters(each: Measured, reported: Reported) -> Statement:
     )
 
 
-def _best(found: Sequence[Measured]) -> Statement:
-    first = {each.name: each.equal["method"][0] for each in found}
+def _best(tables: Sequence[Measured]) -> Statement:
+    first = {each.name: each.equal["method"][0] for each in tables}
     return Statement(
         "Microaggregation always had the best utility at the given risk.",
         f"{'; '.join(f'{name}: {method}' for name, method in first.items())}.",
@@ -266,14 +266,14 @@ def _best(found: Sequence[Measured]) -> Statement:
     )
 
 
-def _changes(found: Sequence[Measured]) -> tuple[Statement, ...]:
-    if len(found) < 2:
+def _changes(tables: Sequence[Measured]) -> tuple[Statement, ...]:
+    if len(tables) < 2:
         return ()
-    orders = {tuple(method for method in each.equal["method"] if method != MICRO) for each in found}
+    orders = {tuple(method for method in each.equal["method"] if method != MICRO) for each in tables}
     return (
         Statement(
             "The order of the other methods changed from table to table.",
-            f"{len(orders)} orders on {len(found)} tables.",
+            f"{len(orders)} orders on {len(tables)} tables.",
             len(orders) > 1,
             "These tables are alike.",
         ),
@@ -290,10 +290,10 @@ def _links(each: Measured) -> Statement:
     )
 
 
-def _other_measures(found: Sequence[Measured]) -> Part:
+def _other_measures(tables: Sequence[Measured]) -> Part:
     title = "Other measures of what was lost, at equal risk"
-    data = pl.concat([each.equal for each in found])
-    order = {each.name: {name: _ascending(_losses_by(each, name)) for name in UTILITIES} for each in found}
+    data = pl.concat([each.equal for each in tables])
+    order = {each.name: {name: _ascending(_losses_by(each, name)) for name in UTILITIES} for each in tables}
     distinct = {table: len({tuple(o) for o in orders.values()}) for table, orders in order.items()}
     won = {table: sum(o[0] == MICRO for o in orders.values()) for table, orders in order.items()}
     count = len(UTILITIES)
@@ -332,9 +332,9 @@ def _winners(table: str, orders: Mapping[str, Sequence[str]]) -> str:
 # ---- groups
 
 
-def _groups(found: Sequence[Measured]) -> Part:
-    data = pl.concat([each.groups for each in found])
-    statements = [_known_loss(each, each.reported) for each in found if each.reported]
+def _groups(tables: Sequence[Measured]) -> Part:
+    data = pl.concat([each.groups for each in tables])
+    statements = [_known_loss(each, each.reported) for each in tables if each.reported]
     less = data["less"].to_list()
     statements.append(
         Statement(

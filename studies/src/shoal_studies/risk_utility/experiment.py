@@ -148,7 +148,7 @@ class RiskUtility:
                     "records": t.frame.height,
                     "name": t.name,
                     "papers": t.papers if t.reported else None,
-                    "other": t.other,
+                    "other": t.reason,
                 }
                 for t in self._tables
             ]
@@ -159,8 +159,8 @@ class RiskUtility:
         measures = [find_measure(name) for name in names]
         rows = []
         for method, values in asked.items():
-            found = self._estimates(table.frame, METHODS[method], values, measures)
-            rows += [_row(table, method, *point) for point in zip(values, found, strict=True)]
+            estimates = self._estimates(table.frame, METHODS[method], values, measures)
+            rows += [_row(table, method, *point) for point in zip(values, estimates, strict=True)]
         return pl.DataFrame(rows)
 
     def _estimates(
@@ -175,7 +175,7 @@ class RiskUtility:
     def _losses(self, table: Table) -> pl.DataFrame:
         """MDAV's loss and mdav+'s: a row a k."""
         mdav, better = (
-            [found[SSE].mean for found in self._estimates(table.grouped, contender(name), LEVELS, [find_measure(SSE)])]
+            [each[SSE].mean for each in self._estimates(table.grouped, contender(name), LEVELS, [find_measure(SSE)])]
             for name in ("mdav", "mdav+")
         )
         reported = table.reported.loss if table.reported else {}
@@ -193,7 +193,7 @@ class RiskUtility:
     def _equal(self, table: Table) -> pl.DataFrame:
         """A row a method, brought to the paper's risk or to that of microaggregation; what loses least comes first."""
         anchor = self._points(table, {MICRO: [ANCHOR]}, [R])[R].item()
-        target = table.reported.risk if table.reported and not table.other else anchor
+        target = table.reported.risk if table.reported and not table.reason else anchor
         also = [name for name in UTILITIES if name != EMD]
         methods = list(METHODS.values())
         policy = _policy(table.frame)
@@ -203,9 +203,9 @@ class RiskUtility:
         return pl.DataFrame([row | of_row for row, of_row in zip(rows, reached, strict=True)])
 
 
-def _row(table: Table, method: str, parameter: float, found: Mapping[str, Estimate]) -> dict[str, object]:
-    numbers = {name: estimate.mean for name, estimate in found.items()}
-    errors = {f"{name}_se": found[name].error for name in (R, EMD) if name in found}
+def _row(table: Table, method: str, parameter: float, estimates: Mapping[str, Estimate]) -> dict[str, object]:
+    numbers = {name: estimate.mean for name, estimate in estimates.items()}
+    errors = {f"{name}_se": estimates[name].error for name in (R, EMD) if name in estimates}
     return {"table": table.name, "method": method, "parameter": float(parameter), **numbers, **errors}
 
 
@@ -227,7 +227,7 @@ class Table:
     frame: pl.DataFrame
     grouped: pl.DataFrame  # the attributes over which the literature reports MDAV's loss
     reported: Reported | None = None
-    other: str = ""  # why what is reported need not hold here; nothing for the paper's own table
+    reason: str = ""  # why what is reported need not hold here; nothing for the paper's own table
 
     @property
     def papers(self) -> str:
@@ -236,7 +236,7 @@ class Table:
 
     @property
     def origin(self) -> str:
-        return ", the paper's own" if self.reported and not self.other else ""
+        return ", the paper's own" if self.reported and not self.reason else ""
 
 
 def tables(data: str | None, seed: int) -> list[Table]:
@@ -254,10 +254,10 @@ def _files(data: str | None) -> list[Path]:
         return [path for path in paths if path.is_file()]
     if not Path(data).is_dir():
         return [Path(data)]
-    found = sorted(Path(data).glob("*.csv"))
-    if not found:
+    files = sorted(Path(data).glob("*.csv"))
+    if not files:
         raise InputError(f"The folder {data!r} holds no CSV file: name a folder of tables, or one table.")
-    return found
+    return files
 
 
 def _read(path: Path) -> Table:
@@ -285,8 +285,8 @@ def _generated(name: str, seed: int) -> Table:
     causes = rng.normal(size=(records, 3)) @ rng.uniform(-0.4, 1.0, (3, attributes))
     amounts = np.round(10_000 * np.exp(causes + 0.4 * rng.normal(size=causes.shape)))
     frame = pl.DataFrame({f"amount {j + 1}": amounts[:, j] for j in range(attributes)})
-    other = f"The table is generated: it has the shape of {name}, not its values."
-    return Table(_STANDS_FOR + name, frame, frame, _REPORTED[name], other)
+    reason = f"The table is generated: it has the shape of {name}, not its values."
+    return Table(_STANDS_FOR + name, frame, frame, _REPORTED[name], reason)
 
 
 def _policy(frame: pl.DataFrame) -> Policy:
