@@ -149,12 +149,7 @@ class Own(Method):
         return f"{self.path}({self.value!r}) of {self.source}"
 
     def mask(
-        self,
-        microdata: Microdata,
-        models: Sequence[PrivacyModel],
-        *,
-        suppression: float = 0.0,
-        seed: int | None = None,
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
         """The frame that the function gives for the table, read back as what is shown of each record."""
         names = microdata.schema.quasi_identifiers

@@ -51,6 +51,7 @@ class Disk(AbstractContextManager["Disk"]):
         self.close()
 
     def close(self) -> None:
+        """Removes the scratch folder with all that is in it; tables of this engine cannot be read after that."""
         self._scratch.close()
 
     def folder(self) -> Path:
@@ -58,6 +59,7 @@ class Disk(AbstractContextManager["Disk"]):
         return self._scratch.folder()
 
     def table(self, source: pl.LazyFrame) -> DiskTable:
+        """A lazy frame as a table that is read in batches, in the frame's order."""
         schema = source.collect_schema()
         check_names(schema.names(), "The table")
         return DiskTable(self, schema, partial(_read, source))
@@ -116,6 +118,8 @@ def _relation_of(files: list[Path]) -> Any:
 
 @dataclass(frozen=True)
 class DiskTable:
+    """A table that is read anew, batch by batch, each time it is asked for something."""
+
     disk: Disk = field(repr=False)
     schema: pl.Schema
     read: Callable[[], Iterable[pl.DataFrame]] = field(repr=False)
@@ -126,12 +130,15 @@ class DiskTable:
     whole = None
 
     def inputs(self) -> list[Path]:
+        """What the engine reads for all of its tables, not for this one alone."""
         return self.disk.inputs
 
     def chunks(self, records: int) -> int:
+        """As many as keep each at `shoal.engines.table.CHUNK` records or fewer."""
         return chunks_of(records)
 
     def batches(self) -> Iterator[Batch]:
+        """The records in the order of the input; batches without records are left out."""
         position = 0
         for frame in self.read():
             if frame.height:
@@ -139,13 +146,16 @@ class DiskTable:
             position += frame.height
 
     def select(self, names: Sequence[str]) -> DiskTable:
+        """Only these columns; the batches are read whole all the same."""
         schema = pl.Schema({name: self.schema[name] for name in names})
         return self.map(lambda batch: batch.frame.select(names), schema)
 
     def map(self, work: Callable[[Batch], pl.DataFrame], schema: pl.Schema) -> DiskTable:
+        """As many batches at once as there are cores, handed on in their order."""
         return DiskTable(self.disk, schema, lambda: side_by_side(work, self.batches()))
 
     def union(self, added: Table) -> DiskTable:
+        """This table's records, then the others, with the columns in this table's order."""
         assert isinstance(added, DiskTable)
         both = (self, added.select(list(self.schema)))
         return DiskTable(self.disk, self.schema, lambda: chain.from_iterable(table.read() for table in both))
@@ -164,6 +174,8 @@ class DiskTable:
         return waiting[0][1] if waiting else None
 
     def counts(self, by: Sequence[str]) -> pl.DataFrame:
+        """Counted batch by batch: what is held are the combinations that occur, not the records."""
+
         def count(batch: Batch) -> pl.DataFrame:
             return batch.frame.group_by(by).agg(pl.len().cast(pl.Int64).alias(COUNTED))
 
@@ -175,6 +187,7 @@ class DiskTable:
         return pl.DataFrame(schema=empty) if counted is None else counted
 
     def exchange(self, part_of: Callable[[Batch], npt.NDArray[np.int64]], parts: int) -> DiskParts:
+        """Each part is a file of packed blocks, to which the batches append in order of position."""
         folder = self.disk.folder()
         held: list[list[tuple[int, int]]] = [[] for _ in range(parts)]  # part -> (bytes, records) of its blocks
         targets = [(folder / f"{part:06d}").open("ab") for part in range(parts)]
@@ -189,6 +202,7 @@ class DiskTable:
         return DiskParts(self.disk, self.schema, folder, held)
 
     def kept(self) -> tuple[DiskTable, list[str]]:
+        """As Parquet files in the scratch folder; the facts come out of the column, which is not kept."""
         return self._to_files(self.disk.folder(), "parquet")
 
     def _to_files(self, folder: Path, kind: str) -> tuple[DiskTable, list[str]]:
@@ -209,6 +223,7 @@ class DiskTable:
     def write(
         self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]], *, overwrite: bool = False
     ) -> DiskTable:
+        """One file a batch, in a folder that is hidden until it has been checked and is whole."""
         with new_folder(Path(folder), overwrite=overwrite, reads=self.disk.inputs) as partial_folder:
             written, facts = self._to_files(partial_folder, kind)
             for name, content in {**check(written, facts), "_SUCCESS": b""}.items():
@@ -216,12 +231,16 @@ class DiskTable:
         return _of_files(self.disk, tuple(Path(folder, path.name) for path in written.files), written.schema, kind)
 
     def place(self, folder: str) -> Path | None:
+        """The folder itself: it is written on this machine."""
         return Path(folder)
 
     def frames(self) -> Iterator[pl.DataFrame]:
+        """The batches' records, in order."""
         return iter(self.read())
 
     def digests(self) -> dict[str, str]:
+        """Of the files it has been kept in; none where it has not been."""
+
         def digest(path: Path) -> str:
             with path.open("rb") as file:
                 return hashlib.file_digest(file, "sha256").hexdigest()
@@ -229,6 +248,7 @@ class DiskTable:
         return dict(zip((path.name for path in self.files), side_by_side(digest, self.files), strict=True))
 
     def native(self) -> Any:
+        """A lazy frame over the files it was kept in, or a relation if DuckDB's was read."""
         assert self.files, "only what has been kept can be handed out"
         return self.disk.shown_as(list(self.files))
 
@@ -269,6 +289,8 @@ def _of_files(disk: Disk, files: tuple[Path, ...], schema: pl.Schema, kind: str)
 
 @dataclass(frozen=True)
 class DiskParts:
+    """Parts as files of packed blocks; records that move between parts are held in memory until they are read."""
+
     disk: Disk = field(repr=False)
     schema: pl.Schema
     folder: Path
@@ -277,9 +299,11 @@ class DiskParts:
     gone: dict[int, npt.NDArray[np.int64]] = field(default_factory=dict, repr=False)  # part -> places left there
 
     def sizes(self) -> npt.NDArray[np.int64]:
+        """How many records the blocks of each part hold, before any moved."""
         return np.array([sum(records for _, records in blocks) for blocks in self.held])
 
     def moved(self, heads: npt.NDArray[np.int64], order: Callable[[pl.DataFrame], npt.NDArray[np.int64]]) -> DiskParts:
+        """Reads only the parts that give up records, and holds those records; no file is written again."""
         joined: dict[int, list[pl.DataFrame]] = {}
         gone: dict[int, npt.NDArray[np.int64]] = {}
         keeper = 0
@@ -294,6 +318,8 @@ class DiskParts:
         return DiskParts(self.disk, self.schema, self.folder, self.held, joined, gone)
 
     def map(self, work: Callable[[pl.DataFrame, int], pl.DataFrame], schema: pl.Schema) -> DiskTable:
+        """As many parts at once as there are cores; a part is read when its turn comes."""
+
         def do(part: int) -> pl.DataFrame:
             return work(self._part(part), part)
 

@@ -34,36 +34,46 @@ class MemoryTable:
 
     @property
     def schema(self) -> pl.Schema:
+        """The columns and types of the frame."""
         return self.frame.schema
 
     @property
     def whole(self) -> pl.DataFrame:
+        """The frame itself."""
         return self.frame
 
     def inputs(self) -> list[Path]:
+        """The files it was read from, if it came from files."""
         return list(self.files)
 
     def chunks(self, records: int) -> int:
+        """One, whatever the size: all records are together already."""
         return 1
 
     def select(self, names: Sequence[str]) -> MemoryTable:
+        """Only these columns, which are not copied."""
         return MemoryTable(self.frame.select(names), self.files)
 
     def map(self, work: Callable[[Batch], pl.DataFrame], schema: pl.Schema) -> MemoryTable:
+        """The work is done at once, on the whole frame; without records it is not done at all."""
         done = work(Batch(self.frame, 0)) if self.frame.height else pl.DataFrame(schema=schema)
         return MemoryTable(done, self.files)
 
     def union(self, added: Table) -> MemoryTable:
+        """This table's records, then the others, with the columns in this table's order."""
         assert isinstance(added, MemoryTable)
         return MemoryTable(pl.concat([self.frame, added.frame.select(self.frame.columns)]), self.files + added.files)
 
     def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
+        """There is one batch, so that nothing has to be merged."""
         return work(Batch(self.frame, 0)) if self.frame.height else None
 
     def counts(self, by: Sequence[str]) -> pl.DataFrame:
+        """By one grouping of the frame."""
         return self.frame.group_by(by).agg(pl.len().cast(pl.Int64).alias(COUNTED))
 
     def exchange(self, part_of: Callable[[Batch], npt.NDArray[np.int64]], parts: int) -> MemoryParts:
+        """A stable sort by part: within a part records keep their order."""
         if parts == 1 or not self.frame.height:
             return MemoryParts((self.frame, *[self.frame.clear()] * (parts - 1)))
         part = part_of(Batch(self.frame, 0))
@@ -73,6 +83,7 @@ class MemoryTable:
         return MemoryParts(tuple(self.frame[order[end - size : end]] for end, size in zip(ends, sizes, strict=True)))
 
     def kept(self) -> tuple[MemoryTable, list[str]]:
+        """As it is, for it was worked out before; without the column of facts, which are given apart."""
         facts = self.frame[FACTS].drop_nulls().to_list() if FACTS in self.frame.columns else []
         return MemoryTable(self.frame.drop(FACTS, strict=False), self.files), facts
 
@@ -86,15 +97,19 @@ class MemoryTable:
         return DiskTable(disk, self.schema, lambda: [self.frame]).write(folder, kind, check, overwrite=overwrite)
 
     def place(self, folder: str) -> Path | None:
+        """The folder itself: it is written on this machine."""
         return Path(folder)
 
     def frames(self) -> Iterator[pl.DataFrame]:
+        """The whole frame, at once."""
         yield self.frame
 
     def digests(self) -> dict[str, str]:
+        """None: it stands in no file of its own."""
         return {}
 
     def native(self) -> pl.DataFrame:
+        """The frame, without the column of facts."""
         return self.frame.drop(FACTS, strict=False)
 
 
@@ -110,11 +125,13 @@ class MemoryParts:
     frames: tuple[pl.DataFrame, ...] = field(repr=False)
 
     def sizes(self) -> npt.NDArray[np.int64]:
+        """How many records each part's frame has."""
         return np.array([frame.height for frame in self.frames])
 
     def moved(
         self, heads: npt.NDArray[np.int64], order: Callable[[pl.DataFrame], npt.NDArray[np.int64]]
     ) -> MemoryParts:
+        """New frames where records leave or join; the others are handed on as they are."""
         left, joining = list(self.frames), [[frame.clear()] for frame in self.frames]
         keeper = 0
         for part, (frame, taken) in enumerate(zip(self.frames, heads, strict=True)):
@@ -128,6 +145,7 @@ class MemoryParts:
         return MemoryParts(tuple(pl.concat([own, *more]) if len(more) > 1 else own for own, more in both))
 
     def map(self, work: Callable[[pl.DataFrame, int], pl.DataFrame], schema: pl.Schema) -> MemoryTable:
+        """One part after the other, done at once; without any records an empty table of this schema."""
         done = [work(frame, part) for part, frame in enumerate(self.frames) if frame.height]
         if not done:
             return MemoryTable(pl.DataFrame(schema=schema))

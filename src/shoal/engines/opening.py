@@ -47,6 +47,7 @@ def engine_for(frames: Sequence[Any], asked: str | None = None) -> Engine:
 
 
 def is_spark(frame: Any) -> bool:
+    """Whether it is a frame of Spark's, told by where its type comes from: PySpark itself is not imported."""
     return type(frame).__module__.startswith("pyspark.sql")
 
 
@@ -204,6 +205,7 @@ def _names_a_table(name: str) -> bool:
 
 
 def kind_of(path: Path) -> str | None:
+    """The format of a file, or of the files of a folder, that is read in chunks; None where there is none."""
     return kind_of_folder(path) if path.is_dir() else kind_of_file(path)
 
 
@@ -225,6 +227,7 @@ def _named_like_files(folder: Path) -> list[Path]:
 
 
 def kind_of_folder(folder: Path) -> str | None:
+    """The format of the files of a table in a folder, None where there are none; several are refused."""
     kinds = {str(kind_of_file(path)) for path in files_of(folder)} if folder.is_dir() else set()
     if len(kinds) > 1:
         raise InputError(f"{str(folder)!r} holds files of several kinds ({', '.join(sorted(kinds))}): a table has one.")

@@ -28,6 +28,7 @@ class AtRandom:
     chunks: int
 
     def __call__(self, batch: Batch) -> npt.NDArray[np.int64]:
+        """The number of the chunk that each record of a batch goes to."""
         return _drawn(pl.Series(batch.positions()), self.chunks)
 
 

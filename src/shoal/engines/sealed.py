@@ -31,6 +31,7 @@ class Seal:
     key: bytes = field(default_factory=lambda: token_bytes(MARK), repr=False)
 
     def sealed(self, content: bytes) -> bytes:
+        """The content with its mark before it: a keyed hash, by which this run knows its own results again."""
         return self._mark(content) + content
 
     def opened(self, sealed: bytes | memoryview) -> memoryview | None:

@@ -40,6 +40,7 @@ class Batch(NamedTuple):
     position: int
 
     def positions(self) -> npt.NDArray[np.int64]:
+        """The position of each of its records in the whole table."""
         return np.arange(self.position, self.position + self.frame.height)
 
 
@@ -60,7 +61,9 @@ class Table(Protocol):
     ordered: bool  # whether positions follow the order of the input
 
     @property
-    def schema(self) -> pl.Schema: ...
+    def schema(self) -> pl.Schema:
+        """The names and types of the columns, known before any record is read."""
+        ...
 
     @property
     def whole(self) -> pl.DataFrame | None:
@@ -133,7 +136,9 @@ class Table(Protocol):
 class Parts(Protocol):
     """Records divided into parts, each small enough to be held in memory, in order of position."""
 
-    def sizes(self) -> npt.NDArray[np.int64]: ...
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """How many records each part holds, parts without any included."""
+        ...
 
     def moved(self, heads: npt.NDArray[np.int64], order: Callable[[pl.DataFrame], npt.NDArray[np.int64]]) -> Parts:
         """So many records of each part, the first in the order given, join the last part before that keeps some."""
@@ -173,6 +178,7 @@ def pack(batch: Batch, part: npt.NDArray[np.int64]) -> Iterator[Block]:
 
 
 def packed(frame: pl.DataFrame) -> bytes:
+    """The records as bytes that travel between processes or wait in a file: Arrow's stream format, compressed."""
     target = io.BytesIO()
     frame.write_ipc_stream(target, compression="zstd")
     return target.getvalue()
@@ -201,6 +207,7 @@ class Line(NamedTuple):
         return cls(key[cuts], position[cuts])
 
     def part_of(self, key: npt.NDArray[np.uint64], position: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """The part of each record; among equal keys its position decides, so that every engine cuts alike."""
         first, last = (np.searchsorted(self.key, key, side=side) for side in ("left", "right"))
         part: npt.NDArray[np.int64] = first.copy()
         tied = np.flatnonzero(first < last)  # the key is that of a cut, or of several: the position decides

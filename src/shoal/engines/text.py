@@ -58,10 +58,13 @@ def _shown(column: pl.Series) -> pl.DataType:
 
 @dataclass(frozen=True)
 class Typed:
+    """A work that turns a batch's texts into values of these types, and refuses a text that is none of its column's."""
+
     types: dict[str, pl.DataType]
     spelled: bool = False  # keep the texts as well
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
+        """The batch with its columns typed, and as they are spelled where that is to be kept."""
         frame = batch.frame
         texts = [column.alias(f"{SPELLED}{column.name}") for column in frame] if self.spelled else []
         return frame.with_columns(*(_as(frame[name], dtype) for name, dtype in self.types.items()), *texts)

@@ -40,6 +40,7 @@ class Marginal:
 
     @classmethod
     def of(cls, column: pl.Series) -> Marginal:
+        """What a column of a batch shows; NaN counts as missing."""
         column = column.fill_nan(None) if column.dtype.is_float() else column
         counts = column.drop_nulls().alias("value").value_counts(name="records")
         missing = column.null_count()
@@ -52,6 +53,7 @@ class Marginal:
         return cls(_listed(counts), missing, len(number), mean, squares, float(number.min()), float(number.max()))
 
     def plus(self, marginal: Marginal) -> Marginal:
+        """What both show together: counts summed, moments by the pairwise update, which loses no precision."""
         counts = None
         if self.counts is not None and marginal.counts is not None:
             both = pl.concat([self.counts, marginal.counts])
@@ -104,6 +106,7 @@ class Shown(NamedTuple):
     marginals: dict[str, Marginal]
 
     def plus(self, shown: Shown) -> Shown:
+        """What both groups of records show together; they show the same attributes."""
         marginals = {name: own.plus(shown.marginals[name]) for name, own in self.marginals.items()}
         return Shown(self.records + shown.records, marginals)
 
@@ -131,12 +134,14 @@ class Summary:
 
     @classmethod
     def of(cls, names: Sequence[str], batch: Batch) -> Summary:
+        """Of one batch. The draw is a hash of a record's position: whatever the engine, the same are drawn."""
         frame = batch.frame.select(names)
         position = pl.Series(POSITION, batch.positions())
         drawn = frame.with_columns(position, position.hash(seed=1).alias(DRAW)).bottom_k(SAMPLE, by=DRAW)
         return cls(frame.height, {name: Marginal.of(frame[name]) for name in names}, drawn)
 
     def plus(self, summary: Summary) -> Summary:
+        """Of both together; of both samples the records with the least draws stay."""
         marginals = {name: marginal.plus(summary.marginals[name]) for name, marginal in self.marginals.items()}
         sample = pl.concat([self.sample, summary.sample]).bottom_k(SAMPLE, by=DRAW)
         return Summary(self.records + summary.records, marginals, sample)

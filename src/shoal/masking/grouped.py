@@ -77,6 +77,7 @@ class Grouping(Method):
 
     @property
     def done(self) -> str:
+        """What it did, who stands together and how a class is shown, in sentences of a report."""
         return self.did + (_SHOWN if self.shown_by == "range" else _CENTRED.format(self.shown_by))
 
     @property
@@ -97,13 +98,9 @@ class Grouping(Method):
         return along_line(whole, by_distance=self.by_distance)
 
     def mask(
-        self,
-        microdata: Microdata,
-        models: Sequence[PrivacyModel],
-        *,
-        suppression: float = 0.0,
-        seed: int | None = None,
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
+        """The classes shown, of the way that loses least where there are several (`ways`)."""
         ways = self.ways(microdata, models, suppression=suppression, seed=seed)
         tried = [replace(way.mask(), notes=() if way.strata is None else _TAUGHT) for way in ways]
         best = tried[0]

@@ -114,12 +114,7 @@ class Method(Entry):
         return False
 
     def mask(
-        self,
-        microdata: Microdata,
-        models: Sequence[PrivacyModel],
-        *,
-        suppression: float = 0.0,
-        seed: int | None = None,
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
         """The quasi-identifiers as they will be shown; what it leaves to chance it draws by the seed."""
         raise NotImplementedError
@@ -150,6 +145,7 @@ class Method(Entry):
 
     @classmethod
     def abilities(cls) -> dict[str, Any]:
+        """What the catalogue shows beside its parameters: what it can promise, its strength, whether it draws lots."""
         strength = None if cls.strength is None else cls.strength.name
         return {"can_promise": list(cls.can_promise), "strength": strength, "random": not cls.seedless}
 

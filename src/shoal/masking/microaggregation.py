@@ -53,13 +53,9 @@ class IndividualRanking(Perturbing):
         require(self.name, "subsets", self.subsets, "sets that share no attribute", holds=len(named) == len(set(named)))
 
     def mask(
-        self,
-        microdata: Microdata,
-        models: Sequence[PrivacyModel],
-        *,
-        suppression: float = 0.0,
-        seed: int | None = None,
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
+        """Each attribute, or subset of them, grouped by itself and shown by its groups' centres."""
         names = microdata.schema.quasi_identifiers
         if self.k > len(microdata):
             raise InputError(

@@ -33,10 +33,12 @@ class Partition:
 
     @property
     def classes(self) -> int:
+        """How many classes there are."""
         return len(self.starts) - 1
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
+        """How many records each class has."""
         return np.diff(self.starts)
 
     def class_of(self, records: int) -> npt.NDArray[np.int32]:

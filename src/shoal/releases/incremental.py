@@ -56,12 +56,7 @@ class Incremental(Method):
     values: pl.DataFrame = field(repr=False)  # what stands for each record's own values, as in `Published.values`
 
     def mask(
-        self,
-        microdata: Microdata,
-        models: Sequence[PrivacyModel],
-        *,
-        suppression: float = 0.0,
-        seed: int | None = None,
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
         """Classes that go on from earlier releases, of those who may be shown again."""
         if self.method.shown_by != "range":

@@ -29,6 +29,7 @@ class Spark(Session):
     """A session of Spark, and tables of it."""
 
     def table(self, frame: DataFrame) -> SparkTable:
+        """A frame of Spark's as a table; its types must be ones that Polars has, too."""
         check_names(frame.columns, "The Spark frame")
         self.read_frames.append(frame)
         return SparkTable(self, frame, to_polars(frame.schema))

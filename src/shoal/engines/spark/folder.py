@@ -30,6 +30,7 @@ class Folder:
 
     @property
     def path(self) -> str:
+        """Its full address, scheme and all, as Hadoop writes it."""
         return str(self._path.toString())
 
     @property
@@ -98,6 +99,7 @@ class Folder:
         return InputError(f"The release cannot be written to {self._given!r}: {why}.")
 
     def put(self, name: str, content: bytes) -> None:
+        """Writes a file of this name and content into it, in place of one that is there."""
         stream = self._files.create(self._hadoop.Path(self._path, name))
         try:
             stream.write(content)
@@ -105,6 +107,7 @@ class Folder:
             stream.close()
 
     def rename(self, target: Folder) -> None:
+        """Gives it the target's name, which nothing may have by then."""
         if not self._files.rename(self._path, target._path):
             raise target._refused("it cannot be renamed to that")
 
@@ -117,4 +120,5 @@ class Folder:
             raise
 
     def remove(self) -> None:
+        """Deletes it with all that is in it."""
         self._files.delete(self._path, True)

@@ -139,6 +139,7 @@ class Held:
         self._end.atexit = False
 
     def let_go(self) -> None:
+        """Notes that it is not needed: the next sweep takes it from the cluster's disks."""
         self._end()
 
     def hand_out(self) -> None:
@@ -176,6 +177,7 @@ class Session(AbstractContextManager["Session"]):
             self.session.stop()
 
     def persist(self, frame: DataFrame) -> Held:
+        """Puts a frame on the cluster's disks when it is first worked out, and sweeps what is there in vain."""
         from pyspark import StorageLevel
 
         self.sweep()
@@ -184,6 +186,7 @@ class Session(AbstractContextManager["Session"]):
         return held
 
     def sweep(self) -> None:
+        """Takes from the cluster's disks what nothing needs any more."""
         while self._unneeded:
             self._unneeded.pop().unpersist()
 

@@ -43,6 +43,8 @@ MERGERS = 8  # tasks at most that merge the others' results, before the driver m
 
 @dataclass(frozen=True)
 class SparkTable:
+    """A frame of Spark's, worked on inside its tasks."""
+
     spark: Session = field(repr=False)
     frame: DataFrame = field(repr=False)
     schema: pl.Schema  # what a work sees; Spark may hold it in wider types
@@ -55,9 +57,11 @@ class SparkTable:
     whole = None
 
     def inputs(self) -> list[Path]:
+        """The files and folders of this machine that the session reads, for all of its tables."""
         return self.spark.inputs_here()
 
     def chunks(self, records: int) -> int:
+        """As many as keep each at `shoal.engines.table.CHUNK` records or fewer: a chunk must fit in a task."""
         return chunks_of(records)
 
     def _sources(self) -> tuple[Held, ...]:
@@ -69,10 +73,13 @@ class SparkTable:
         return self.spark.mapped(self.frame, lambda arrow: work(batches_of(arrow, own)), schema)
 
     def select(self, names: Sequence[str]) -> SparkTable:
+        """Left to Spark, which then does not read the other columns."""
         schema = pl.Schema({name: self.schema[name] for name in names})
         return SparkTable(self.spark, self.frame.select(*map(column, names)), schema, made_of=self._sources())
 
     def map(self, work: Callable[[Batch], pl.DataFrame], schema: pl.Schema) -> SparkTable:
+        """A step of Spark's plan: the work runs in its tasks, once what comes of it is asked for."""
+
         def run(batches: Iterator[Batch]) -> Arrow:
             for batch in batches:
                 yield from to_arrow(work(batch), schema)
@@ -80,11 +87,13 @@ class SparkTable:
         return SparkTable(self.spark, self._in_tasks(run, to_spark(schema)), schema, made_of=self._sources())
 
     def union(self, added: Table) -> SparkTable:
+        """As Spark's own: partitions of this table, then those of the other, columns in this table's order."""
         assert isinstance(added, SparkTable)
         frame = self.frame.union(added.select(list(self.schema)).frame)
         return SparkTable(self.spark, frame, self.schema, made_of=self._sources() + added._sources())
 
     def fold(self, work: Callable[[Batch], T], merge: Callable[[T, T], T]) -> T | None:
+        """Each task merges what its batches give, a few tasks merge theirs, the driver merges the rest."""
         seal = self.spark.seal
         results = self._in_tasks(lambda batches: to_results(merged(map(work, batches), merge), seal), "result binary")
         mergers = min(MERGERS, self.spark.session.sparkContext.defaultParallelism)
@@ -98,6 +107,7 @@ class SparkTable:
         return next(merged(results_of(gathered, seal), merge), None)
 
     def counts(self, by: Sequence[str]) -> pl.DataFrame:
+        """By Spark's own grouping; the combinations that occur come to the driver."""
         from pyspark.sql import functions
 
         counted = self.frame.groupBy(*map(column, by)).agg(functions.count("*").alias(COUNTED))
@@ -106,6 +116,7 @@ class SparkTable:
         return counts.cast({**{name: self.schema[name] for name in by}, COUNTED: pl.Int64()})
 
     def exchange(self, part_of: Callable[[Batch], npt.NDArray[np.int64]], parts: int) -> SparkParts:
+        """Packed blocks travel, one task then holds one part; they stay on the cluster's disks until it goes."""
         from pyspark.sql import functions
 
         def run(batches: Iterator[Batch]) -> Arrow:
@@ -121,6 +132,7 @@ class SparkTable:
         return SparkParts(self.spark, held_blocks, self.schema, held)
 
     def kept(self) -> tuple[SparkTable, list[str]]:
+        """On the cluster's disks, worked out now; they are given back when no table is made of it any more."""
         persisted = self.spark.persist(self.frame)
         frame = persisted.frame
         schema = pl.Schema({name: dtype for name, dtype in self.schema.items() if name != FACTS})
@@ -135,6 +147,7 @@ class SparkTable:
     def write(
         self, folder: str, kind: str, check: Callable[[Table, list[str]], dict[str, bytes]], *, overwrite: bool = False
     ) -> SparkTable:
+        """By Spark itself, into a hidden folder beside the target, read back from there to be checked, then renamed."""
         if kind == "csv" and len(set(self.schema) - {FACTS}) == 1:
             raise InputError(
                 "Spark leaves out the missing values of a table of one column when it writes CSV: write it as Parquet."
@@ -161,6 +174,7 @@ class SparkTable:
             return written(self.spark, target.path, kind, table.schema)
 
     def place(self, folder: str) -> Path | None:
+        """The folder, if the file system that its address leads to is this machine's."""
         return Folder(self.spark.session, folder).here
 
     def frames(self) -> Iterator[pl.DataFrame]:
@@ -174,6 +188,7 @@ class SparkTable:
                 yield unpacked([bytes(block["packed"])])
 
     def digests(self) -> dict[str, str]:
+        """Worked out by Spark where the files are; nothing but the digests comes to the driver."""
         from pyspark.sql import functions
 
         files = self.spark.session.read.format("binaryFile").options(**OUR_FILES).load(self.folder)
@@ -182,6 +197,7 @@ class SparkTable:
         return dict(sorted((row["path"].rpartition("/")[2], row["digest"]) for row in hashed.to_pylist()))
 
     def native(self) -> DataFrame:
+        """The frame, without the column of facts; what holds it on the cluster's disks is the user's from now on."""
         if self.persisted is not None:
             self.persisted.hand_out()
         self.spark.sweep()
@@ -214,6 +230,8 @@ class Heads:
 
 @dataclass(frozen=True)
 class SparkParts:
+    """Parts as packed blocks on the cluster's disks, one task a part; records that move travel with the work."""
+
     spark: Session = field(repr=False)
     blocks: Held = field(repr=False)
     schema: pl.Schema
@@ -221,9 +239,11 @@ class SparkParts:
     heads: Heads | None = field(default=None, repr=False)
 
     def sizes(self) -> npt.NDArray[np.int64]:
+        """How many records each part held when it was divided."""
         return self.held
 
     def moved(self, heads: npt.NDArray[np.int64], order: Callable[[pl.DataFrame], npt.NDArray[np.int64]]) -> SparkParts:
+        """Only the records that move come to the driver, from which every task gets them; this can be done once."""
         assert self.heads is None, "records move once"
 
         def run(arrow: Arrow) -> Arrow:
@@ -241,6 +261,7 @@ class SparkParts:
         return replace(self, heads=Heads(taken.with_columns(pl.Series(TO, keeper[taken[FROM].to_numpy()]))))
 
     def map(self, work: Callable[[pl.DataFrame, int], pl.DataFrame], schema: pl.Schema) -> SparkTable:
+        """One task a part; a part whose source changed since it was divided is refused."""
         held, heads = self.held, self.heads
 
         def run(arrow: Arrow) -> Arrow:

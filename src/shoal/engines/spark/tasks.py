@@ -77,6 +77,7 @@ def to_arrow(frame: pl.DataFrame, schema: pl.Schema) -> Arrow:
 
 
 def inspected(files: Arrow) -> Arrow:
+    """Refuses Parquet files with content that no row shows; gives the names of those that were looked at."""
     import pyarrow as pa
 
     from shoal.data.hidden_content import inspect_parquet_bytes
@@ -91,6 +92,7 @@ BLOCKS = "part int, position long, records long, packed binary"
 
 
 def to_blocks(blocks: Iterable[tuple[int, int, int, bytes]]) -> Arrow:
+    """Each block (part, position, records, bytes) as a row of `BLOCKS`."""
     import pyarrow as pa
 
     types = [pa.int32(), pa.int64(), pa.int64(), pa.large_binary()]
@@ -100,6 +102,7 @@ def to_blocks(blocks: Iterable[tuple[int, int, int, bytes]]) -> Arrow:
 
 
 def to_results(results: Iterable[Any], seal: Seal) -> Arrow:
+    """Each result pickled, compressed and sealed, so that the driver unpickles nothing but what its tasks made."""
     import pyarrow as pa
     from pyspark import cloudpickle
 

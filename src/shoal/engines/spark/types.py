@@ -32,6 +32,7 @@ def stored(dtype: pl.DataType) -> pl.DataType:
 
 
 def to_spark(schema: pl.Schema) -> StructType:
+    """The columns as Spark types them, unsigned numbers and categories in what holds them (`stored`)."""
     from pyspark.sql import types
 
     plain: dict[pl.DataType, DataType] = {
@@ -62,6 +63,7 @@ def to_spark(schema: pl.Schema) -> StructType:
 
 
 def to_polars(schema: StructType) -> pl.Schema:
+    """The columns of a Spark frame as Polars types them; nested ones are refused, by name."""
     plain: dict[str, pl.DataType] = {
         "boolean": pl.Boolean(),
         "byte": pl.Int8(),
@@ -92,6 +94,7 @@ def to_polars(schema: StructType) -> pl.Schema:
 
 
 def column(name: str) -> Column:
+    """A column by its name, whatever characters it has: Spark would read a dot as a field within it."""
     from pyspark.sql import functions
 
     return functions.col("`" + name.replace("`", "``") + "`")

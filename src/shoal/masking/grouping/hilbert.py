@@ -28,11 +28,13 @@ class Hilbert(Grouping):
     )
 
     def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
+        """Along the curve; where all attributes have hierarchies also by merging the cheapest rows first."""
         yield hilbert(microdata, k)
         if all(coded.attribute.hierarchy is not None for coded in microdata.quasi):
             yield cheapest_first(microdata, k)
 
     def strata(self, microdata: Microdata, k: int, models: Sequence[PrivacyModel]) -> Strata | None:
+        """Strata of the attribute that a model wants close to its distribution; None where no model does."""
         if all(model.closeness is None for model in models):
             return None
         t, name = stratum(microdata, models)

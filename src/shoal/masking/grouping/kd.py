@@ -19,6 +19,7 @@ class Kd(Grouping):
     did = "Records were divided in two at the middle of the attribute that varies most, again and again."
 
     def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
+        """One partition, by cuts at the middle of the widest attribute."""
         yield kd(microdata, k)
 
 
@@ -28,6 +29,7 @@ class KdMedian(Grouping):
     did = "Records were divided in two at the median of the attribute that varies most, again and again."
 
     def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
+        """One partition, by cuts at the median of the widest attribute."""
         yield kd(microdata, k, by="median")
 
 

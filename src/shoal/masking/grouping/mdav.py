@@ -48,9 +48,11 @@ class Mdav(Grouping):
     did = "Records farthest from the middle were grouped with their nearest, again and again (MDAV)."
 
     def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
+        """One partition, of classes of k to 2k - 1 records."""
         yield mdav(microdata, k, scale=self.scale)
 
     def notes(self, records: int) -> tuple[str, ...]:
+        """That a large table was grouped block by block, where it was."""
         return blocked(records)
 
 
@@ -69,9 +71,11 @@ class MdavPlus(Grouping):
     )
 
     def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
+        """One partition: MDAV's, after the exchanges."""
         yield mdav(microdata, k, improve=True, scale=self.scale)
 
     def notes(self, records: int) -> tuple[str, ...]:
+        """That a large table was grouped block by block, where it was."""
         return blocked(records)
 
 

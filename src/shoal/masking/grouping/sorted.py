@@ -19,4 +19,5 @@ class Sorted(Grouping):
     did = "Records were put in order by distance from zero and cut into runs of k (Sánchez et al. 2016, Algorithm S2)."
 
     def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
+        """One partition, of runs of k in the order of distances from zero."""
         yield zero_distance(microdata, k)

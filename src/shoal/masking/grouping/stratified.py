@@ -57,12 +57,15 @@ class Stratified(Grouping):
 
     @property
     def looks_at_confidential(self) -> bool:
+        """It does: strata are made of confidential values."""
         return True
 
     def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
+        """None: without strata there is no such grouping."""
         return iter(())
 
     def strata(self, microdata: Microdata, k: int, models: Sequence[PrivacyModel]) -> Strata | None:
+        """Of the attribute whose closeness is promised, with one record of each stratum in every class."""
         t, name = stratum(microdata, models)
         return Strata(name, lambda table, lots: stratified(table, k, t, name, lots, remainder=self.remainder))
 

@@ -56,7 +56,11 @@ def side_by_side(names: Sequence[str], work: Callable[[str], Result]) -> dict[st
 
 
 class Stream(Protocol):
-    def __call__(self, name: str | None, *, gaps: bool = False) -> np.random.Generator: ...
+    """Where a method's random numbers come from: a stream for each attribute, so that none depends on the others."""
+
+    def __call__(self, name: str | None, *, gaps: bool = False) -> np.random.Generator:
+        """The stream of the attribute, or of what is drawn once a record; `gaps`: that by which gaps are moved."""
+        ...
 
 
 # ---- the columns as they are

@@ -18,12 +18,15 @@ _ROUNDING = 1e-10
 
 @dataclass(frozen=True)
 class Standardised:
+    """An attribute's values in standard deviations from its mean, and the way back."""
+
     mean: float
     sigma: float  # sample standard deviation
     scores: Numbers  # (x - mean) / sigma, 0 where missing
 
 
 def standardised(name: str, numbers: Numbers) -> Standardised:
+    """A column in standard deviations, gaps as NaN; refused where its variance is zero or has no number."""
     present = ~np.isnan(numbers)
     n = np.count_nonzero(present)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
@@ -39,6 +42,7 @@ def standardised(name: str, numbers: Numbers) -> Standardised:
 
 
 def correlations(scores: Numbers) -> Numbers:
+    """Pearson's, of attributes whose scores are these."""
     products: Numbers = scores @ scores.T
     length = np.sqrt(products.diagonal())
     scaled: Numbers = products / np.outer(length, length)
@@ -66,6 +70,7 @@ def nearest_map(covariance: Numbers, wanted: Numbers) -> Numbers:
 
 
 def is_singular(covariance: Numbers) -> bool:
+    """Whether some attribute follows from the others, as far as rounding lets one tell."""
     values = np.linalg.eigvalsh(covariance)
     return bool(values[0] <= _ROUNDING * values[-1])
 

@@ -81,13 +81,9 @@ class MultiplicativeNoise(Perturbing):
         return "whoever knows that it grows with the value finds far more people than is measured here"
 
     def mask(
-        self,
-        microdata: Microdata,
-        models: Sequence[PrivacyModel],
-        *,
-        suppression: float = 0.0,
-        seed: int | None = None,
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
+        """Every value times a factor of its own, then the moments restored that `restore` names."""
         names = treated(self.name, microdata, ON_A_LINE)
         if self.clamp:
             require_domain(self.name, microdata, names)

@@ -56,13 +56,9 @@ class Noise(Perturbing):
     did = "Random noise was added to every value, correlated as the values are unless said otherwise."
 
     def mask(
-        self,
-        microdata: Microdata,
-        models: Sequence[PrivacyModel],
-        *,
-        suppression: float = 0.0,
-        seed: int | None = None,
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
+        """Every value with noise of variance `gamma` times its attribute's; gaps are moved among the records."""
         names = treated(self.name, microdata, ON_A_LINE)
         if self.clamp:
             require_domain(self.name, microdata, names)

@@ -38,13 +38,9 @@ class Pram(Perturbing):
     did = "Categories were redrawn at random so that their expected frequencies stay (PRAM)."
 
     def mask(
-        self,
-        microdata: Microdata,
-        models: Sequence[PrivacyModel],
-        *,
-        suppression: float = 0.0,
-        seed: int | None = None,
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
+        """Every attribute redrawn by itself; gaps are moved among the records."""
         names = treated(self.name, microdata, CATEGORIES)
         stream = streams(seed)
         columns = side_by_side(names, lambda name: self._changed(microdata, name, stream(name)))

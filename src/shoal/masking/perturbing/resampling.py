@@ -45,13 +45,9 @@ class Resample(Perturbing):
     did = "Values were replaced by averages of samples drawn with replacement, rank by rank."
 
     def mask(
-        self,
-        microdata: Microdata,
-        models: Sequence[PrivacyModel],
-        *,
-        suppression: float = 0.0,
-        seed: int | None = None,
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
+        """Every attribute resampled by itself; gaps are moved among the records."""
         names = treated(self.name, microdata, ON_A_LINE)
         stream = streams(seed)
         columns = side_by_side(names, lambda name: self._resampled(microdata, name, stream(name)))

@@ -55,16 +55,13 @@ class Shuffle(Perturbing):
 
     @property
     def looks_at_confidential(self) -> bool:
+        """It does: the model by which values are dealt out holds the confidential columns, too."""
         return True
 
     def mask(
-        self,
-        microdata: Microdata,
-        models: Sequence[PrivacyModel],
-        *,
-        suppression: float = 0.0,
-        seed: int | None = None,
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
+        """The attribute's own values, dealt out in the order of values that the model drew; gaps are moved."""
         names = treated(self.name, microdata, IN_ORDER)
         stream = streams(seed)
         rng = {name: stream(name) for name in names}

@@ -56,19 +56,16 @@ class Swap(Perturbing):
         return "one round of swaps can be undone, whatever p is" if self.rounds == 1 else ""
 
     def mask(
-        self,
-        microdata: Microdata,
-        models: Sequence[PrivacyModel],
-        *,
-        suppression: float = 0.0,
-        seed: int | None = None,
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
+        """Every attribute swapped by itself; gaps are moved among the records."""
         names = treated(self.name, microdata, IN_ORDER)
         stream = streams(seed)
         columns = side_by_side(names, lambda name: self._swapped(microdata, name, stream(name)))
         return Masked(with_gaps_moved(columns, stream), notes=self._notes(len(microdata)))
 
     def window(self, records: int) -> int:
+        """By how many ranks a value may move in a table of so many records."""
         return round(self.p * records)
 
     def _swapped(self, microdata: Microdata, name: str, rng: np.random.Generator) -> MaskedColumn:

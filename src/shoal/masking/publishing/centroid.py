@@ -1,8 +1,9 @@
-"""A class shown by its centre (microaggregation, paper 5): the mean of numbers and dates, the median of ordered
-categories, the mode of unordered ones; or the median of all that has an order.
+"""A class shown by its centre (microaggregation, paper 5).
 
-Dates are rounded to their step, a median of categories is the lower one, a mode shared by several the first of them.
-As with ranges, a class that mixes missing and present shows `*`, one that is missing throughout shows nothing.
+That is the mean of numbers and dates, the median of ordered categories, the mode of unordered ones; or the median of
+all that has an order. Dates are rounded to their step, a median of categories is the lower one, a mode shared by
+several the first of them. As with ranges, a class that mixes missing and present shows `*`, one that is missing
+throughout shows nothing.
 """
 
 from __future__ import annotations

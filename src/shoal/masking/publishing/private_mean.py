@@ -56,6 +56,7 @@ class PrivateMean:
 
 
 def require_epsilon(epsilon: object) -> None:
+    """Refuses an epsilon that is no number, or so small or large that noise or privacy would be nothing."""
     number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)
     good = number and 1e-6 <= epsilon <= 1e6  # type: ignore[operator]
     require("private-mean", "epsilon", epsilon, "a number from 0.000001 to 1,000,000", holds=good)
@@ -91,6 +92,7 @@ def publish_private_mean(
 
 
 def require_number(attribute: Attribute) -> None:
+    """Refuses an attribute that is not numeric: only of numbers is there a mean with a known sensitivity."""
     if attribute.kind is not Kind.NUMERIC:
         raise InputError(
             f"Column {attribute.name!r} is {attribute.kind}: a private mean is of numbers. "

@@ -51,13 +51,9 @@ class Coarsen(Method):
     )
 
     def mask(
-        self,
-        microdata: Microdata,
-        models: Sequence[PrivacyModel],
-        *,
-        suppression: float = 0.0,
-        seed: int | None = None,
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
+        """Each attribute in its intervals; one without a resolution stays as it is, and a note says so."""
         resolutions = self.resolutions(microdata.schema.quasi_identifiers)
         columns = {
             coded.name: coarsen(coded, resolutions[coded.name], self.mode)
@@ -70,6 +66,7 @@ class Coarsen(Method):
         return suppress_failing(microdata, Masked(columns, notes=notes), models, suppression)
 
     def refuse_in_chunks(self, models: Sequence[PrivacyModel], suppression: float, engine: str) -> None:
+        """Refuses to suppress for how few people of a population fit a class: an engine counts records alone."""
         refuse_suppressing(self.name, models, suppression, engine)
 
     def prepared(self, whole: WholeTable) -> Method:

@@ -70,6 +70,7 @@ class CutPointSearch:
 
     @property
     def proven(self) -> bool:
+        """Whether no recoding by the candidate cuts costs less."""
         return self.bound >= self.cost
 
     @property
@@ -96,12 +97,7 @@ class CutPoints(Method):
     )
 
     def mask(
-        self,
-        microdata: Microdata,
-        models: Sequence[PrivacyModel],
-        *,
-        suppression: float = 0.0,
-        seed: int | None = None,
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
         """Each quasi-identifier in the intervals that cost least."""
         result = search(microdata, class_size(microdata, models), suppression=suppression, seconds=self.seconds)
@@ -109,6 +105,7 @@ class CutPoints(Method):
         return suppress_failing(microdata, masked, models, suppression)
 
     def refuse_in_chunks(self, models: Sequence[PrivacyModel], suppression: float, engine: str) -> None:
+        """Refuses to suppress for how few people of a population fit a class: an engine counts records alone."""
         refuse_suppressing(self.name, models, suppression, engine)
 
     def prepared(self, whole: WholeTable) -> Method:

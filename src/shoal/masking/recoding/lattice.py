@@ -66,6 +66,7 @@ class Tree:
 
     @property
     def levels(self) -> int:
+        """How many levels its hierarchy has, the values themselves and the top included."""
         return len(self.codes)
 
     @property
@@ -93,10 +94,12 @@ class Packing:
 
     @property
     def levels(self) -> Ints:
+        """How many levels each attribute has, in the lattice's order."""
         return np.array([tree.levels for tree in self.trees])
 
     @property
     def nodes(self) -> int:
+        """How many choices of one level an attribute there are."""
         return prod(tree.levels for tree in self.trees)
 
     @property
@@ -163,6 +166,7 @@ class Lattice(Packing):
 
     @property
     def records(self) -> int:
+        """Of the rows that were counted."""
         return int(self.counts.sum())
 
     def lifted(self, levels: Levels, rows: Ints | slice = slice(None)) -> Keys:
@@ -188,6 +192,7 @@ def lattice_from(packing: Packing, keys: Keys, counts: Ints, row: Ints = _NONE) 
 
 
 def packing_of(quasi: Sequence[Coded]) -> Packing:
+    """How rows of these attributes fit into 64 bits; refused where they do not, or where a hierarchy lacks."""
     trees = [_tree(coded) for coded in quasi]
     # Attributes with most values first: they show soonest that a choice of levels suppresses too much.
     position = np.argsort([-tree.codes.shape[1] for tree in trees], kind="stable")

@@ -26,6 +26,7 @@ class Lifted:
     levels: Levels = ()  # in the lattice's order
 
     def __call__(self, microdata: Microdata) -> dict[str, Keys]:
+        """The keys as a column, for whoever counts rows on an engine."""
         return {"key": self.keys(microdata)}
 
     def keys(self, microdata: Microdata) -> Keys:
@@ -45,6 +46,7 @@ class AtLevels(Method):
     def mask(
         self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
+        """Each attribute at its level, without the records of suppressed classes."""
         lifted = Lifted(self.packing, self.packing.in_order(self.levels)).keys(microdata)
         kept = np.flatnonzero(~among(lifted, self.out)) if len(self.out) else None
         return Masked(at_levels(microdata, self.levels, kept), kept, self.notes, self.facts)

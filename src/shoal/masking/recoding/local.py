@@ -39,6 +39,7 @@ class ByRow(Method):
     def mask(
         self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
+        """Each record as the class of its row shows it."""
         index = self.class_of_row[np.searchsorted(self.keys, self.lifted.keys(microdata))]
         return Masked({name: replace(cells, index=index) for name, cells in self.columns.items()}, facts=self.facts)
 
@@ -51,6 +52,7 @@ class InsideChunks(Method):
     def mask(
         self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
+        """As the method masks a table that is no larger than the chunk."""
         masked = self.method.mask(microdata, models, suppression=suppression, seed=seed)
         return replace(masked, notes=(*masked.notes, "Recoded inside chunks that were drawn at random."), facts={})
 

@@ -107,13 +107,9 @@ class SafeHarbor(Method):
             object.__setattr__(self, "ladder", steps)
 
     def mask(
-        self,
-        microdata: Microdata,
-        models: Sequence[PrivacyModel],
-        *,
-        suppression: float = 0.0,
-        seed: int | None = None,
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
+        """Each record as the first step shows it at which it has k alike, or as the last one does."""
         k = ladder_k(models)
         levels, left_over = _climb(microdata, self.steps, k)
         columns = shown_by(microdata, self.steps, levels)
@@ -122,6 +118,7 @@ class SafeHarbor(Method):
         return suppress_failing(microdata, Masked(columns, notes=notes), models, suppression)
 
     def refuse_in_chunks(self, models: Sequence[PrivacyModel], suppression: float, engine: str) -> None:
+        """Refuses to suppress for how few people of a population fit a class: an engine counts records alone."""
         refuse_suppressing(self.name, models, suppression, engine)
 
     def prepared(self, whole: WholeTable) -> Method:
@@ -145,6 +142,7 @@ class SafeHarbor(Method):
 
     @property
     def steps(self) -> tuple[Step, ...]:
+        """The ladder that is climbed."""
         return TABLE_S3 if self.ladder is None else tuple(self.ladder)
 
 
@@ -222,6 +220,7 @@ def ladder_attributes(quasi: Sequence[str], ladder: Sequence[Step]) -> list[str]
 def in_words(
     quasi: Sequence[str], ladder: Sequence[Step], records: int, masked: int, residual: int, k: int
 ) -> tuple[str, ...]:
+    """What the custodian should know: steps skipped, records masked, and how many stay with fewer than k."""
     absent = dict.fromkeys(step.attribute for step in ladder if step.attribute not in quasi)
     skipped = [f"Steps on {name!r} were skipped: it is no quasi-identifier of the table." for name in absent]
     left = f"{residual:,} records stay alike with fewer than {k} in the ladder's attributes after every step."
@@ -239,6 +238,7 @@ class RowCodes:
     room: tuple[int, ...]  # codes of each attribute, missing among them
 
     def __call__(self, microdata: Microdata) -> dict[str, Keys]:
+        """The keys as a column, for whoever counts rows on an engine."""
         return {"key": self.keys(microdata)}
 
     def keys(self, microdata: Microdata) -> Keys:
@@ -269,6 +269,7 @@ class Climbed(Method):
     def mask(
         self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
+        """Each record as the level of its row shows it; rows that did not climb stay as they are."""
         keys = self.codes.keys(microdata)
         levels = np.zeros(len(keys), np.int16)
         if len(self.keys):

@@ -100,6 +100,7 @@ class WithoutSmall(Method):
     def mask(
         self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
+        """As the method masks, without the records whose class is to be left out."""
         masked = self.method.mask(microdata, models, seed=seed)
         masked = replace(masked, notes=(*masked.notes, *self.notes))
         if not self.out.height:
