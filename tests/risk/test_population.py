@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from shoal.errors import InputError
 from shoal.risk.population import (
     _digamma,
-    expected_unique_share,
     negative_binomial,
     pitman,
     population_uniques,
@@ -166,14 +165,6 @@ def test_digamma_is_the_slope_of_log_gamma() -> None:
     assert _digamma(0.5) == pytest.approx(-0.5772156649015329 - 2 * math.log(2), rel=1e-14)
     for x in (1e-6, 0.3, 7.9, 8.1, 1e5):
         assert _digamma(x + 1) - _digamma(x) == pytest.approx(1 / x, rel=1e-9)
-
-
-# ---- known shares
-
-
-def test_expected_share_of_uniques_when_class_shares_are_known() -> None:
-    assert expected_unique_share([0.5, 0.3, 0.15, 0.05], 10) == pytest.approx(0.079338, abs=5e-7)
-    assert expected_unique_share([0.2] * 5, 1) == pytest.approx(1.0)
 
 
 def test_a_fraction_beyond_one_is_refused() -> None:

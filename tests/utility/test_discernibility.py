@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shoal.errors import InputError
-from shoal.utility.discernibility import average_class_size, discernibility, normalised_average_class_size
+from shoal.utility.discernibility import average_class_size, discernibility
 from tests.oracles import measures as oracle
 
 # Figures 1 and 2 of the k-map paper (docs/spec.md#discernibility): sex and year of birth of fourteen people.
@@ -57,13 +55,6 @@ def test_average_class_size_counts_the_suppressed_as_one_class() -> None:
     assert average_class_size(np.array([2, 4])) == 3.0
     assert average_class_size(np.array([2, 4]), suppressed=3) == 3.0
     assert average_class_size(np.array([2, 4]), suppressed=9) == 5.0
-
-
-def test_average_class_size_is_measured_in_units_of_k() -> None:
-    assert normalised_average_class_size(np.array([5, 5, 5]), 5) == 1.0
-    assert normalised_average_class_size(np.array([5, 15]), 5) == 2.0
-    with pytest.raises(InputError, match="'k' parameter"):
-        normalised_average_class_size(np.array([5]), 0)
 
 
 def test_a_table_of_nothing_has_no_classes() -> None:

@@ -74,12 +74,6 @@ def population_uniques(sizes: npt.NDArray[np.int64], fraction: float) -> Populat
     return PopulationUniques(int(np.sum(sizes)) / fraction, by_zayatz, by_pitman, by_snb, chosen)
 
 
-def expected_unique_share(shares: npt.ArrayLike, records: int) -> float:
-    """Of records drawn from known class shares, the expected share of unique ones: sum of p (1 - p)^(n - 1) (Koot)."""
-    p = np.asarray(shares, np.float64)
-    return float(np.sum(p * (1.0 - p) ** (records - 1)))
-
-
 # ---- Zayatz
 
 

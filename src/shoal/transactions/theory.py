@@ -24,17 +24,6 @@ def expected_dummies(customers: int, b: float, h: float, clusters: int) -> float
     return float(_eq_3(customers, b, h, np.array([clusters]))[0])
 
 
-def most_dummies(customers: int, b: float, clusters: int) -> float:
-    """Dummies if no two customers of a cluster shared a good: c s (s - 1) b."""
-    size = customers / clusters
-    return clusters * size * (size - 1) * b
-
-
-def is_valid(customers: int, b: float, h: float, clusters: int) -> bool:
-    """Whether everybody keeps a good of his own under the assumptions of Eq. 3."""
-    return customers / clusters <= largest_valid_size(b, h)
-
-
 def largest_valid_size(b: float, h: float) -> float:
     """The largest clusters of which Eq. 3 may be asked."""
     return 1 + b / h if h > 0 else float("inf")

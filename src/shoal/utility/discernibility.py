@@ -12,8 +12,6 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from shoal.errors import require
-
 Ints = npt.NDArray[np.int64]
 
 
@@ -28,9 +26,3 @@ def average_class_size(sizes: Ints, suppressed: int = 0, classes: Ints | int = 1
     """n / classes, n counting the suppressed records and these counting as one class; 0 of an empty table."""
     number = int(np.broadcast_to(classes, sizes.shape).sum()) + (suppressed > 0)
     return (int((sizes * classes).sum()) + suppressed) / number if number else 0.0
-
-
-def normalised_average_class_size(sizes: Ints, k: int, suppressed: int = 0) -> float:
-    """The average class size in units of the k that was asked for."""
-    require("the normalised average class size", "k", k, "a whole number of at least 1", holds=k >= 1)
-    return average_class_size(sizes, suppressed) / k

@@ -7,12 +7,21 @@ nothing of it can be perturbed: it is refused before.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import log
+from typing import ClassVar
+
+import numpy as np
 
 from shoal.catalogue import INSIDE_RANDOM
+from shoal.data.cells import MaskedColumn
+from shoal.data.microdata import Microdata
+from shoal.data.schema import Kind
 from shoal.errors import InputError
 from shoal.masking.chunks import WholeTable, chunks_of
-from shoal.masking.method import Method
+from shoal.masking.method import Masked, Method
+from shoal.masking.perturbing.columns import side_by_side, streams, treated, with_gaps_moved
+from shoal.privacy.model import PrivacyModel
 
 _SURELY = 20.0  # e^-20: how improbable a chunk that holds one value only must be
 
@@ -30,6 +39,29 @@ class Perturbing(Method):
             for name in whole.schema.quasi_identifiers:
                 _refuse_constant(whole, name, self.name, chunks)
         return self
+
+
+class EachByItself(Perturbing):
+    """A perturbing method that changes each attribute by itself, whatever the others hold."""
+
+    kinds: ClassVar[tuple[Kind, ...]]  # of attributes that it can change
+
+    def mask(
+        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
+    ) -> Masked:
+        """Every attribute as it was changed, by draws of its own; gaps are moved among the records."""
+        names = treated(self.name, microdata, self.kinds)
+        stream = streams(seed)
+        columns = side_by_side(names, lambda name: self.changed(microdata, name, stream(name)))
+        return Masked(with_gaps_moved(columns, stream), notes=self.notes(len(microdata)))
+
+    def changed(self, microdata: Microdata, name: str, rng: np.random.Generator) -> MaskedColumn:
+        """The attribute's values as they are shown."""
+        raise NotImplementedError
+
+    def notes(self, records: int) -> tuple[str, ...]:
+        """What the custodian should know of how so many records were changed."""
+        return ()
 
 
 def _refuse_constant(whole: WholeTable, name: str, method: str, chunks: int) -> None:

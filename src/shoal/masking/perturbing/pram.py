@@ -7,46 +7,28 @@ and an analyst who knows p can take the effect on any table out again by the inv
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from shoal.catalogue import parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
-from shoal.masking.method import Masked, Strength
-from shoal.masking.perturbing.columns import (
-    CATEGORIES,
-    shown_from,
-    side_by_side,
-    streams,
-    treated,
-    with_gaps_moved,
-)
-from shoal.masking.perturbing.method import Perturbing
-from shoal.privacy.model import PrivacyModel
+from shoal.masking.method import Strength
+from shoal.masking.perturbing.columns import CATEGORIES, shown_from
+from shoal.masking.perturbing.method import EachByItself
 
 
-class Pram(Perturbing):
+class Pram(EachByItself):
     """Each category is drawn anew with probability `p` from the attribute's own distribution."""
 
     p: float = parameter("with which probability a category is drawn anew", default=0.2, above=0, most=1)
 
     needs = ("categories",)
+    kinds = CATEGORIES
     strength = Strength("p", 0.001, 1.0)
     can_promise = ("measured-risk",)
     did = "Categories were redrawn at random so that their expected frequencies stay (PRAM)."
 
-    def mask(
-        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
-    ) -> Masked:
-        """Every attribute redrawn by itself; gaps are moved among the records."""
-        names = treated(self.name, microdata, CATEGORIES)
-        stream = streams(seed)
-        columns = side_by_side(names, lambda name: self._changed(microdata, name, stream(name)))
-        return Masked(with_gaps_moved(columns, stream))
-
-    def _changed(self, microdata: Microdata, name: str, rng: np.random.Generator) -> MaskedColumn:
+    def changed(self, microdata: Microdata, name: str, rng: np.random.Generator) -> MaskedColumn:
         """A category drawn from the distribution is that of a record drawn from those that have one."""
         present = np.flatnonzero(microdata[name].codes >= 0)
         changed = present[rng.random(len(present)) < self.p]

@@ -8,29 +8,17 @@ are: against an intruder who compares ranks this protects nothing but which of e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from shoal.catalogue import parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
-from shoal.masking.method import Masked, Strength
-from shoal.masking.perturbing.columns import (
-    ON_A_LINE,
-    in_order,
-    positions,
-    shown_numbers,
-    side_by_side,
-    streams,
-    treated,
-    with_gaps_moved,
-)
-from shoal.masking.perturbing.method import Perturbing
-from shoal.privacy.model import PrivacyModel
+from shoal.masking.method import Strength
+from shoal.masking.perturbing.columns import ON_A_LINE, in_order, positions, shown_numbers
+from shoal.masking.perturbing.method import EachByItself
 
 
-class Resample(Perturbing):
+class Resample(EachByItself):
     """Each value gives way to the mean of values of its rank in samples drawn with replacement.
 
     `weight` is what one sample counts in that mean: 0.2 are five samples. `whole` keeps integers whole.
@@ -40,20 +28,13 @@ class Resample(Perturbing):
     whole: bool = parameter("integers stay whole", default=False)
 
     needs = ("numbers or dates",)
+    kinds = ON_A_LINE
     strength = Strength("weight", 0.01, 1.0)
     can_promise = ("measured-risk",)
     did = "Values were replaced by averages of samples drawn with replacement, rank by rank."
 
-    def mask(
-        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
-    ) -> Masked:
-        """Every attribute resampled by itself; gaps are moved among the records."""
-        names = treated(self.name, microdata, ON_A_LINE)
-        stream = streams(seed)
-        columns = side_by_side(names, lambda name: self._resampled(microdata, name, stream(name)))
-        return Masked(with_gaps_moved(columns, stream))
-
-    def _resampled(self, microdata: Microdata, name: str, rng: np.random.Generator) -> MaskedColumn:
+    def changed(self, microdata: Microdata, name: str, rng: np.random.Generator) -> MaskedColumn:
+        """The i-th value of the table gives way to the mean of the samples' i-th values."""
         ranked = in_order(microdata, name, rng)
         resampled = positions(microdata, name).copy()
         values, n, samples = resampled[ranked], len(ranked), round(1 / self.weight)

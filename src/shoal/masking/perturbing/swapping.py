@@ -12,7 +12,6 @@ rounds, each within half of the window: the second leaves no such pairs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
@@ -20,21 +19,12 @@ import numpy as np
 from shoal.catalogue import parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
-from shoal.masking.method import Masked, Strength
-from shoal.masking.perturbing.columns import (
-    IN_ORDER,
-    in_order,
-    shown_from,
-    side_by_side,
-    streams,
-    treated,
-    with_gaps_moved,
-)
-from shoal.masking.perturbing.method import Perturbing
-from shoal.privacy.model import PrivacyModel
+from shoal.masking.method import Strength
+from shoal.masking.perturbing.columns import IN_ORDER, in_order, shown_from
+from shoal.masking.perturbing.method import EachByItself
 
 
-class Swap(Perturbing):
+class Swap(EachByItself):
     """Values change places with others of near rank, attribute by attribute: every distribution stays.
 
     No value moves by more than `p` times the number of records. Ranks are visited in `random` or, as first published,
@@ -46,6 +36,7 @@ class Swap(Perturbing):
     rounds: int = parameter("one is as published, and can be undone", default=2, least=1, most=2)
 
     needs = ("an order",)
+    kinds = IN_ORDER
     strength = Strength("p", 0.001, 1.0)
     can_promise = ("measured-risk",)
     did = "Every value was exchanged with one of near rank, attribute by attribute."
@@ -55,20 +46,12 @@ class Swap(Perturbing):
         """Why no risk of it can be promised."""
         return "one round of swaps can be undone, whatever p is" if self.rounds == 1 else ""
 
-    def mask(
-        self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
-    ) -> Masked:
-        """Every attribute swapped by itself; gaps are moved among the records."""
-        names = treated(self.name, microdata, IN_ORDER)
-        stream = streams(seed)
-        columns = side_by_side(names, lambda name: self._swapped(microdata, name, stream(name)))
-        return Masked(with_gaps_moved(columns, stream), notes=self._notes(len(microdata)))
-
     def window(self, records: int) -> int:
         """By how many ranks a value may move in a table of so many records."""
         return round(self.p * records)
 
-    def _swapped(self, microdata: Microdata, name: str, rng: np.random.Generator) -> MaskedColumn:
+    def changed(self, microdata: Microdata, name: str, rng: np.random.Generator) -> MaskedColumn:
+        """Each rank shows the value of the rank that it swapped with."""
         from shoal.kernels.swapping import swap_partners
 
         ranked = in_order(microdata, name, rng)
@@ -88,7 +71,8 @@ class Swap(Perturbing):
         whole = self.window(records)
         return [whole] if self.rounds == 1 else [whole - whole // 2, whole // 2]
 
-    def _notes(self, records: int) -> tuple[str, ...]:
+    def notes(self, records: int) -> tuple[str, ...]:
+        """That nothing was swapped, where the window is less than one rank."""
         if self.window(records):
             return ()
         return (f"p = {self.p:g} of {records:,} records is less than one rank: nothing was swapped.",)

@@ -113,9 +113,7 @@ class Packing:
 
     def by_attribute(self, levels: Levels) -> Levels:
         """Levels in the lattice's order as levels in the order of the quasi-identifiers."""
-        ordered = np.empty(len(levels), np.int64)
-        ordered[self.position] = levels
-        return tuple(int(level) for level in ordered)
+        return tuple(int(levels[i]) for i in np.argsort(self.position))
 
     def in_order(self, levels: Levels) -> Levels:
         """Levels in the order of the quasi-identifiers as levels in the lattice's order."""
@@ -364,8 +362,7 @@ def _parents(lattice: Lattice) -> tuple[Ints, Ints]:
 
 
 def _sorted_nodes(chunks: list[tuple[Ints, npt.NDArray[np.float64], Ints]], checked: int, bound: float) -> Nodes:
-    empty = np.zeros(0, np.int64)
-    number, cost, out = (np.concatenate([part[i] for part in chunks]) if chunks else empty for i in range(3))
+    number, cost, out = (np.concatenate([_NONE, *(part[i] for part in chunks)]) for i in range(3))
     order = np.lexsort((number, cost))
     return Nodes(number[order], cost[order].astype(np.float64), out[order], checked, bound)
 
