@@ -19,13 +19,11 @@ commands = typer.Typer(no_args_is_help=True, invoke_without_command=True)
 Output = Annotated[Path, typer.Option("-o", "--output", metavar="DIR", help="Where figures and tables go.")]
 
 
-@commands.callback(
-    epilog="""Examples:
+def _examples(*lines: str) -> str:
+    return "\n\n".join(("Examples:", *lines))
 
-shoal study --all -o studies
 
-shoal study big-data -o study""",
-)
+@commands.callback(epilog=_examples("shoal study --all -o studies", "shoal study big-data -o study"))
 def tour(
     context: typer.Context,
     every: Annotated[bool, typer.Option("--all", help="All five, with an index page; about 10 minutes.")] = False,
@@ -102,12 +100,10 @@ def _bar(seconds: float) -> Iterator[Callable[[str, float], None]]:
 
 
 @commands.command(
-    name="proper-anonymization",
-    epilog="""Examples:
-
-shoal study proper-anonymization -o study
-
-shoal study proper-anonymization --rows 3985166 -o study""",
+    "proper-anonymization",
+    epilog=_examples(
+        "shoal study proper-anonymization -o study", "shoal study proper-anonymization --rows 3985166 -o study"
+    ),
 )
 def proper_anonymization(
     output: Output,
@@ -120,14 +116,7 @@ def proper_anonymization(
     _run("proper-anonymization", output, as_json, data=data, rows=rows, seed=seed)
 
 
-@commands.command(
-    name="k-map",
-    epilog="""Examples:
-
-shoal study k-map -o study
-
-shoal study k-map --samples 1000 -o study""",
-)
+@commands.command("k-map", epilog=_examples("shoal study k-map -o study", "shoal study k-map --samples 1000 -o study"))
 def k_map(
     output: Output,
     data: Annotated[
@@ -142,12 +131,8 @@ def k_map(
 
 
 @commands.command(
-    name="risk-utility",
-    epilog="""Examples:
-
-shoal study risk-utility -o study
-
-shoal study risk-utility --data tables --runs 20 -o study""",
+    "risk-utility",
+    epilog=_examples("shoal study risk-utility -o study", "shoal study risk-utility --data tables --runs 20 -o study"),
 )
 def risk_utility(
     output: Output,
@@ -163,12 +148,8 @@ def risk_utility(
 
 
 @commands.command(
-    name="purchases",
-    epilog="""Examples:
-
-shoal study purchases -o study
-
-shoal study purchases --data purchases --seeds 5 -o study""",
+    "purchases",
+    epilog=_examples("shoal study purchases -o study", "shoal study purchases --data purchases --seeds 5 -o study"),
 )
 def purchases(
     output: Output,
@@ -189,12 +170,7 @@ def purchases(
 
 
 @commands.command(
-    name="big-data",
-    epilog="""Examples:
-
-shoal study big-data -o study
-
-shoal study big-data --rows 100000 -o study""",
+    "big-data", epilog=_examples("shoal study big-data -o study", "shoal study big-data --rows 100000 -o study")
 )
 def big_data(
     output: Output,

@@ -79,7 +79,7 @@ class Measured:
         first: float = 0.1,
         last: float | None = None,
     ) -> str:
-        """`0.03 (crashes), 0.03 (veterans)` at one fraction, or the least and rows of several; k = 5."""
+        """`0.03 (crashes), 0.03 (veterans)` at one fraction, or the least and greatest of several; k = 5."""
         parts = []
         for population in self.populations:
             curve = self.curve(population, LEVELS[0], criterion, column)
