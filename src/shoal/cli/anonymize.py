@@ -15,7 +15,7 @@ from shoal.cli.method import PANEL, K, KMapK, L, MethodWord, Promises, T, method
 
 
 def register(app: typer.Typer) -> None:
-    """Adds what stands here to the command line."""
+    """Adds `shoal anonymize` and `shoal check`."""
     app.command(epilog=_ANONYMIZE_EXAMPLES)(anonymize)
     app.command(epilog=_CHECK_EXAMPLES)(check)
 

@@ -11,7 +11,7 @@ from shoal.cli.method import PANEL, K, L, MethodWord, Promises, T, method_of, pr
 
 
 def register(app: typer.Typer) -> None:
-    """Adds what stands here to the command line."""
+    """Adds `shoal attack`."""
     app.command(epilog=_EXAMPLES)(attack)
 
 

@@ -13,7 +13,7 @@ _QUESTION, _CACHE = "Question", "Cache"
 
 
 def register(app: typer.Typer) -> None:
-    """Adds what stands here to the command line."""
+    """Adds `shoal compare`."""
     app.command(epilog=_EXAMPLES)(compare)
 
 

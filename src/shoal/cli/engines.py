@@ -43,7 +43,7 @@ def engine_and_master(engine: str | None, sources: Sequence[str | Path | None]) 
 
 
 def register(app: typer.Typer) -> None:
-    """Adds what stands here to the command line."""
+    """Adds `shoal engines`."""
     app.command(epilog=_EXAMPLES)(engines)
 
 

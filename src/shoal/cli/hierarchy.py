@@ -20,7 +20,7 @@ _SIBLINGS = 4  # shown of each node's children
 
 
 def register(app: typer.Typer) -> None:
-    """Adds what stands here to the command line."""
+    """Adds `shoal hierarchy` and the commands below it."""
     app.add_typer(_hierarchy, name="hierarchy")
 
 

@@ -11,7 +11,7 @@ from shoal.cli import options as opt
 
 
 def register(app: typer.Typer) -> None:
-    """Adds what stands here to the command line."""
+    """Adds `shoal risk` and `shoal utility`."""
     app.command(epilog=_RISK_EXAMPLES)(risk)
     app.command(epilog=_UTILITY_EXAMPLES)(utility)
 

@@ -11,7 +11,7 @@ from shoal.cli import options as opt
 
 
 def register(app: typer.Typer) -> None:
-    """Adds what stands here to the command line."""
+    """Adds `shoal profile`."""
     app.command(epilog=_EXAMPLES)(profile)
 
 

@@ -20,7 +20,7 @@ K = Annotated[int | None, typer.Option("--k", min=2, help="How many must be alik
 
 
 def register(app: typer.Typer) -> None:
-    """Adds what stands here to the command line."""
+    """Adds `shoal releases` and the commands below it."""
     app.add_typer(releases, name="releases")
 
 

@@ -13,7 +13,7 @@ _sample = typer.Typer(no_args_is_help=True, help="Generate tables to try things 
 
 
 def register(app: typer.Typer) -> None:
-    """Adds what stands here to the command line."""
+    """Adds `shoal sample` with the commands below it, `shoal regenerate` and `shoal demo`."""
     app.add_typer(_sample, name="sample")
     app.command(epilog=_REGENERATE_EXAMPLES)(regenerate)
     app.command(epilog=_DEMO_EXAMPLES)(demo)

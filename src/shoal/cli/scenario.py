@@ -11,7 +11,7 @@ from shoal.cli import options as opt
 
 
 def register(app: typer.Typer) -> None:
-    """Adds what stands here to the command line."""
+    """Adds `shoal k-prime` and `shoal scenario`."""
     app.command(name="k-prime", epilog=_K_PRIME_EXAMPLES)(show_k_prime)
     app.command(name="scenario", epilog=_SCENARIO_EXAMPLES)(scenario)
 

@@ -17,7 +17,7 @@ ERROR = "error"  # what a command prints instead of its result, if it fails
 
 
 def register(app: typer.Typer) -> None:
-    """Adds what stands here to the command line."""
+    """Adds `shoal schema`."""
     app.command(epilog=_EXAMPLES)(schema)
 
 

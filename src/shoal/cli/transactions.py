@@ -17,7 +17,7 @@ transactions = typer.Typer(no_args_is_help=True, help="Purchase histories: how e
 
 
 def register(app: typer.Typer) -> None:
-    """Adds what stands here to the command line."""
+    """Adds `shoal transactions` and the commands below it, of three files."""
     from shoal.cli import transactions_measure, transactions_release  # noqa: F401  # they add their commands
 
     app.add_typer(transactions, name="transactions")

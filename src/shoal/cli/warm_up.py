@@ -39,7 +39,7 @@ COMMANDS = (
 
 
 def register(app: typer.Typer) -> None:
-    """Adds the command to the command line."""
+    """Adds `shoal warm-up`."""
 
     @app.command("warm-up", epilog=_EXAMPLES)
     def warm_up() -> None:

@@ -20,6 +20,6 @@ def digest(path: str | Path) -> str:
 
 
 def digest_of_list(files: Mapping[str, str]) -> str:
-    """`files` are a folder's: name -> digest."""
+    """The digest of a folder, from those of its files by name, whatever their order."""
     lines = "".join(f"{files[name]}  {name}\n" for name in sorted(files))
     return hashlib.sha256(lines.encode()).hexdigest()

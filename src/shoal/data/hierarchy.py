@@ -110,7 +110,7 @@ class Hierarchy(Result):
     # ---- for people
 
     def to_dict(self) -> dict[str, Any]:
-        """What there is to say of it, in numbers."""
+        """How many values each level has, how many leaves stand below them, and values listed more than once."""
         repeated = (self.lines > 1).nonzero()[0]
         return {
             "attribute": self.attribute,

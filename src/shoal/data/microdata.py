@@ -269,7 +269,7 @@ def _with_missing(present: npt.NDArray[np.int32], column: pl.Series) -> npt.NDAr
 def code_numbers(
     numbers: npt.NDArray[Any], whole: bool
 ) -> tuple[npt.NDArray[np.int32], npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Codes, distinct numbers and their counts."""
+    """Each number's code, the distinct numbers in ascending order, and how often each occurs."""
     if whole and (span := int(numbers.max()) - int(low := numbers.min())) < _TABLE:
         # What leaves 8 or 16 bits by subtraction is right again when read as unsigned.
         unsigned = np.dtype(f"u{numbers.dtype.itemsize}")

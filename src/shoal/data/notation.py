@@ -83,7 +83,7 @@ def has_notation(dtype: pl.DataType, attribute: Attribute) -> bool:
 
 
 class Notation(Protocol):
-    """A way to write the values of a column."""
+    """A way to write the values of a column, so that masked ones look like the original's."""
 
     def written(self, plain: str) -> str | None:
         """A value, given by its plain text, in this way; None where that cannot be or would not be exact."""

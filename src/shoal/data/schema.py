@@ -25,7 +25,7 @@ Scalar = int | float | str | dt.date | dt.datetime
 
 
 class Role(StrEnum):
-    """What an attribute is in a release."""
+    """What an attribute tells of a person, and so what a release does with it."""
 
     IDENTIFIER = "identifier"
     QUASI_IDENTIFIER = "quasi_identifier"

@@ -117,12 +117,12 @@ def has_codes(words: pl.Series) -> bool:
 
 
 def count_zero_led(words: pl.Series) -> int:
-    """Values that begin with a zero and another digit."""
+    """How many texts begin with a zero and another digit: codes, which would lose it as numbers."""
     return int(words.filter(words.str.starts_with("0")).str.contains(_ZERO_LED).sum())
 
 
 def as_numbers(words: pl.Series, decimal: str) -> pl.Series:
-    """Floats; null for what is none, not-a-number included."""
+    """The texts as floats; null for what is none, not-a-number included."""
     pointed = words if decimal == "." else words.str.replace_many([".", decimal], ["?", "."])
     return pointed.cast(pl.Float64, strict=False).fill_nan(None)
 

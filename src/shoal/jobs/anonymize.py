@@ -67,7 +67,7 @@ class Anonymize(Job["Release | ChunkedRelease"]):
             raise InputError("--incremental goes on from earlier releases: name their --ledger.")
 
     def work(self) -> Release | ChunkedRelease:
-        """Reads, works and writes, and gives the result."""
+        """Reads the table, masks it, and writes the release once every promise holds of the written file."""
         if self._engine() != "memory":
             return self._work_in_parts()
         from shoal.draft import draft
@@ -200,7 +200,7 @@ class Split(Job["SplitRelease"]):
             refuse_uncertified(beside(self.output, name), [paper], overwrite=self.overwrite, asked_by=asked_by)
 
     def work(self) -> SplitRelease:
-        """Reads, works and writes, and gives the result."""
+        """Reads the table, makes one for each confidential column, and writes all of them or none."""
         from shoal.split import split_draft
 
         ledger = self.ledger.opened()

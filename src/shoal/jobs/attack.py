@@ -28,7 +28,7 @@ class Attack(Job["Attacked"]):
     layout: Layout = field(default_factory=Layout)
 
     def work(self) -> Attacked:
-        """Reads, works and writes, and gives the result."""
+        """Reads both tables, carries the attacks out, and scores the guesses by the original; writes nothing."""
         from shoal.assess import attack
 
         events.stage("reading")

@@ -34,7 +34,7 @@ class AuditLedger(Job["Audited"]):
     k: int | None = None
 
     def work(self) -> Audited:
-        """Reads, works and writes, and gives the result."""
+        """Judges what the ledger recorded of its releases, without their files; a ledger without any is refused."""
         from shoal.releases.audit import audit
         from shoal.releases.ledger import budget, entries
 
@@ -72,7 +72,7 @@ class Audit(Job["Audited | Linkage"]):
             )
 
     def work(self) -> Audited | Linkage:
-        """Reads, works and writes, and gives the result."""
+        """Reads the releases and judges them together, by the key or by linking; writes nothing."""
         if self._engine() != "memory":
             return self._in_parts()
         events.stage("reading")
@@ -145,18 +145,18 @@ class Recorded(Result):
     notes: tuple[str, ...] = ()
 
     def sheets(self) -> list[Sheet]:
-        """The result as tables."""
+        """The four numbers as one table."""
         from shoal.show.sheet import Sheet
 
         rows = [(name.replace("_", " "), f"{value:,}") for name, value in self.to_dict().items()]
         return [Sheet("Recorded", ("", "value"), rows)]
 
     def remarks(self) -> tuple[str, ...]:
-        """What a reader should know beside the tables."""
+        """Whom it left exposed, where it did."""
         return self.notes
 
     def to_dict(self) -> dict[str, Any]:
-        """The result, ready for JSON."""
+        """The four numbers by name; the remarks are not among them."""
         names = ("records", "classes", "smallest_class", "subjects_pushed_below_k")
         return {name: getattr(self, name) for name in names}
 
@@ -176,7 +176,7 @@ class RecordRelease(Job[Recorded]):
         need_quasi(self.quasi_identifiers)
 
     def work(self) -> Recorded:
-        """Reads, works and writes, and gives the result."""
+        """Finds the release's classes and adds them to the ledger, also where people are exposed by that."""
         from shoal.privacy.check import classes_of
         from shoal.releases.published import from_classes, need_columns
         from shoal.releases.store import Promised
@@ -202,6 +202,6 @@ class RecordRelease(Job[Recorded]):
 
 
 def need_quasi(names: Sequence[str]) -> None:
-    """Raises where no quasi-identifier is named."""
+    """Refuses to go on without quasi-identifiers: classes are found by what they show."""
     if not names:
         raise InputError("No quasi-identifier is named: name the columns that make the classes (--quasi a,b).")

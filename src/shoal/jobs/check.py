@@ -33,17 +33,17 @@ class Judgement(Result):
         return all(verdict.holds for verdict in self.verdicts)
 
     def sheets(self) -> list[Sheet]:
-        """The result as tables."""
+        """Promise by promise: what was asked, what was reached."""
         from shoal.privacy.check import judgement
 
         return [judgement(self.verdicts)]
 
     def remarks(self) -> tuple[str, ...]:
-        """What a reader should know beside the tables."""
+        """Where a verdict means less than it seems to, and columns of which nothing is promised."""
         return self.notes
 
     def to_dict(self) -> dict[str, Any]:
-        """The result, ready for JSON."""
+        """Records, whether all holds, and each verdict."""
         models = [verdict.to_dict() for verdict in self.verdicts]
         return {"records": self.records, "holds": self.holds, "models": models}
 
@@ -75,7 +75,7 @@ class Check(Job[Judgement]):
             raise InputError("A release is judged by a policy or by its certificate: give one of them.")
 
     def work(self) -> Judgement:
-        """Reads, works and writes, and gives the result."""
+        """Reads what was released, judges it, and looks for content that no row shows; writes nothing."""
         from shoal.engines.opening import engine_of
         from shoal.report.inspection import inspect_released
 

@@ -31,7 +31,7 @@ class Compared(Result):
     output: str | None = None
 
     def sheets(self) -> list[Sheet]:
-        """The result as tables."""
+        """The comparison's tables and, where the best was released, what it promises."""
         from shoal.show.sheet import Sheet
 
         sheets = list(self.comparison.sheets())
@@ -42,15 +42,15 @@ class Compared(Result):
         return sheets
 
     def charts(self) -> list[Chart]:
-        """The result as charts."""
+        """Risk against utility, method by method."""
         return self.comparison.charts()
 
     def remarks(self) -> tuple[str, ...]:
-        """What a reader should know beside the tables."""
+        """What was noticed when the best was released, then what was when methods were compared."""
         return (*(self.release.notes if self.release is not None else ()), *self.comparison.remarks())
 
     def to_dict(self) -> dict[str, Any]:
-        """The result, ready for JSON."""
+        """The comparison and, where the best was released, the release by its name."""
         facts = self.comparison.to_dict()
         if self.release is not None:
             method = repr(self.release.policy.method)
@@ -111,7 +111,7 @@ class Compare(Job[Compared]):
         return len(self.methods or METHODS) * ((TYPICAL + 1) * calibrated + POINTS * self.frontier)
 
     def work(self) -> Compared:
-        """Reads, works and writes, and gives the result."""
+        """Reads the table, tries the methods and, where they are named, writes the best release and the chart."""
         from shoal.compare.comparison import METHODS, compare
         from shoal.report.figures import write_figure
 

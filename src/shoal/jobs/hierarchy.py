@@ -41,7 +41,7 @@ class BuildHierarchy(Job["Hierarchy"]):
         check_paths([self.source, *self.reads], None, [self.output], overwrite=self.overwrite)
 
     def work(self) -> Hierarchy:
-        """Reads, works and writes, and gives the result."""
+        """Reads the column, builds its hierarchy and writes that as a file."""
         from shoal.data.build_hierarchy import build
         from shoal.data.hierarchy_files import write_hierarchy
 
@@ -63,11 +63,11 @@ class HierarchyChecked(Result):
     missing: int | None = None
 
     def sheets(self) -> list[Sheet]:
-        """The result as tables."""
+        """The hierarchy's levels, from fine to coarse."""
         return self.hierarchy.sheets()
 
     def to_dict(self) -> dict[str, Any]:
-        """The result, ready for JSON."""
+        """The hierarchy in numbers, and how many records were looked up in it."""
         table = {} if self.records is None else {"records": self.records, "missing": self.missing}
         return self.hierarchy.to_dict() | table
 
@@ -82,7 +82,7 @@ class CheckHierarchy(Job[HierarchyChecked]):
     layout: Layout = field(default_factory=Layout)
 
     def work(self) -> HierarchyChecked:
-        """Reads, works and writes, and gives the result."""
+        """Reads the hierarchy and looks up the column's values in it; refused where one is not listed."""
         from shoal.data.hierarchy_files import read_hierarchy
 
         events.stage("reading the hierarchy")

@@ -7,7 +7,7 @@ from threading import Thread
 
 
 def load_kernels() -> None:
-    """Beside whatever comes next, by masking a small table."""
+    """Loads compiled code in another thread, by masking a small table, while a large one is read."""
     Thread(target=_mask_something).start()
 
 

@@ -34,19 +34,19 @@ class RiskMeasured(Result):
         return [self.risk, self.intruders, *([self.measured] if self.measured is not None else [])]
 
     def sheets(self) -> list[Sheet]:
-        """The result as tables."""
+        """The tables of all parts, one after the other."""
         return [sheet for part in self._parts() for sheet in part.sheets()]
 
     def charts(self) -> list[Chart]:
-        """The result as charts."""
+        """Those of who is unique, and no others."""
         return self.risk.charts()
 
     def remarks(self) -> tuple[str, ...]:
-        """What a reader should know beside the tables."""
+        """Those of all parts, one after the other."""
         return tuple(remark for part in self._parts() for remark in part.remarks())
 
     def to_dict(self) -> dict[str, Any]:
-        """The result, ready for JSON."""
+        """The exposure's numbers, the intruders' under `scenarios`, and the measures."""
         more = self.measured.to_dict() if self.measured is not None else {}
         return self.risk.to_dict() | {"scenarios": self.intruders.to_dict()} | more
 
@@ -82,7 +82,7 @@ class Risk(Job[RiskMeasured]):
             )
 
     def work(self) -> RiskMeasured:
-        """Reads, works and writes, and gives the result."""
+        """Reads the table, whole or in chunks as the engine has it, and measures it; writes nothing."""
         from shoal.engines.opening import engine_for
 
         engine = engine_for([path for path in (self.source, self.population) if path], self.engine)
@@ -135,19 +135,19 @@ class UtilityMeasured(Result):
     measured: Measured | None = None
 
     def sheets(self) -> list[Sheet]:
-        """The result as tables."""
+        """The tables of what was kept, then those of the measures."""
         return [*self.utility.sheets(), *(self.measured.sheets() if self.measured is not None else [])]
 
     def charts(self) -> list[Chart]:
-        """The result as charts."""
+        """Those of what was kept, and no others."""
         return self.utility.charts()
 
     def remarks(self) -> tuple[str, ...]:
-        """What a reader should know beside the tables."""
+        """Those of what was kept, then those of the measures."""
         return (*self.utility.remarks(), *(self.measured.remarks() if self.measured is not None else ()))
 
     def to_dict(self) -> dict[str, Any]:
-        """The result, ready for JSON."""
+        """All numbers; what was left out of either is listed together."""
         facts = self.utility.to_dict()
         if self.measured is None:
             return facts
@@ -169,7 +169,7 @@ class Utility(Job[UtilityMeasured]):
     layout: Layout = field(default_factory=Layout)
 
     def work(self) -> UtilityMeasured:
-        """Reads, works and writes, and gives the result."""
+        """Reads both tables, whole or in chunks as the engine has it, and compares them; writes nothing."""
         from shoal.engines.opening import engine_for
 
         engine = engine_for((self.original, self.masked), self.engine)

@@ -29,7 +29,7 @@ class Profile(Job["Profiled"]):
         check_paths([self.source], None, [self.write_policy], overwrite=self.overwrite)
 
     def work(self) -> Profiled:
-        """Reads, works and writes, and gives the result."""
+        """Reads and examines the table, and writes the policy that it suggests where a file is named."""
         from shoal.data.paths import atomic_write
         from shoal.profile import profile
 

@@ -24,11 +24,11 @@ class Written(Result):
     records: int
 
     def sheets(self) -> list[Sheet]:
-        """The result as tables."""
+        """One row: the file and its records."""
         return [Sheet("Written", ("file", "records"), [(self.output, f"{self.records:,}")], numbers=1)]
 
     def to_dict(self) -> dict[str, Any]:
-        """The result, ready for JSON."""
+        """The file and its number of records."""
         return {"output": self.output, "records": self.records}
 
 
@@ -48,11 +48,11 @@ class SampleDischarges(Job[Written]):
 
     @property
     def stages(self) -> int:
-        """How many stages there will be."""
+        """How often progress will be told: once a million records where a folder is written."""
         return 3 if Path(self.output).suffix else -(-self.rows // _CHUNK) + 1
 
     def work(self) -> Written:
-        """Reads, works and writes, and gives the result."""
+        """Generates the discharges, and writes the file or, part by part, the folder."""
         from shoal.data.discharges import discharges
         from shoal.data.files import write_table
 
@@ -92,7 +92,7 @@ class SamplePurchases(Job[Written]):
         check_paths([], self.output, overwrite=self.overwrite)
 
     def work(self) -> Written:
-        """Reads, works and writes, and gives the result."""
+        """Generates the histories and writes them."""
         from shoal.data.files import write_table
         from shoal.data.purchases import purchases
 
@@ -121,7 +121,7 @@ class Regenerate(Job[Written]):
         check_paths([self.source, self.counts], self.output, overwrite=self.overwrite)
 
     def work(self) -> Written:
-        """Reads, works and writes, and gives the result."""
+        """Reads table and counts, draws a value for each masked cell, and writes the table."""
         from shoal.data.files import write_table
         from shoal.masking.regenerate import read_counts, regenerate
 

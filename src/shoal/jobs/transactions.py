@@ -111,7 +111,7 @@ class AnonymizeTransactions(Job["TransactionRelease"]):
             raise InputError("--incremental keeps the clusters of earlier releases: give --min-size alone.")
 
     def work(self) -> TransactionRelease:
-        """Reads, works and writes, and gives the result."""
+        """Reads histories, clusters and pads them, attacks what came of it, and writes the release with its papers."""
         from dataclasses import replace
 
         from shoal.data.pseudonyms import read_key
@@ -158,7 +158,7 @@ class AnonymizeBaskets(Job["BasketRelease"]):
         check_paths([self.source, self.key, self.taxonomy], self.output, overwrite=self.overwrite)
 
     def work(self) -> BasketRelease:
-        """Reads, works and writes, and gives the result."""
+        """Reads histories, recodes goods until the promise holds, and writes the release."""
         from shoal.data.pseudonyms import read_key
         from shoal.transactions.k_m import anonymize_baskets, read_taxonomy
 
@@ -182,15 +182,15 @@ class TransactionsExposed(Result):
     unicity: Unicity
 
     def sheets(self) -> list[Sheet]:
-        """The result as tables."""
+        """The tables of both parts."""
         return [*self.characteristics.sheets(), *self.unicity.sheets()]
 
     def remarks(self) -> tuple[str, ...]:
-        """What a reader should know beside the tables."""
+        """Those of both parts."""
         return (*self.characteristics.remarks(), *self.unicity.remarks())
 
     def to_dict(self) -> dict[str, Any]:
-        """The result, ready for JSON."""
+        """The characteristics' numbers, and those of few purchases under `unicity`."""
         return self.characteristics.to_dict() | {"unicity": self.unicity.to_dict()}
 
 
@@ -204,7 +204,7 @@ class TransactionsRisk(Job[TransactionsExposed]):
     seed: int | None = field(default=None, repr=False)
 
     def work(self) -> TransactionsExposed:
-        """Reads, works and writes, and gives the result."""
+        """Reads histories, compares customers and draws purchases; writes nothing."""
         from shoal.transactions.characteristics import characteristics
         from shoal.transactions.histories import check_customer_table
         from shoal.transactions.unicity import unicity
@@ -236,15 +236,15 @@ class TransactionsAttacked(Result):
     trained: Trained | None
 
     def sheets(self) -> list[Sheet]:
-        """The result as tables."""
+        """The tables of the attack, then those of the trained one."""
         return [*self.attack.sheets(), *(self.trained.sheets() if self.trained is not None else [])]
 
     def remarks(self) -> tuple[str, ...]:
-        """What a reader should know beside the tables."""
+        """Those of the attack, then those of the trained one."""
         return (*self.attack.remarks(), *(self.trained.remarks() if self.trained is not None else ()))
 
     def to_dict(self) -> dict[str, Any]:
-        """The result, ready for JSON."""
+        """The attack's numbers, and under `trained` those of the trained one, if there was one."""
         return self.attack.to_dict() | {"trained": None if self.trained is None else self.trained.to_dict()}
 
 
@@ -274,7 +274,7 @@ class AttackTransactions(Job[TransactionsAttacked]):
         check_paths([self.original, self.masked, self.truth], self.output, overwrite=self.overwrite)
 
     def work(self) -> TransactionsAttacked:
-        """Reads, works and writes, and gives the result."""
+        """Reads both, attacks, and writes each customer's guess where a file is named."""
         from shoal.data.files import write_table
         from shoal.transactions.attack import jaccard_attack, read_truth
         from shoal.transactions.trained import KNOWN, trained_attack
@@ -310,7 +310,7 @@ class TransactionsUtility(Job["TransactionUtility"]):
     by: tuple[str, ...] = ()
 
     def work(self) -> TransactionUtility:
-        """Reads, works and writes, and gives the result."""
+        """Reads both and measures what was kept; writes nothing."""
         from shoal.transactions.attack import read_truth
         from shoal.transactions.utility import read_people, transaction_utility
 
@@ -337,7 +337,7 @@ class AuditTransactions(Job["Pooled"]):
     seed: int | None = field(default=None, repr=False)
 
     def work(self) -> Pooled:
-        """Reads, works and writes, and gives the result."""
+        """Reads original and releases, links the two, and finds customers in what both tell; writes nothing."""
         from shoal.transactions.attack import read_truth
         from shoal.transactions.pooled import pooled_attack
 

@@ -49,7 +49,7 @@ class Shown(NamedTuple):
 
     @classmethod
     def of(cls, table: pl.DataFrame, sizes: npt.NDArray[np.int64]) -> Shown:
-        """`sizes` are those of its classes."""
+        """Of a table in memory; `sizes` are those of its classes."""
         return cls(table.height, table.to_dict(), len(sizes), int(sizes.min()) if len(sizes) else 0)
 
     @classmethod
@@ -64,14 +64,14 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class Checked(Result):
-    """A table that somebody released, judged."""
+    """A table that somebody released, each promise judged, and what it shows."""
 
     verdicts: tuple[Verdict, ...]
     shown: Shown
 
     @property
     def holds(self) -> bool:
-        """Whether every promise does."""
+        """Whether every promise holds."""
         return all(verdict.holds for verdict in self.verdicts)
 
     def to_dict(self) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class Checked(Result):
         return {"records": self.shown.records, "holds": self.holds, "models": models}
 
     def sheets(self) -> list[Sheet]:
-        """Promise by promise."""
+        """Promise by promise: what was asked, what was reached."""
         return [judgement(self.verdicts)]
 
     def remarks(self) -> list[str]:
@@ -187,7 +187,7 @@ class _Model(BaseModel):
 
 @dataclass(frozen=True)
 class Certificate:
-    """A certificate read back."""
+    """A certificate read from its file: what it states, and the policy that it promises."""
 
     path: Path
     content: dict[str, Any]

@@ -47,14 +47,14 @@ class Precision:
 
 
 def distribution(coded: Coded, column: MaskedColumn) -> Distribution:
-    """One attribute before and after."""
+    """An attribute before and after masking: bars of its values or, of many, a histogram."""
     if coded.is_nominal or len(coded.values) <= BARS:
         return Distribution(_bars(coded, column))
     return _histogram(coded, column)
 
 
 def precision(column: MaskedColumn) -> Precision:
-    """How exactly a masked column shows its values."""
+    """How many records show a masked column exactly, how many not at all, and how wide what they show is."""
     records, whole = _records(column), column.hidden()
     nominal = column.attribute.kind is Kind.NOMINAL
     width = np.nan_to_num(column.size if nominal else column.high - column.low)

@@ -50,7 +50,7 @@ class Done:
 
     @classmethod
     def of(cls, release: Reported, findings: Findings) -> Self:
-        """Of a release that was measured."""
+        """Gathered from a release and what was measured of it."""
         schema, method, masked = release.schema, release.policy.method, release.masked
         quasi, levels = schema.quasi_identifiers, masked.facts.get("levels", {})
         parameters = ", ".join(f"{name} = {value}" for name, value in words.parameters(method).items())

@@ -68,7 +68,7 @@ class Drawn(NamedTuple):
 
 
 def drawn_records(facts: Sequence[Mapping[str, Any]], attributes: Attributes) -> Drawn:
-    """From what the chunks told when they were masked."""
+    """Puts together the records that each chunk drew when it was masked, and what the chunks lost."""
     schema, names = attributes.schema, attributes.schema.quasi_identifiers
     pairs = unpacked([b64decode(fact["pairs"]) for fact in facts])
     released = max(sum(fact["released"] for fact in facts), 1)
@@ -110,23 +110,23 @@ class DrawnRelease:
 
     @property
     def original(self) -> Microdata:
-        """The records that were drawn."""
+        """The records of the original that were drawn."""
         return self.pairs.original
 
     @property
     def masked(self) -> Masked:
-        """What became of these."""
+        """The quasi-identifiers of the records that were drawn, as they are shown."""
         return self.pairs.masked
 
     @property
     def table(self) -> pl.DataFrame:
-        """What is released of these."""
+        """What is released of the records that were drawn."""
         kept = self.original.frame if self.masked.kept is None else self.original.frame[self.masked.kept]
         return kept.with_columns(column.values().alias(name) for name, column in self.masked.columns.items())
 
     @property
     def drawn(self) -> int:
-        """How many they are."""
+        """How many records of the original were drawn."""
         return len(self.original)
 
     def tables(self) -> Tables:

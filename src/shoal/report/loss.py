@@ -38,7 +38,7 @@ class Loss:
 
     @classmethod
     def of(cls, release: Reported, findings: Findings) -> Self:
-        """Of a release that was measured."""
+        """Gathered from a release and what was measured of it."""
         quasi, columns, agreement = release.original.quasi, release.masked.columns, findings.correlations.agreement
         return cls(
             _loss_rows(release, findings),

@@ -40,7 +40,7 @@ def write_report(release: Reported, path: str | Path, *, overwrite: bool = False
 
 
 def render(release: Reported) -> str:
-    """The page as HTML."""
+    """The whole page as HTML that needs no other file."""
     findings = measure(release)
     policy = release.policy.to_toml()
     return templates("shoal.report").get_template("report.html").render(
@@ -65,7 +65,7 @@ def render(release: Reported) -> str:
 
 @dataclass(frozen=True)
 class Lead:
-    """The page in one line."""
+    """The first line of the page: whether every promise holds, and what was masked."""
 
     verdict: str
     good: bool

@@ -21,7 +21,7 @@ class Measures:
 
 
 def measures(findings: Findings, about: About) -> Measures:
-    """What was measured of risk or of utility."""
+    """The rows of every measure of risk, or of utility, and on which records they were taken."""
     measured = findings.measured[about]
     rows: list[Row] = []
     for name, value in measured.values.items():

@@ -27,7 +27,7 @@ class Tables(NamedTuple):
 
 
 class Reported(Protocol):
-    """A judged release."""
+    """What the custodian's page asks of a judged release, be it in memory or of a table in chunks."""
 
     @property
     def schema(self) -> Schema:
@@ -51,27 +51,27 @@ class Reported(Protocol):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the custodian should know."""
+        """What the custodian should know of how it was made and judged."""
         ...
 
     @property
     def read(self) -> int:
-        """Records of the whole original."""
+        """How many records the whole original has."""
         ...
 
     @property
     def records(self) -> int:
-        """Records released."""
+        """How many records are released."""
         ...
 
     @property
     def suppressed(self) -> int:
-        """Records left out."""
+        """How many records of the original are left out."""
         ...
 
     @property
     def information_loss(self) -> float:
-        """Over all records."""
+        """By Eq. 3 of paper 1, over all records."""
         ...
 
     @property
@@ -86,19 +86,19 @@ class Reported(Protocol):
 
     @property
     def masked(self) -> Masked:
-        """What became of these."""
+        """The quasi-identifiers of the records that are compared, as they are shown."""
         ...
 
     @property
     def table(self) -> pl.DataFrame:
-        """What is released of these."""
+        """What is released of the records that are compared."""
         ...
 
     @property
     def drawn(self) -> int | None:
-        """How many they are, where they are not all."""
+        """How many records are compared, where they are not all of the original's."""
         ...
 
     def tables(self) -> Tables:
-        """All records, to be counted."""
+        """All records before and after, for what is counted on any engine."""
         ...

@@ -37,7 +37,7 @@ class RiskSection:
 
     @classmethod
     def of(cls, findings: Findings) -> Self:
-        """Of what was measured."""
+        """Gathered from what was measured of a release."""
         disclosed = list(findings.disclosed.items())
         hidden = len(disclosed) - DISCLOSED
         large = findings.before.records > PEOPLE

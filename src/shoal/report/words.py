@@ -64,7 +64,7 @@ def _most_often(column: MaskedColumn) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """Something that the promises leave open."""
+    """Something that the promises leave open, as a title and a paragraph."""
 
     title: str
     text: str
