@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from shoal.capabilities import capabilities
-from shoal.catalogue import Registry
+from shoal.catalogue import Catalogue, Registry
 from shoal.data.files import FORMATS
+from shoal.data.generators import GENERATORS
 from shoal.masking import METHODS
 from shoal.measure import MEASURES
 from shoal.privacy import MODELS
@@ -25,11 +26,12 @@ _TABLE = re.compile(r"(<!-- table: (\w+) -->\n\n).*?(\n<!-- end of table -->)", 
 def table(sort: str) -> str:
     """The table of a sort, in Markdown."""
     if sort == "engines":
-        strange = {each.name for known in (MEASURES, ATTACKS) for each in known.sorted() if not _is_ours(each)}
+        strange = {each.name for known in (MEASURES, ATTACKS) for each in known.listed() if not _is_ours(each)}
         known = [each for each in capabilities() if each.name not in strange]
         return _rows(("sort", "", "disk and spark"), [(c.sort, c.name, c.in_chunks.how or "no") for c in known])
-    if sort in ("methods", "models"):
-        catalogue = METHODS if sort == "methods" else MODELS
+    catalogues: dict[str, Catalogue[Any]] = {"methods": METHODS, "models": MODELS, "generators": GENERATORS}
+    if sort in catalogues:
+        catalogue = catalogues[sort]
         return _rows(
             (sort.removesuffix("s"), "what it does"), [(f"`{kind.name}`", kind.sentence()) for kind in catalogue]
         )
@@ -48,7 +50,7 @@ def table(sort: str) -> str:
 
 def _ours(registry: Registry[Any]) -> list[Any]:
     """Those of the library, by name: whoever runs this may have added some, and imported ours in any order."""
-    return [each for each in registry.sorted() if _is_ours(each)]
+    return [each for each in registry.listed() if _is_ours(each)]
 
 
 def _is_ours(each: Any) -> bool:

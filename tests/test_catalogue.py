@@ -1,8 +1,9 @@
-"""What one adds is found everywhere, with no list edited: methods, models, measures, attacks, formats."""
+"""What one adds is found everywhere, with no list edited: methods, models, measures, attacks, formats, generators."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -22,6 +23,7 @@ from shoal.cli.main import app
 from shoal.compare.contenders import comparable, contender
 from shoal.data import hidden_content
 from shoal.data.files import FORMATS, Format
+from shoal.data.generators import GENERATORS, Generator
 from shoal.data.microdata import Microdata
 from shoal.masking.method import Masked, Method, Strength
 from shoal.measure import MEASURES, Pair, measure
@@ -71,6 +73,22 @@ def toy_attack(scene: Scene) -> list[Outcome]:
     return [Outcome("toy-attack", "b", people=4, guessed=4, right=0, baseline=0.5)]
 
 
+class ToyGenerator(Generator):
+    """People in a row."""
+
+    people: int = parameter("how many", default=3, least=1)
+    name_of_all: str | None = parameter("what they are called", default=None)
+
+    in_chunks = SAME
+    examples = ("--people 4 -o t.csv",)
+
+    def table(self, seed: int | None = None) -> pl.DataFrame:
+        return pl.DataFrame({"a": range(self.people), "b": [self.name_of_all or "x"] * self.people})
+
+    def chunks(self, size: int, seed: int | None = None) -> Iterator[pl.DataFrame]:
+        return iter([self.table(seed)])
+
+
 TOY_FORMAT = Format(
     "toy", "Lines of JSON.", (".toy",), pl.read_ndjson, pl.DataFrame.write_ndjson, hidden_content.nothing, SAME,
     (".toy",), pl.scan_ndjson,
@@ -84,7 +102,9 @@ def toys() -> Iterator[None]:
     measure("utility", "better")(toy_measure)
     attack(toy_attack)
     FORMATS.add(TOY_FORMAT)
+    GENERATORS.add(ToyGenerator)
     yield
+    GENERATORS.remove("toy-generator")
     shoal.METHODS.remove("toy-method")
     shoal.MODELS.remove("toy-model")
     del MEASURES["toy_measure"], ATTACKS["toy-attack"], FORMATS["toy"]
@@ -104,6 +124,7 @@ def test_toys_are_listed_by_the_command_line() -> None:
         "measures": "toy_measure",
         "attacks": "toy-attack",
         "formats": "toy",
+        "generators": "toy-generator",
     }.items():
         assert word in {each["name"] for each in asked(sort)[sort]}
         assert asked(sort, word)[sort][0]["sentence"].endswith(".")
@@ -126,6 +147,24 @@ def test_toys_work_together_from_the_command_line(tmp_path: Path) -> None:
     own = asked("anonymize", source, "-o", tmp_path / "own.csv", *roles, "--k", "2", "--method",
                 f"{__name__}:ToyMethod:step=2")  # fmt: skip
     assert own["classes"] == 1
+
+
+@pytest.mark.usefixtures("toys")
+def test_a_toy_generator_has_a_command_with_its_parameters(tmp_path: Path) -> None:
+    def sampled(word: str, *options: object) -> str:
+        run = CliRunner().invoke(app, ["sample", word, *map(str, options)])
+        return run.output if run.exit_code == 0 else str(run.exception)
+
+    assert "toy-generator" in sampled("--help")
+    assert "How many." in sampled("toy-generator", "--help")
+    for number, word in enumerate(("toy-generator", f"{__name__}:ToyGenerator")):
+        target = tmp_path / f"{number}.csv"
+        assert "4 records written" in sampled(word, "--people", 4, "--name-of-all", "y", "-o", target)
+        assert pl.read_csv(target)["b"].to_list() == ["y"] * 4
+    sampled("toy-generator", "-o", tmp_path / "folder")
+    assert pl.read_parquet(tmp_path / "folder").height == 3
+    assert "'people' parameter of toy-generator" in sampled("toy-generator", "--people", 0, "-o", tmp_path / "none.csv")
+    assert "is no generator" in sampled(f"{__name__}:ToyMethod", "-o", tmp_path / "none.csv")
 
 
 @pytest.mark.usefixtures("toys")
@@ -164,6 +203,10 @@ def test_ones_own_code_is_named_by_the_user_and_never_by_a_file(tmp_path: Path) 
         Policy.read(file, own_code=False)
 
 
+def found_in(folder: Path) -> dict[str, str]:
+    return {"PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
+
+
 def test_an_installed_package_adds_a_measure_by_an_entry_point(tmp_path: Path) -> None:
     (tmp_path / "toy_measures.py").write_text(
         "from shoal.measure import measure\n\n\n@measure('risk', 'riskier')\ndef packaged(pair):\n"
@@ -174,43 +217,47 @@ def test_an_installed_package_adds_a_measure_by_an_entry_point(tmp_path: Path) -
     (info / "entry_points.txt").write_text("[shoal.measures]\npackaged = toy_measures:packaged\n")
     ask = "from shoal.measure import find_measure; print(find_measure('packaged', 'risk').meaning)"
     ran = subprocess.run(
-        [sys.executable, "-c", ask], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(tmp_path)}
+        [sys.executable, "-c", ask], capture_output=True, text=True, check=True, env=found_in(tmp_path)
     )
     assert ran.stdout == "Of a package.\n"
 
 
-def test_an_installed_package_adds_a_method_by_an_entry_point(tmp_path: Path) -> None:
+def test_an_installed_package_adds_a_method_and_a_generator_by_entry_points(tmp_path: Path) -> None:
     (tmp_path / "toy_package.py").write_text(
-        'from shoal.masking.method import Method\n\n\nclass Packaged(Method):\n    """Of a package."""\n'
+        "from shoal.data.generators import Generator\nfrom shoal.masking.method import Method\n\n\n"
+        'class Packaged(Method):\n    """Of a package."""\n\n\nclass Made(Generator):\n    """Of it, too."""\n'
     )
     info = tmp_path / "toy_package-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-package\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[shoal.methods]\npackaged = toy_package:Packaged\n")
+    (info / "entry_points.txt").write_text(
+        "[shoal.methods]\npackaged = toy_package:Packaged\n[shoal.generators]\nmade = toy_package:Made\n"
+    )
     ask = (
         "import shoal; from shoal.policy import Policy; print('packaged' in shoal.METHODS.words, "
-        "Policy(method={'name': 'packaged'}).method.name)"
+        "Policy(method={'name': 'packaged'}).method.name); from shoal.data.generators import GENERATORS; "
+        "print(GENERATORS.find('made').sentence())"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", ask], capture_output=True, text=True, check=True, env={"PYTHONPATH": str(tmp_path)}
+        [sys.executable, "-c", ask], capture_output=True, text=True, check=True, env=found_in(tmp_path)
     )
-    assert ran.stdout.split() == ["True", "packaged"]
+    assert ran.stdout.splitlines() == ["True packaged", "Of it, too."]
 
 
-@pytest.mark.parametrize("catalogue", [shoal.METHODS, shoal.MODELS], ids=lambda catalogue: catalogue.sort)
+@pytest.mark.parametrize("catalogue", [shoal.METHODS, shoal.MODELS, GENERATORS], ids=lambda catalogue: catalogue.sort)
 def test_every_entry_says_what_it_is(catalogue: Catalogue) -> None:
     for word, kind in zip(catalogue.words, catalogue, strict=True):
         assert kind.name == word
         assert kind.sentence().endswith(".")
         assert all(each.help for each in kind.parameters())
         assert kind.in_chunks.how or kind.in_chunks.instead
-        assert getattr(shoal, kind.__name__) is kind
+        assert catalogue is GENERATORS or getattr(shoal, kind.__name__) is kind
 
 
 @pytest.mark.parametrize("registry", [MEASURES, ATTACKS, FORMATS], ids=lambda registry: registry.sort)
 def test_whatever_registers_itself_says_what_it_is(registry: Registry) -> None:
-    for each in registry.sorted():
-        assert each.facts()["sentence"].endswith(".")
+    for each in registry.listed():
+        assert each.listing()["sentence"].endswith(".")
         assert each.in_chunks.how or each.in_chunks.instead
 
 

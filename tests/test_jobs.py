@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from shoal import jobs
-from shoal.data.discharges import discharges
-from shoal.data.purchases import purchases
+from shoal.data.discharges import Discharges, discharges
+from shoal.data.purchases import Purchases, purchases
 from shoal.errors import InputError, StoppedError
 from shoal.events import Event
 from shoal.policy import Policy
@@ -59,9 +59,9 @@ JOBS: dict[str, Callable[[], jobs.Job[Any]]] = {
     "transactions risk": lambda: jobs.TransactionsRisk("t.csv", GOODS, seed=1),
     "hierarchy": lambda: jobs.BuildHierarchy("d.csv", "age_yrs", {"type": "steps", "steps": [5, 10]}, Path("age.csv")),
     "hierarchy check": lambda: jobs.CheckHierarchy(Path("sex.csv"), "sex", "d.csv"),
-    "sample": lambda: jobs.SampleDischarges("s.csv", 100, 1),
-    "sample in chunks": lambda: jobs.SampleDischarges("s", 100, 1),
-    "purchases": lambda: jobs.SamplePurchases("p.csv", 10, 1),
+    "sample": lambda: jobs.Sample(Discharges(100), "s.csv", 1),
+    "sample in chunks": lambda: jobs.Sample(Discharges(100), "s", 1),
+    "purchases": lambda: jobs.Sample(Purchases(10), "p.csv", 1),
     "regenerate": lambda: jobs.Regenerate("masked.csv", "plain.csv", Path("counts.csv"), seed=1),
 }
 

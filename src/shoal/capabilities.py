@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +36,7 @@ _OTHERS = {
 def capabilities() -> list[Capability]:
     """Everything, by sort, as each says of itself."""
     from shoal.data.files import FORMATS
+    from shoal.data.generators import GENERATORS
     from shoal.measure import MEASURES
     from shoal.risk import measure as risk
     from shoal.risk import scenarios
@@ -44,16 +44,13 @@ def capabilities() -> list[Capability]:
     from shoal.utility import measure as utility
 
     facts = {**risk.FACTS, **scenarios.FACTS, **utility.FACTS}
-    ways = {each.sort: _ways(each) for each in (METHODS, MODELS)}
-    ways["measure"] = {name: fact.in_chunks for name, fact in facts.items()}
-    for registry in (MEASURES, ATTACKS, FORMATS):
-        ways[registry.sort] = ways.get(registry.sort, {}) | _ways(registry.sorted())
-    ways["other"] = _OTHERS
-    return [Capability(sort, name, way) for sort, named in ways.items() for name, way in named.items()]
-
-
-def _ways(things: Iterable[Any]) -> dict[str, Chunks]:
-    return {thing.name: thing.in_chunks for thing in things}
+    found: list[Capability] = []
+    for catalogue in (METHODS, MODELS, MEASURES, ATTACKS, FORMATS, GENERATORS):
+        sort = catalogue.sort
+        told = facts if sort == "measure" else {}  # always told beside those that are named
+        found += [Capability(sort, name, fact.in_chunks) for name, fact in told.items()]
+        found += [Capability(sort, each.name, each.in_chunks) for each in catalogue.listed()]
+    return [*found, *(Capability("other", name, way) for name, way in _OTHERS.items())]
 
 
 def refuse_what_cannot(policy: Policy, engine: str) -> None:

@@ -101,6 +101,13 @@ class Entry:
         """What can be chosen of it."""
         return _parameters(cls)  # type: ignore[arg-type]
 
+    @classmethod
+    def listing(cls) -> dict[str, Any]:
+        """All that it says of itself, for a listing."""
+        stated = {"name": cls.name, "sentence": cls.sentence(), "needs": list(cls.needs), **cls.abilities()}
+        parameters = [each.to_dict() for each in cls.parameters()]
+        return stated | {"in_chunks": cls.in_chunks.how or None, "parameters": parameters}
+
     def chosen(self) -> dict[str, Any]:
         """The parameters that are not left as they are by default."""
         values = {each.name: (getattr(self, each.name), each.default) for each in self.parameters()}
@@ -166,6 +173,10 @@ class Catalogue(Generic[Thing]):
 
     def __iter__(self) -> Iterator[Thing]:
         return (self.find(word) for word in self.words)
+
+    def listed(self) -> list[Thing]:
+        """All of them."""
+        return list(self)
 
     def __contains__(self, word: object) -> bool:
         return word in self._ours or word in self._added or word in self._installed
@@ -251,7 +262,7 @@ class Registry(dict[str, Thing]):
             _load(point, self.sort)
         return self
 
-    def sorted(self) -> list[Thing]:
+    def listed(self) -> list[Thing]:
         """All by their words, whatever was imported first."""
         return [self[word] for word in sorted(self.loaded())]
 

@@ -159,7 +159,7 @@ class Measure:
     in_chunks: Chunks = IN_MEMORY
     of_tables: Callable[..., float] | None = None  # its value of all records of two tables in chunks
 
-    def facts(self) -> dict[str, Any]:
+    def listing(self) -> dict[str, Any]:
         """What it says of itself, for a listing."""
         needs = ["records in the original's order"] if self.needs_pairs else []
         return {

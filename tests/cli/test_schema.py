@@ -122,6 +122,7 @@ RUNS = {  # more than one run where the output may look different
     "measures": ["", "rank_linkage"],
     "attacks": ["", "minimality"],
     "formats": ["", "parquet"],
+    "generators": ["", "purchases"],
     "methods": ["", "noise", "recode"],
     "models": ["", "k-map"],
     "study big-data": ["-o study --rows 1000"],

@@ -7,10 +7,8 @@ import gc
 import os
 import signal
 import sys
-from typing import Any
 
 import typer
-from typer.core import TyperCommand
 
 from shoal.cli import (
     anonymize,
@@ -29,7 +27,7 @@ from shoal.cli import (
     transactions,
     warm_up,
 )
-from shoal.cli.quiet import every_command, with_quiet
+from shoal.cli.every import completed, every_command
 
 app = typer.Typer(
     name="shoal",
@@ -41,17 +39,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     epilog="Exit code 0: the promise holds. 1: it does not. 2: the input cannot be used.",
 )
-
-
-class _Command(TyperCommand):
-    """A command whose help does not list the option that shows it."""
-
-    def get_help_option(self, ctx: Any) -> Any:
-        """`--help`, hidden."""
-        option = super().get_help_option(ctx)
-        if option is not None:
-            option.hidden = True
-        return option
 
 
 INTERRUPTED = 128 + signal.SIGINT  # what Typer makes of Ctrl-C
@@ -80,9 +67,7 @@ for group in (
 ):  # fmt: skip
     group.register(app)
 for command in every_command(app):
-    command.cls = _Command
-    if command.callback is not None:
-        command.callback = with_quiet(command.callback)
+    completed(command)
 
 
 def run() -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import typer
 
 from shoal.catalogue import Entry, parameter
-from shoal.cli.quiet import NAME as QUIET
+from shoal.cli.every import NAME as QUIET
 
 if TYPE_CHECKING:
     from shoal.jobs.layout import Layout

@@ -2,71 +2,87 @@
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command_from_info
+from typer.models import CommandInfo
 
 from shoal.cli import options as opt
+from shoal.cli.every import completed
 
-_sample = typer.Typer(no_args_is_help=True, help="Generate tables to try things on.")
+if TYPE_CHECKING:
+    from shoal.data.generators import Generator
 
 
 def register(app: typer.Typer) -> None:
-    """Adds `shoal sample` with the commands below it, `shoal regenerate` and `shoal demo`."""
-    app.add_typer(_sample, name="sample")
+    """Adds `shoal sample` with a command for each generator, `shoal regenerate` and `shoal demo`."""
+    words = typer.Typer(cls=_Generators, no_args_is_help=True, help="Generate tables to try things on.")
+    app.add_typer(words, name="sample")
     app.command(epilog=_REGENERATE_EXAMPLES)(regenerate)
     app.command(epilog=_DEMO_EXAMPLES)(demo)
 
 
-@_sample.command(
-    epilog="""Examples:
+class _Commands(Mapping[str, Any]):
+    """A command for each generator, made of what it says of itself when it is asked for."""
 
-shoal sample discharges --rows 200000 --seed 7 -o d.csv
+    def __getitem__(self, word: str) -> Any:
+        from shoal.data.generators import GENERATORS
 
-shoal sample discharges --rows 4000000 -o d.parquet
+        if word not in GENERATORS and ":" not in word:
+            raise KeyError(word)
+        kind = GENERATORS.find(word)
+        epilog = "\n\n".join(["Examples:", *(f"shoal sample {word} {example}" for example in kind.examples)])
+        info = CommandInfo(word, callback=_command(kind), help=kind.sentence(), epilog=epilog)
+        return get_command_from_info(completed(info), pretty_exceptions_short=False, rich_markup_mode="rich")
 
-shoal sample discharges --rows 100000000 -o discharges/"""
-)
-def discharges(
-    output: Annotated[
-        str, typer.Option("-o", "--output", metavar="FILE", help="Where the table goes; a folder gets it in chunks.")
-    ],
-    rows: Annotated[int, typer.Option(help="How many discharges.")] = 100_000,
-    seed: Annotated[int | None, typer.Option(min=0, help="Makes the table repeatable.")] = None,
-    overwrite: opt.Overwrite = False,
-) -> None:
-    """Synthetic hospital discharges: nine quasi-identifiers, charge and diagnosis."""
-    from shoal.cli.console import say, stages
-    from shoal.jobs.sample import SampleDischarges
+    def __iter__(self) -> Iterator[str]:
+        from shoal.data.generators import GENERATORS
 
-    job = SampleDischarges(output, rows, seed, overwrite)
-    with stages("sample", job.stages):
-        job.run()
-    say(f"{rows:,} discharges written to {output}.")
+        return iter(GENERATORS.words)
+
+    def __len__(self) -> int:
+        return len(list(iter(self)))
 
 
-@_sample.command(
-    epilog="""Examples:
+class _Generators(TyperGroup):
+    """The group of the generators' commands."""
 
-shoal sample purchases --customers 400 --seed 7 -o t.csv
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Commands()  # type: ignore[assignment]
 
-shoal sample purchases --customers 100000 -o t.parquet"""
-)
-def purchases(
-    output: Annotated[str, typer.Option("-o", "--output", metavar="FILE", help="Where the table goes.")],
-    customers: Annotated[int, typer.Option(help="How many customers; about 95 records each.")] = 400,
-    seed: Annotated[int | None, typer.Option(min=0, help="Makes the table repeatable.")] = None,
-    overwrite: opt.Overwrite = False,
-) -> None:
-    """Synthetic purchase histories: customer, invoice, date, time, good, price and quantity."""
-    from shoal.cli.console import say, stages
-    from shoal.jobs.sample import SamplePurchases
 
-    job = SamplePurchases(output, customers, seed, overwrite)
-    with stages("sample", 3):
-        written = job.run()
-    say(f"{written.records:,} records of {customers:,} customers written to {output}.")
+def _command(kind: type[Generator]) -> Callable[..., None]:
+    """Its parameters as options."""
+
+    def command(output: str, seed: int | None, overwrite: bool, **parameters: Any) -> None:
+        from shoal.cli.console import say, stages
+        from shoal.jobs.sample import Sample
+
+        job = Sample(kind(**parameters), output, seed, overwrite)
+        with stages("sample", 3):
+            written = job.run()
+        say(f"{job.generator.made(written.records)} written to {output}.")
+
+    where = "Where the table goes; a folder gets it in chunks." if kind.in_chunks.can else "Where the table goes."
+    options = [_option("output", str, typer.Option("-o", "--output", metavar="FILE", help=where))]
+    for each in kind.parameters():
+        told = typer.Option(help=f"{each.help[0].upper()}{each.help[1:]}.")
+        options.append(_option(each.name, each.type, told, inspect.Parameter.empty if each.required else each.default))
+    options.append(_option("seed", int | None, typer.Option(min=0, help="Makes the table repeatable."), None))
+    options.append(_option("overwrite", opt.Overwrite, None, False))
+    command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    return command
+
+
+def _option(name: str, kind: Any, told: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    annotation = kind if told is None else Annotated[kind, told]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
 _REGENERATE_EXAMPLES = """Examples:

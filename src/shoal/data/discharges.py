@@ -20,6 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.catalogue import Chunks, parameter
+from shoal.data.generators import Generator
 from shoal.errors import InputError
 
 Ints = npt.NDArray[np.int64]
@@ -277,6 +279,32 @@ def _ages(mean: float, deviation: float, least: int, greatest: int) -> Floats:
     weights = np.zeros(OLDEST + 1)
     np.add.at(weights, np.minimum(ages, OLDEST), np.exp(-(((ages - mean) / deviation) ** 2) / 2))
     return weights
+
+
+class Discharges(Generator):
+    """Synthetic hospital discharges: nine quasi-identifiers, charge and diagnosis."""
+
+    rows: int = parameter("how many discharges", default=100_000, least=1)
+
+    in_chunks = Chunks("a million records at a time")
+    examples = ("--rows 200000 --seed 7 -o d.csv", "--rows 4000000 -o d.parquet", "--rows 100000000 -o discharges/")
+
+    @property
+    def records(self) -> int:
+        """As many as are asked for."""
+        return self.rows
+
+    def table(self, seed: int | None = None) -> pl.DataFrame:
+        """All records."""
+        return discharges(self.rows, seed)
+
+    def chunks(self, size: int, seed: int | None = None) -> Iterator[pl.DataFrame]:
+        """The same records, so many at a time."""
+        return discharge_chunks(self.rows, seed, size)
+
+    def made(self, records: int) -> str:
+        """What was made, in words."""
+        return f"{records:,} discharges"
 
 
 def discharges(rows: int, seed: int | None = None) -> pl.DataFrame:

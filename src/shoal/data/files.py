@@ -254,7 +254,7 @@ class Format:
     suffixes_in_chunks: tuple[str, ...] = ()  # of files that are read so
     scan: Callable[[list[Path]], pl.LazyFrame] | None = None  # how; delimited text has a way of its own
 
-    def facts(self) -> dict[str, Any]:
+    def listing(self) -> dict[str, Any]:
         """What it says of itself, for a listing."""
         return {
             "name": self.name, "sentence": self.sentence, "suffixes": list(self.suffixes),

@@ -14,7 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.catalogue import Chunks, parameter
 from shoal.data.discharges import Conditional
+from shoal.data.generators import Generator
 from shoal.errors import require
 
 Ints = npt.NDArray[np.int64]
@@ -49,6 +51,23 @@ class Shop:
     draw: Conditional  # row 0: all goods by popularity; row a: those of aisle a
     code: Ints
     price: Floats
+
+
+class Purchases(Generator):
+    """Synthetic purchase histories: customer, invoice, date, time, good, price and quantity."""
+
+    customers: int = parameter("how many customers; about 95 records each", default=400, least=2)
+
+    in_chunks = Chunks(instead="write it to a file")
+    examples = ("--customers 400 --seed 7 -o t.csv", "--customers 100000 -o t.parquet")
+
+    def table(self, seed: int | None = None) -> pl.DataFrame:
+        """All records."""
+        return purchases(self.customers, seed)
+
+    def made(self, records: int) -> str:
+        """What was made, in words."""
+        return f"{records:,} records of {self.customers:,} customers"
 
 
 def purchases(customers: int = 400, seed: int | None = None) -> pl.DataFrame:

@@ -12,7 +12,7 @@ from shoal.jobs.layout import Layout
 from shoal.jobs.ledger import LedgerFile
 from shoal.jobs.measure import Risk, Utility
 from shoal.jobs.profile import Profile
-from shoal.jobs.sample import Regenerate, SampleDischarges, SamplePurchases
+from shoal.jobs.sample import Regenerate, Sample
 from shoal.jobs.scenario import Scenario
 from shoal.jobs.transactions import (
     AnonymizeBaskets,
@@ -46,8 +46,7 @@ __all__ = [
     "RecordRelease",
     "Regenerate",
     "Risk",
-    "SampleDischarges",
-    "SamplePurchases",
+    "Sample",
     "Scenario",
     "Split",
     "TransactionsRisk",

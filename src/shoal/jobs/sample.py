@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shoal import events
 from shoal.jobs.job import Job
@@ -12,6 +12,9 @@ from shoal.jobs.layout import Layout
 from shoal.jobs.paths import check_paths
 from shoal.show.result import Result
 from shoal.show.sheet import Sheet
+
+if TYPE_CHECKING:
+    from shoal.data.generators import Generator
 
 _CHUNK = 1_000_000  # records of a folder that are in memory at once
 
@@ -33,75 +36,49 @@ class Written(Result):
 
 
 @dataclass(frozen=True)
-class SampleDischarges(Job[Written]):
-    """Writes synthetic hospital discharges to a file; to a folder a million at a time, however many they are."""
+class Sample(Job[Written]):
+    """Writes a generated table to a file; or to a folder, a million records at a time, however many they are."""
 
+    generator: Generator
     output: str
-    rows: int = 100_000
     seed: int | None = None
     overwrite: bool = False
-
-    def refuse(self) -> None:
-        """Raises, before any work, where these choices and files cannot be meant."""
-        if Path(self.output).suffix:
-            check_paths([], self.output, overwrite=self.overwrite)
 
     @property
-    def stages(self) -> int:
-        """How often progress will be told: once a million records where a folder is written."""
-        return 3 if Path(self.output).suffix else -(-self.rows // _CHUNK) + 1
-
-    def work(self) -> Written:
-        """Generates the discharges, and writes the file or, part by part, the folder."""
-        from shoal.data.discharges import discharges
-        from shoal.data.files import write_table
-
-        if not Path(self.output).suffix:
-            return self._in_chunks()
-        events.stage("generating")
-        table = events.apart(discharges)(self.rows, self.seed)
-        events.stage("writing")
-        write_table(table, self.output, overwrite=self.overwrite)
-        events.done()
-        return Written(self.output, self.rows)
-
-    def _in_chunks(self) -> Written:
-        from shoal.data.discharges import discharge_chunks
-        from shoal.engines.disk import new_folder
-
-        with new_folder(Path(self.output), overwrite=self.overwrite, certified=False) as partial:
-            for number, chunk in enumerate(discharge_chunks(self.rows, self.seed, _CHUNK)):
-                events.stage(f"{number + 1} million")
-                chunk.write_parquet(partial / f"part-{number:05d}.parquet")
-                events.check()
-        events.done()
-        return Written(self.output, self.rows)
-
-
-@dataclass(frozen=True)
-class SamplePurchases(Job[Written]):
-    """Writes synthetic purchase histories, about 95 records a customer."""
-
-    output: str
-    customers: int = 400
-    seed: int | None = None
-    overwrite: bool = False
+    def _to_folder(self) -> bool:
+        return self.generator.in_chunks.can and not Path(self.output).suffix
 
     def refuse(self) -> None:
         """Raises, before any work, where these choices and files cannot be meant."""
-        check_paths([], self.output, overwrite=self.overwrite)
+        if not self._to_folder:
+            check_paths([], self.output, overwrite=self.overwrite)
 
     def work(self) -> Written:
-        """Generates the histories and writes them."""
+        """Generates the table, and writes the file or, a million records at a time, the folder."""
         from shoal.data.files import write_table
-        from shoal.data.purchases import purchases
 
+        if self._to_folder:
+            return self._in_chunks()
         events.stage("generating")
-        table = events.apart(purchases)(self.customers, self.seed)
+        table = events.apart(self.generator.table)(self.seed)
         events.stage("writing")
         write_table(table, self.output, overwrite=self.overwrite)
         events.done()
         return Written(self.output, table.height)
+
+    def _in_chunks(self) -> Written:
+        from shoal.engines.disk import new_folder
+
+        known, records = self.generator.records, 0
+        total = -(-known // _CHUNK) if known is not None else None
+        events.stage("generating", total)
+        with new_folder(Path(self.output), overwrite=self.overwrite, certified=False) as partial:
+            for number, chunk in enumerate(events.ticking(self.generator.chunks(_CHUNK, self.seed), total)):
+                chunk.write_parquet(partial / f"part-{number:05d}.parquet")
+                records += chunk.height
+            events.check()
+        events.done()
+        return Written(self.output, records)
 
 
 @dataclass(frozen=True)

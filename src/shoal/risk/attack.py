@@ -150,7 +150,7 @@ class Attack:
     function: Callable[[Scene], Sequence[Outcome]]
     in_chunks: Chunks = _REPORTED
 
-    def facts(self) -> dict[str, Any]:
+    def listing(self) -> dict[str, Any]:
         """What it says of itself, for a listing."""
         return {"name": self.name, "sentence": self.meaning, "in_chunks": self.in_chunks.how or None}
 

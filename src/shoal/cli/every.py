@@ -1,4 +1,4 @@
-"""`--quiet`, an option of every command: declared once, and no command's own business."""
+"""What every command has, declared once and no command's own business: `--quiet`, and a help without `--help`."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import wraps
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 from typer.models import CommandInfo
 
 NAME = "quiet"
@@ -22,7 +23,26 @@ def every_command(app: typer.Typer) -> Iterator[CommandInfo]:
             yield from every_command(group.typer_instance)
 
 
-def with_quiet(command: Callable[..., Any]) -> Callable[..., Any]:
+class _Command(TyperCommand):
+    """A command whose help does not list the option that shows it."""
+
+    def get_help_option(self, ctx: Any) -> Any:
+        """`--help`, hidden."""
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.hidden = True
+        return option
+
+
+def completed(command: CommandInfo) -> CommandInfo:
+    """The command with what every command has."""
+    command.cls = _Command
+    if command.callback is not None:
+        command.callback = _with_quiet(command.callback)
+    return command
+
+
+def _with_quiet(command: Callable[..., Any]) -> Callable[..., Any]:
     """The command with the option."""
     own = inspect.signature(command, eval_str=True)
     option = inspect.Parameter(NAME, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=Quiet)
