@@ -130,7 +130,14 @@ def run_blocks(page: str, folder: Path) -> None:
             RUNNERS[block.language](block.code, folder)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+LONG = ("compare.md", "purchases.md")  # their blocks take half a minute each
+
+
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] if page.name in LONG else []) for page in PAGES],
+    ids=lambda page: page.name,
+)
 def test_code_blocks_run(page: Path, tmp_path: Path) -> None:
     run_blocks(page.read_text(encoding="utf-8"), tmp_path)
 

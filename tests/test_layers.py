@@ -6,8 +6,6 @@ from pathlib import Path
 
 from scripts.imports import HEIGHT, ROOT, forbidden, imports
 
-FOUND = imports()
-
 
 def test_every_room_has_its_layer() -> None:
     rooms = {path.stem for path in ROOT.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
@@ -15,7 +13,7 @@ def test_every_room_has_its_layer() -> None:
 
 
 def test_imports_point_downwards_and_so_in_no_circle() -> None:
-    assert forbidden(FOUND) == []
+    assert forbidden(imports()) == []
 
 
 def test_imports_are_found_wherever_they_stand(tmp_path: Path) -> None:
@@ -41,4 +39,4 @@ def test_shoal_knows_the_studies_by_one_door_only() -> None:
 
 
 def test_kernels_know_arrays_only() -> None:
-    assert [one.module for one in FOUND if one.room == "kernels"] == []
+    assert [one.module for one in imports() if one.room == "kernels"] == []

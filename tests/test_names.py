@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -52,8 +53,11 @@ def names_of_ours() -> list[str]:
     return sorted(ours | known | {name for name in old if name in words})
 
 
-OURS = names_of_ours()
-TABLES = [[*OURS[i : i + WIDTH], *OURS[:WIDTH]][:WIDTH] for i in range(0, len(OURS), WIDTH)]
+@cache
+def tables() -> list[list[str]]:
+    """All these names, as those of tables."""
+    ours = names_of_ours()
+    return [[*ours[i : i + WIDTH], *ours[:WIDTH]][:WIDTH] for i in range(0, len(ours), WIDTH)]
 
 
 def table(names: list[str]) -> pl.DataFrame:
@@ -86,14 +90,23 @@ def disk(names: list[str]) -> pl.DataFrame:
 
 
 def test_the_names_are_found() -> None:
-    assert {"@facts", "@draw", "subject", "class", "cell", "key", "records", "same", "len", "told"} <= set(OURS)
+    assert {"@facts", "@draw", "subject", "class", "cell", "key", "records", "same", "len", "told"} <= set(
+        names_of_ours()
+    )
 
 
-@pytest.mark.parametrize("made", [memory, pytest.param(disk, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("made", [memory, disk])
 def test_a_release_is_the_same_whatever_its_columns_are_called(made) -> None:
     expected = made(PLAIN)
-    for names in TABLES:
+    for names in tables():
         assert_frame_equal(renamed(made(names)), expected)
+
+
+def test_a_release_is_the_same_whatever_some_columns_are_called() -> None:
+    expected = memory(PLAIN)
+    for names in tables()[:: len(tables()) // 10]:
+        assert_frame_equal(renamed(memory(names)), expected)
 
 
 @pytest.mark.slow
@@ -108,7 +121,7 @@ def test_risks_are_the_same_whatever_the_columns_are_called() -> None:
         return [parts.uniques, parts.sizes.tolist(), in_memory.uniques, sorted(in_memory.sizes.tolist())]
 
     expected = risks(PLAIN)
-    for names in TABLES:
+    for names in tables():
         assert risks(names) == expected, names
 
 
@@ -125,7 +138,7 @@ def test_pooled_releases_are_the_same_whatever_the_columns_are_called() -> None:
         return [found["histogram"], found["subjects_below_k"], attacked]
 
     expected = pooled(PLAIN)
-    for names in TABLES:
+    for names in tables():
         assert pooled(names) == expected, names
 
 
@@ -141,7 +154,7 @@ def test_a_population_is_the_same_whatever_the_columns_are_called() -> None:
         return shoal.anonymize(frame, shoal.Policy(**roles, **chosen), seed=1).table
 
     expected = kept(PLAIN)
-    for names in TABLES:
+    for names in tables():
         frame = kept(names)
         frame.columns = expected.columns
         assert_frame_equal(frame, expected)

@@ -174,7 +174,6 @@ def test_the_json_schema_describes_models_and_methods() -> None:
 
 
 @given(policies)
-@settings(deadline=None, max_examples=30)
 def test_what_a_policy_file_holds_is_what_the_schema_allows(policy: Policy) -> None:
     schema = Policy.model_json_schema()
     content = tomllib.loads(policy.to_toml())

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -221,7 +221,6 @@ def test_check_judges_any_frame() -> None:
 orders = st.permutations(["low", "mid", "high", "top"])
 
 
-@settings(deadline=None, max_examples=25)
 @given(
     words=st.lists(st.sampled_from(["low", "mid", "high", None]), min_size=4, max_size=40),
     order=orders,

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -59,7 +59,6 @@ def class_sizes(table: pl.DataFrame) -> list[int]:
 
 
 @given(st.data())
-@settings(max_examples=40, deadline=None)
 def test_merged_tables_are_k_anonymous_on_all_attributes(data: st.DataObject) -> None:
     table = data.draw(tables(max_rows=30, max_columns=5).filter(lambda t: t.width >= 3 and t.height >= 2))
     names = table.columns

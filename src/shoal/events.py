@@ -153,10 +153,11 @@ def ticking(items: Iterable[T], total: int | None = None) -> Iterator[T]:
 
 def waited(work: Future[T]) -> T:
     """The result of work in another thread, waited for in short turns: so the job can be stopped, and by Ctrl-C."""
-    while not work.done():  # nor would `wait` ever take cancelled work for done
-        check()
+    while True:
+        check()  # at least once, however soon the work is done
+        if work.done():  # `wait` would never take cancelled work for done
+            return work.result()
         wait([work], timeout=_TURN)
-    return work.result()
 
 
 def carried(work: Callable[P, R]) -> Callable[P, R]:

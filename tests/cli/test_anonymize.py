@@ -334,8 +334,9 @@ run()
         ("after os.mkdir 2", False, False),  # judged
         ("at os.rename 1", False, False),
         ("after os.rename 1", True, False),
-        ("at os.rename 2", True, False),
-        ("after os.rename 2", True, True),
+        ("at os.rename 2", True, False),  # the folder it was written in goes
+        ("at os.rename 3", True, False),
+        ("after os.rename 3", True, True),
     ],
 )
 def test_killed_at_any_moment_it_leaves_the_whole_release_or_none(

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.build_hierarchy import BUILDERS, build
@@ -20,8 +20,6 @@ from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError
 from tests.oracles.trees import is_tree
-
-quick = settings(deadline=None, max_examples=40)
 
 WHOLE = st.lists(st.integers(-50, 200) | st.none(), min_size=1, max_size=25).filter(
     lambda values: set(values) != {None}
@@ -58,7 +56,6 @@ def holds_its_numbers(tree: Hierarchy) -> None:
 # ---- numbers
 
 
-@quick
 @given(
     WHOLE | DECIMAL,
     st.lists(st.integers(2, 4), max_size=3),
@@ -73,7 +70,6 @@ def test_steps_nest(values: list[float | None], factors: list[int], first: float
     holds_its_numbers(tree)
 
 
-@quick
 @given(WHOLE | DECIMAL, st.sampled_from([0.5, 1, 10]))
 def test_widths_double_until_one_band_holds_all(values: list[float | None], width: float) -> None:
     tree = built({"type": "width", "width": width}, pl.Series(values, strict=False))
@@ -81,7 +77,6 @@ def test_widths_double_until_one_band_holds_all(values: list[float | None], widt
     assert tree.levels < 3 or len(tree.labels(tree.levels - 2)) <= 2
 
 
-@quick
 @given(WHOLE | DECIMAL, st.integers(2, 9))
 def test_bands_of_like_frequency(values: list[float | None], bands: int) -> None:
     tree = built({"type": "frequency", "bands": bands}, pl.Series(values, strict=False))
@@ -89,7 +84,6 @@ def test_bands_of_like_frequency(values: list[float | None], bands: int) -> None
     assert tree.levels < 3 or len(tree.labels(1)) <= bands
 
 
-@quick
 @given(
     WHOLE | DECIMAL, st.sets(st.integers(-60, 210) | st.sampled_from([0.5, 7.25]), min_size=1, max_size=6), st.data()
 )
@@ -103,7 +97,6 @@ def test_cuts_at_any_place(values: list[float | None], finest: set[float], data:
         assert len(together) == len(tree.labels(1))
 
 
-@quick
 @given(WHOLE | DECIMAL | st.lists(st.floats(-1e299, 1e299), min_size=1, max_size=25))
 def test_learnt_bands(values: list[float | None]) -> None:
     holds_its_numbers(built({"type": "auto"}, pl.Series(values, strict=False)))
@@ -169,19 +162,16 @@ def test_texts_that_hold_numbers_are_numbers() -> None:
 # ---- codes
 
 
-@quick
 @given(TEXT, st.sampled_from(["left", "right"]))
 def test_any_codes_are_masked_into_a_tree(values: list[str], side: str) -> None:
     built({"type": "mask", "side": side}, pl.Series(values))
 
 
-@quick
 @given(st.lists(st.integers(0, 99_999), min_size=1, max_size=20))
 def test_masked_numbers_admit_their_values(values: list[int]) -> None:
     holds_its_numbers(built({"type": "mask"}, pl.Series(values)))
 
 
-@quick
 @given(st.lists(st.text(alphabet="AB019", min_size=1, max_size=5), min_size=1, max_size=20))
 def test_masked_codes_admit_the_codes_of_that_length_and_beginning(values: list[str]) -> None:
     tree = built({"type": "mask"}, pl.Series(values))
@@ -214,7 +204,6 @@ def test_numbers_are_filled_up_with_zeros_and_texts_are_not() -> None:
 # ---- dates
 
 
-@quick
 @given(DAYS, st.sets(st.sampled_from(["day", "week", "month", "quarter", "year", "decade"]), min_size=1))
 def test_dates_nest_whatever_the_levels(values: list[dt.date], units: set[str]) -> None:
     tree = built({"type": "dates", "levels": sorted(units)}, pl.Series(values))
@@ -267,7 +256,6 @@ def test_times_of_day_are_kept_apart_only_as_they_are() -> None:
 # ---- categories
 
 
-@quick
 @given(st.lists(st.text(alphabet=list("ab;{}[]*\\"), max_size=3), min_size=1, max_size=9, unique=True), st.data())
 def test_ordered_categories_merge_with_their_neighbours(order: list[str], data: st.DataObject) -> None:
     values = pl.Series(data.draw(st.lists(st.sampled_from(order))), dtype=pl.String)
@@ -304,7 +292,6 @@ def taxonomies(draw: st.DrawFn) -> dict[str, str]:
     return parents
 
 
-@quick
 @given(taxonomies(), st.data())
 def test_taxonomies_keep_every_ancestor(parents: dict[str, str], data: st.DataObject) -> None:
     names = sorted({*parents, *parents.values()})
@@ -328,7 +315,6 @@ def test_roots_of_a_taxonomy_get_one_above_them() -> None:
 # ---- learnt
 
 
-@quick
 @given(TEXT | st.lists(st.sampled_from([True, False]), min_size=1) | DAYS)
 def test_a_tree_is_learnt_from_anything(values: list[Any]) -> None:
     built({"type": "auto"}, pl.Series(values))
@@ -421,7 +407,6 @@ def test_every_builder_is_tried_above() -> None:
     assert set(BUILDERS) == {"steps", "width", "frequency", "cuts", "mask", "dates", "order", "tree", "auto"}
 
 
-@quick
 @given(st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), max_size=3))
 def test_only_levels_that_merge_are_kept(levels: list[list[int]]) -> None:
     nested = [[0, 1, 2, 3]]

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shoal.data.cells import MaskedColumn, interval_text, plain_text, set_text
@@ -178,7 +178,6 @@ NUMBERS = (
 
 @pytest.mark.parametrize("values", NUMBERS, ids=["integer", "decimal", "date", "time"])
 def test_intervals_read_back_exactly(values: st.SearchStrategy[float | dt.date]) -> None:
-    @settings(max_examples=60, deadline=None)
     @given(st.lists(st.tuples(values, values).map(sorted), min_size=1, max_size=8))
     def reads_back(pairs: list[list[float | dt.date]]) -> None:
         low, high = (pl.Series([p[end] for p in pairs]) for end in (0, 1))
@@ -250,7 +249,6 @@ def test_nodes_of_a_hierarchy_admit_their_leaves() -> None:
     assert admitted(read_cells(texts("20-29", "31"), numeric)) == [[(20, 20), (22, 22)], [(31, 31)]]
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(TRICKY, min_size=1, max_size=6, unique=True), st.data())
 @example(["{a;b}", "[a;b]", "ab*", "*", "\\", ";", "a\\;", ""], None)
 def test_any_text_reads_back_exactly(values: list[str], data: st.DataObject | None) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -425,7 +425,6 @@ def frames(draw: st.DrawFn) -> pl.DataFrame:
     return pl.DataFrame(series)
 
 
-@settings(max_examples=100, deadline=None)
 @given(frame=frames())
 def test_what_is_written_is_read_back(frame: pl.DataFrame, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "round_trip.csv"
@@ -460,7 +459,6 @@ WORDS = st.sampled_from(
 ) | st.sampled_from(["true", "False", "2020-01-02", "2020-01-02 03:04", "2020-01-02T03:04:05", "2020-02-31", '"q"'])
 
 
-@settings(max_examples=120, deadline=None)
 @given(
     head=st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=3),
     tail=st.lists(st.tuples(WORDS, WORDS), max_size=3),
@@ -487,7 +485,6 @@ def test_the_fast_path_types_like_the_slow_one(
         assert_frame_equal(short, whole)
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     delimiter=st.sampled_from(",;\t|"),
     rows=st.lists(
@@ -510,7 +507,6 @@ PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=100, deadline=None)
 @given(content=st.lists(PIECES, max_size=25).map(b"".join) | st.binary(max_size=30))
 def test_any_bytes_give_a_table_or_one_sentence(content: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.getbasetemp() / "any.csv"

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -207,7 +207,6 @@ def shares_drawn(weights: npt.NDArray[np.float64], row: int, n: int) -> npt.NDAr
     return np.bincount(drawn, minlength=weights.shape[1]) / n
 
 
-@settings(max_examples=50, deadline=None)
 @given(
     weights=st.lists(st.lists(st.integers(0, 5), min_size=3, max_size=3).filter(any), min_size=1, max_size=4).map(
         lambda rows: np.array(rows, dtype=np.float64)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shoal.data.hierarchy import MISSING, Hierarchy, hierarchy_of
@@ -45,7 +45,6 @@ def trees(draw: st.DrawFn) -> list[Line]:
     return draw(st.permutations(lines))
 
 
-@settings(deadline=None, max_examples=50)
 @given(trees())
 def test_arrays_agree_with_the_lines(lines: list[Line]) -> None:
     tree = hierarchy_of(lines, "x")
@@ -63,7 +62,6 @@ def test_arrays_agree_with_the_lines(lines: list[Line]) -> None:
         assert [tree.nodes[level][i] for i in first] == labels == [tree.nodes[level][i] for i in last]
 
 
-@settings(deadline=None, max_examples=50)
 @given(trees())
 def test_a_label_admits_the_leaves_of_every_node_of_that_name(lines: list[Line]) -> None:
     tree = hierarchy_of(lines, "x")
@@ -75,7 +73,6 @@ def test_a_label_admits_the_leaves_of_every_node_of_that_name(lines: list[Line])
     assert tree.leaves("nowhere") is None
 
 
-@settings(deadline=None, max_examples=50)
 @given(st.data())
 def test_whatever_is_accepted_is_a_tree_and_what_is_refused_is_none(data: st.DataObject) -> None:
     depth = data.draw(st.integers(2, 3))
@@ -175,7 +172,6 @@ def test_broken_files_end_in_one_sentence(tmp_path: Path, content: bytes, words:
         read_hierarchy(tmp_path / "y.csv", "x")
 
 
-@settings(deadline=None, max_examples=50)
 @example(values=["\t\t\t", "", "["])
 @given(values=st.lists(st.text(alphabet=list("a ;,\t\"'[]\\*é\n"), max_size=4), min_size=3, max_size=6, unique=True))
 def test_what_is_written_reads_back_exactly(tmp_path_factory: pytest.TempPathFactory, values: list[str]) -> None:

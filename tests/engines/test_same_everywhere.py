@@ -29,13 +29,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 METHODS = (shoal.Coarsen(2), shoal.Coarsen(3, "width"), shoal.Recode())
 
 
-quickly = settings(
-    max_examples=20,
-    deadline=None,
-    database=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+quickly = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @quickly

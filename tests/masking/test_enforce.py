@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -87,7 +87,6 @@ records = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(records, models, st.integers(2, 4), st.sampled_from([0.0, 0.1, 0.5, 1.0]))
 def test_what_comes_out_keeps_every_model_within_the_limit(
     rows: list[tuple[int | None, str]], asked: list[PrivacyModel], k: int, suppression: float

@@ -7,7 +7,7 @@ import datetime as dt
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import shoal
@@ -49,7 +49,6 @@ def together(k: int, microdata: Microdata, **choices: bool) -> IndividualRanking
 # ---- on a line
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.integers(-9, 99), min_size=2, max_size=14), st.integers(2, 4))
 def test_no_grouping_of_a_line_has_less_sse(values: list[int], k: int) -> None:
     assume(len(values) >= k)
@@ -215,7 +214,6 @@ def test_attributes_that_cannot_be_treated_are_refused_by_name() -> None:
 def test_any_table_is_masked_or_refused_in_a_sentence(method: IndividualRanking) -> None:
     sentences: list[str] = []
 
-    @settings(max_examples=60, deadline=None)
     @given(cases(method))
     def check(case: Case) -> None:
         try:
@@ -250,7 +248,6 @@ def test_ranges_of_the_groups_conform(grouping: str) -> None:
 def test_classes_shown_by_their_centres_keep_the_promise(method: Grouping) -> None:
     sentences: list[str] = []
 
-    @settings(max_examples=60, deadline=None)
     @given(cases(method))
     def check(case: Case) -> None:
         try:

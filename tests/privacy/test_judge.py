@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -35,7 +35,6 @@ cells = st.tuples(
 )
 
 
-@settings(deadline=None, max_examples=40)
 @given(st.lists(cells, min_size=1, max_size=40))
 def test_any_small_table_is_judged_as_in_memory(rows: list[tuple[float | None, str | None, int]]) -> None:
     table = pl.DataFrame(rows, schema={"a": pl.Float64, "b": pl.String, "c": pl.Int64}, orient="row")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoal.data.microdata import Microdata
@@ -18,8 +18,6 @@ from shoal.errors import InputError
 from shoal.policy import Policy
 from shoal.privacy.check import classes_of
 from shoal.privacy.k_map import KMap, Test, individual_risk, k_prime, reached
-
-quickly = settings(max_examples=60, deadline=None)
 
 FRACTIONS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 TABLE: dict[tuple[int, Test], tuple[int, ...]] = {
@@ -63,7 +61,6 @@ def test_the_table_of_k_prime(k: int, test: Test) -> None:
     assert tuple(k_prime(k, fraction, test) for fraction in FRACTIONS) == TABLE[k, test]
 
 
-@quickly
 @given(st.integers(2, 40), fractions, poisson_tests, st.floats(0.01, 0.9))
 def test_k_prime_is_the_least_size_that_the_test_rejects(k: int, fraction: float, test: Test, alpha: float) -> None:
     def tail(f: int) -> float:
@@ -84,7 +81,6 @@ def test_a_table_that_is_the_population_is_k_anonymized() -> None:
     assert KMap(5, fraction=1.0).smallest_class == 5
 
 
-@quickly
 @given(st.integers(1, 60), st.integers(2, 60), fractions, tests)
 def test_a_class_reaches_k_if_and_only_if_it_is_large_enough(size: int, k: int, fraction: float, test: Test) -> None:
     model = promised(k, fraction, test)
@@ -92,7 +88,6 @@ def test_a_class_reaches_k_if_and_only_if_it_is_large_enough(size: int, k: int, 
     assert reached(size, fraction, test) >= size * (1 - 1e-12)
 
 
-@quickly
 @given(st.integers(1, 60), fractions, poisson_tests)
 def test_a_class_reaches_the_greatest_k_for_which_it_is_large_enough(size: int, fraction: float, test: Test) -> None:
     k = int(reached(size, fraction, test))
@@ -116,7 +111,6 @@ def test_individual_risk_of_small_classes() -> None:
     assert individual_risk([1, 2, 3], 0.5) == pytest.approx([0.693147, 0.306853, 0.193147], abs=1e-6)
 
 
-@quickly
 @given(st.integers(1, 80), st.floats(0.02, 1.0))
 def test_individual_risk_is_the_mean_of_one_over_the_people(f: int, p: float) -> None:
     """F given f is negative binomial: P(F) = C(F-1, f-1) p^f q^(F-f)."""
@@ -149,7 +143,6 @@ SCHEMA = Schema((Attribute("sex", QUASI, Kind.NOMINAL), Attribute("age", QUASI, 
 KINDS = {attribute.name: attribute.kind for attribute in SCHEMA}
 
 
-@quickly
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=60), st.integers(2, 12), fractions, tests)
 def test_what_holds_while_masking_holds_of_the_output(labels: list[int], k: int, fraction: float, test: Test) -> None:
     model = promised(k, fraction, test)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.hierarchy import hierarchy_of
@@ -23,8 +23,6 @@ from shoal.masking.grouped import publish
 from shoal.masking.partition import Partition
 from shoal.privacy.matching import Population, match, people_beside, population_of
 from tests.oracles.matching import Cell, fitting
-
-quickly = settings(max_examples=30, deadline=None)  # the first example may compile
 
 QUASI = frozenset({Role.QUASI_IDENTIFIER})
 TREE = hierarchy_of(
@@ -113,7 +111,6 @@ def test_counts_the_people_whom_every_cell_admits(seed: int) -> None:
     assert Counter(zip(found.sizes.tolist(), found.people.tolist(), strict=True)) == fitting(rows, who)
 
 
-@quickly
 @given(records, people)
 def test_counts_them_also_where_few_cells_are_shown(
     rows: list[tuple[Cell, ...]], who: list[tuple[object, ...]]
@@ -122,7 +119,6 @@ def test_counts_them_also_where_few_cells_are_shown(
     assert Counter(zip(found.sizes.tolist(), found.people.tolist(), strict=True)) == fitting(rows, who)
 
 
-@quickly
 @given(records, people, st.integers(1, 5))
 def test_counting_may_stop_early_where_that_is_all_that_is_asked(
     rows: list[tuple[Cell, ...]], who: list[tuple[object, ...]], enough: int
@@ -187,7 +183,6 @@ def partitions(draw: st.DrawFn, n: int) -> Partition:
     return Partition(np.array(order), np.array([0, *sorted(cuts), n]))
 
 
-@quickly
 @given(
     st.lists(st.tuples(*map(st.sampled_from, (NUMBERS, [*LETTERS[:4], None], CODES, DAYS))), min_size=6, max_size=6),
     people,

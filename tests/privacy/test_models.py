@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.microdata import Coded, encode
@@ -62,7 +62,6 @@ def asked_both_ways(
 # ---- against the definitions
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables)
 def test_k_anonymity_is_the_smallest_class(table: tuple[list[str | None], list[int | None]]) -> None:
     levels, achieved = asked_both_ways(KAnonymity(2), *table)
@@ -71,7 +70,6 @@ def test_k_anonymity_is_the_smallest_class(table: tuple[list[str | None], list[i
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_l_diversity_is_that_of_the_least_diverse_class(variant: str) -> None:
-    @settings(max_examples=60, deadline=None)
     @given(tables, st.sampled_from([0.3, 1.0, 2.5]))
     def as_defined(table: tuple[list[str | None], list[int | None]], c: float) -> None:
         shown, values = table
@@ -85,7 +83,6 @@ def test_l_diversity_is_that_of_the_least_diverse_class(variant: str) -> None:
 
 @pytest.mark.parametrize("ordered", [True, False])
 def test_t_closeness_is_the_distance_of_the_farthest_class(ordered: bool) -> None:
-    @settings(max_examples=60, deadline=None)
     @given(tables)
     def as_defined(table: tuple[list[str | None], list[int | None]]) -> None:
         shown, values = table

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -101,7 +101,6 @@ def test_the_worst_atoms_are_shown_as_the_releases_show_them() -> None:
 people = st.dictionaries(st.integers(0, 30), st.tuples(st.sampled_from("abc"), st.sampled_from([None, "u", "v"])))
 
 
-@settings(deadline=None, max_examples=25)
 @given(st.lists(people.filter(bool), min_size=1, max_size=3), st.integers(1, 6))
 def test_any_small_releases(members: list[dict[int, tuple[str, str | None]]], k: int) -> None:
     tables = {

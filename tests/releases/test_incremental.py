@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.discharges import discharges
@@ -77,7 +77,6 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=20, deadline=None)
 @given(steps)
 def test_any_sequence_of_changes_leaves_everybody_one_of_k(
     steps: list[tuple[int, list[int], list[tuple[int, int, str]]]],

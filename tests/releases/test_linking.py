@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 import polars as pl
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.schema import Attribute, Kind, Role
@@ -48,7 +48,6 @@ def frame(rows: list[tuple[str | None, str | None]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema={"age": pl.String, "city": pl.String}, orient="row")
 
 
-@settings(max_examples=60, deadline=None)
 @given(tables, tables)
 def test_candidates_are_those_that_meet_in_every_attribute(
     first: list[tuple[str | None, str | None]], second: list[tuple[str | None, str | None]]

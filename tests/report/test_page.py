@@ -308,10 +308,10 @@ def test_names_and_values_are_shown_not_interpreted() -> None:
 
 def test_a_wide_table_of_many_categories_makes_a_small_page(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
-    labels = np.array([f"a rather long category, number {i:05}" for i in range(5_000)])
-    wide = {f"a column with a long name {j:03}": rng.integers(0, 1_000, 6_000) for j in range(96)}
-    many = {f"categories {j}": labels[rng.integers(0, 5_000, 6_000)] for j in range(4)}
-    secret = {f"secret {j}": labels[rng.integers(0, 5_000, 6_000)] for j in range(15)}
+    labels = np.array([f"a rather long category, number {i:05}" for i in range(1_500)])
+    wide = {f"a column with a long name {j:03}": rng.integers(0, 1_000, 1_800) for j in range(96)}
+    many = {f"categories {j}": labels[rng.integers(0, 1_500, 1_800)] for j in range(4)}
+    secret = {f"secret {j}": labels[rng.integers(0, 1_500, 1_800)] for j in range(15)}
     table = pl.DataFrame(many | wide | secret)
     policy = Policy(quasi_identifiers=[*many, *wide], confidential=[*secret], models=[KAnonymity(5)])
     release = anonymize(table, policy)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import InputError
 from shoal.risk.classes import by_class_size, class_risk, records_at_risk
 from tests.oracles import measures as oracle
-
-quickly = settings(max_examples=40, deadline=None)  # the first example may compile
 
 labels = st.lists(st.integers(0, 6), min_size=1, max_size=30)
 
@@ -26,7 +24,6 @@ def test_table_s6_gives_a_random_guess_one_chance_in_three() -> None:
     assert risk.highest_risk == risk.average_risk == pytest.approx(1 / 3)
 
 
-@quickly
 @given(labels)
 def test_average_risk_is_the_mean_chance_of_a_guess(rows: list[int]) -> None:
     risk = class_risk(sizes_of(rows))
@@ -34,7 +31,6 @@ def test_average_risk_is_the_mean_chance_of_a_guess(rows: list[int]) -> None:
     assert risk.highest_risk == max(1 / rows.count(row) for row in rows)
 
 
-@quickly
 @given(labels, st.floats(0, 1))
 def test_records_at_risk_are_those_in_classes_too_small_for_the_threshold(rows: list[int], limit: float) -> None:
     assert records_at_risk(sizes_of(rows), limit) == sum(1 / rows.count(row) > limit for row in rows)

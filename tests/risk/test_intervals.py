@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import InputError
@@ -16,7 +16,6 @@ LINE = np.arange(100.0)[:, None]
 values = st.integers(-4, 4).map(float)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(values, values), min_size=2, max_size=15), st.sampled_from([0, 10, 25, 100]))
 def test_as_looking_at_every_value(cells: list[tuple[float, float]], percent: float) -> None:
     cells = [(0.0, 0.0), (1.0, 0.0), *cells]

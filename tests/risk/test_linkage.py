@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -32,7 +32,6 @@ from tests.oracles.microaggregation import mdav
 
 Matrix = npt.NDArray[np.float64]
 
-quickly = settings(max_examples=60, deadline=None)  # the first example may compile
 few_values = st.one_of(st.integers(-3, 3).map(float), st.just(np.nan))
 
 
@@ -68,7 +67,6 @@ def test_the_papers_logarithm_takes_distances_of_at_least_one_half() -> None:
         rank_linkage(pair_of(E3_X, E3_Y), log="log2")
 
 
-@quickly
 @given(tables(same_size=False))
 def test_as_comparing_every_record_with_every_other(tables: tuple[Matrix, Matrix]) -> None:
     x, y = tables
@@ -79,14 +77,12 @@ def test_as_comparing_every_record_with_every_other(tables: tuple[Matrix, Matrix
     assert rank_linkage(pair_of(x, y)) == pytest.approx(expected, abs=1e-12)
 
 
-@quickly
 @given(tables())
 def test_an_unmasked_table_has_distance_zero_in_any_order(tables: tuple[Matrix, Matrix]) -> None:
     x, _ = tables
     assert rank_linkage(pair_of(x, x[::-1])) == 0.0
 
 
-@quickly
 @given(tables())
 def test_only_ranks_count(tables: tuple[Matrix, Matrix]) -> None:
     x, y = tables
@@ -108,7 +104,6 @@ def test_zero_and_minus_zero_are_one_value() -> None:
 # ---- correct links
 
 
-@quickly
 @given(tables())
 def test_correct_links_as_comparing_every_record_with_every_other(tables: tuple[Matrix, Matrix]) -> None:
     """Missing is a value: two deviations of ranks from any other. A constant column agrees or differs."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -23,8 +23,6 @@ from shoal.risk.measure import assess_risk
 from shoal.utility.information_loss import information_loss
 from tests.oracles import fitting
 from tests.oracles import measures as oracle
-
-quickly = settings(max_examples=40, deadline=None)  # the first example may compile
 
 QUASI = ("age", "sex", "ethnicity", "race", "zip", "county", "quarter", "los")
 
@@ -127,7 +125,6 @@ values = {"a": [1, 2, 3, None], "b": ["x", "y", None]}
 plain_rows = st.lists(st.tuples(*map(st.sampled_from, values.values())), min_size=1, max_size=25)
 
 
-@quickly
 @given(plain_rows)
 def test_plain_tables_follow_the_definition_and_missing_is_a_value(rows: list[tuple[object, ...]]) -> None:
     frame = pl.DataFrame(rows, schema={"a": pl.Int64, "b": pl.String}, orient="row")
@@ -151,7 +148,6 @@ cells = {
 masked_rows = st.lists(st.tuples(*[st.sampled_from(list(cells))] * 2), min_size=1, max_size=8)
 
 
-@quickly
 @given(masked_rows)
 def test_masked_tables_follow_the_worst_case(rows: list[tuple[str, ...]]) -> None:
     frame = pl.DataFrame(rows, schema={"a": pl.String, "b": pl.String}, orient="row")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -102,7 +102,6 @@ def test_classes_beyond_the_list_are_counted_and_masks_bounded(
     assert all(ours.uniques >= theirs.uniques for ours, theirs in pairs)
 
 
-@settings(deadline=None, max_examples=40)
 @given(
     st.lists(
         st.tuples(

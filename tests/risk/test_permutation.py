@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -14,7 +14,6 @@ from shoal.risk.permutation import permutation_distance, reverse_map
 from tests.oracles import linkage as oracle
 from tests.oracles.linkage import E3_X, E3_Y, Matrix, pair_of
 
-quickly = settings(max_examples=60, deadline=None)  # the first example may compile
 some = arrays(float, st.tuples(st.integers(2, 12), st.integers(1, 3)), elements=st.integers(-3, 3).map(float))
 
 
@@ -27,7 +26,6 @@ def test_example_e1() -> None:
     assert mapped.ravel().tolist() == [20, 10, 40, 30, 50]
 
 
-@quickly
 @given(some, st.randoms(use_true_random=False))
 def test_reverse_mapping_keeps_the_originals_values_and_the_masked_ranks(x: Matrix, random: object) -> None:
     y = np.random.default_rng(random.randint(0, 2**32)).normal(size=x.shape)  # type: ignore[attr-defined]
@@ -54,7 +52,6 @@ def test_example_e3() -> None:
     assert permutation_distance(pair_of(E3_X, E3_Y)) == 1.0
 
 
-@quickly
 @given(some)
 def test_as_comparing_every_record_with_every_other(x: Matrix) -> None:
     x[:2] = [[0.0], [1.0]]
@@ -64,7 +61,6 @@ def test_as_comparing_every_record_with_every_other(x: Matrix) -> None:
     assert permutation_distance(pair_of(x, y)) == pytest.approx(expected)
 
 
-@quickly
 @given(some)
 def test_changes_that_keep_the_order_are_no_permutation(x: Matrix) -> None:
     x[:2] = [[0.0], [1.0]]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import InputError
@@ -128,7 +128,6 @@ def test_a_sample_that_is_the_population_is_counted() -> None:
     assert found.negative_binomial == 3.0
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sampled_from([1, 1, 1, 2, 3, 8, 500]), min_size=1, max_size=60), st.floats(0.001, 1.0))
 def test_estimates_are_numbers_of_people_or_none_at_all(sizes: list[int], fraction: float) -> None:
     found = population_uniques(np.array(sizes), fraction)

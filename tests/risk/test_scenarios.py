@@ -10,7 +10,7 @@ from statistics import mean
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -102,7 +102,6 @@ def test_without_a_population_the_prosecutor_bounds_all() -> None:
     assert found.prosecutor.records_above == 14
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.integers(0, 8), min_size=1, max_size=80), st.floats(0.01, 1.0))
 def test_the_journalist_never_does_better_than_the_prosecutor(rows: list[int], fraction: float) -> None:
     schema = Schema((Attribute("x", QUASI, Kind.NUMERIC),))

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.cells import MaskedColumn, interval_text
@@ -150,7 +150,6 @@ def releases(draw: st.DrawFn) -> tuple[list[MaskedColumn], list[Box]]:
 def test_the_search_agrees_with_enumeration(patterns: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(uniqueness, "_PATTERNS", patterns)
 
-    @settings(max_examples=200, deadline=None)
     @given(releases())
     def agrees(release: tuple[list[MaskedColumn], list[Box]]) -> None:
         columns, boxes = release

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import InputError
@@ -36,7 +36,6 @@ def test_the_toy_of_method_2() -> None:
     assert found.baseline == 1 / 7
 
 
-@settings(max_examples=150, deadline=None)
 @given(baskets, st.data())
 def test_guesses_are_those_of_the_oracle_whatever_is_filtered(originals: list[set[int]], data: st.DataObject) -> None:
     change = st.sets(st.integers(0, 45), max_size=6)
@@ -55,7 +54,6 @@ def test_guesses_are_those_of_the_oracle_whatever_is_filtered(originals: list[se
     assert found.reid_fair == pytest.approx(fair)
 
 
-@settings(max_examples=30, deadline=None)
 @given(baskets)
 def test_weighted_jaccard_of_single_records_is_jaccard(originals: list[set[int]]) -> None:
     before = histories([sorted(own) for own in originals])

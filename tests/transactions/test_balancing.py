@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.kernels.balancing import anneal, grow
@@ -43,7 +43,6 @@ def test_the_toy_of_method_2() -> None:
     assert count_dummies(sets, balanced) == 7
 
 
-@settings(max_examples=80, deadline=None)
 @given(baskets, st.data())
 def test_method_2_is_algorithm_3(goods: list[str], data: st.DataObject) -> None:
     clusters = data.draw(st.integers(1, 4))
@@ -56,7 +55,6 @@ def test_method_2_is_algorithm_3(goods: list[str], data: st.DataObject) -> None:
     assert np.bincount(found).min() >= min_size
 
 
-@settings(max_examples=60, deadline=None)
 @given(baskets, st.data())
 def test_ours_keeps_the_sizes_and_counts_what_it_lowers(goods: list[str], data: st.DataObject) -> None:
     clusters = data.draw(st.integers(1, len(goods) // 2))
@@ -77,7 +75,6 @@ def test_ours_keeps_the_sizes_and_counts_what_it_lowers(goods: list[str], data: 
     assert count_dummies(sets, label) == oracle.dummies(own, label.tolist())
 
 
-@settings(max_examples=25, deadline=None)
 @given(st.lists(st.sets(st.sampled_from("abcdef"), min_size=1), min_size=6, max_size=6))
 def test_ours_finds_the_least_dummies_of_six_customers(goods: list[set[str]]) -> None:
     own = [frozenset(each) for each in goods]

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.transactions import characteristics as module
@@ -17,7 +17,6 @@ from tests.oracles.transactions import histories, pair_statistics
 DATA = os.environ.get("SHOAL_DATA")
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.sets(st.integers(0, 15), min_size=1), min_size=2, max_size=12))
 def test_the_characteristics_are_those_of_the_oracle(sets: list[set[int]]) -> None:
     found = characteristics(histories([sorted(own) for own in sets]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.purchases import purchases as generated
@@ -40,7 +40,6 @@ def test_the_toys_of_section_3() -> None:
     assert count_dummies(sets, np.array([0, 0, 1], np.int32)) == 2
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 1000), st.lists(st.integers(0, 3), min_size=12, max_size=12))
 def test_all_of_a_cluster_have_its_goods_and_nothing_else(seed: int, labels: list[int]) -> None:
     original = purchases(seed)
@@ -97,7 +96,6 @@ def test_baskets_are_numbered_anew_and_never_shared() -> None:
     assert len(released.customers) == 12
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 1000), st.floats(0, 0.5), st.floats(0, 0.5))
 def test_deleting_and_altering_keep_to_their_limits_and_the_sets_equal(seed: int, delete: float, alter: float) -> None:
     original = purchases(seed)

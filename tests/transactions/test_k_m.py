@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.hierarchy import hierarchy_of
@@ -36,7 +36,6 @@ def counted(sets: list[set[str]], m: int) -> dict[tuple[str, ...], int]:
     return found
 
 
-@settings(max_examples=100, deadline=None)
 @given(baskets, st.integers(2, 3), st.integers(1, 4))
 def test_a_rare_set_is_found_if_there_is_one(goods: list[str], k: int, m: int) -> None:
     counts = counted([set(own) for own in goods], m)
@@ -49,7 +48,6 @@ def test_a_rare_set_is_found_if_there_is_one(goods: list[str], k: int, m: int) -
         assert len(found.goods) == min(map(len, rare))
 
 
-@settings(max_examples=100, deadline=None)
 @given(baskets, st.integers(2, 3), st.integers(1, 3), st.booleans())
 def test_recoded_baskets_hold_no_rare_set(goods: list[str], k: int, m: int, with_taxonomy: bool) -> None:
     original = histories(goods)

@@ -60,6 +60,7 @@ def test_two_full_releases_are_linked_and_known_goods_find_customers() -> None:
     assert found.rate < 1.2 * found.baseline
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DATA.exists(), reason="SHOAL_DATA names no folder with the paper's purchases")
 def test_a_month_apart_nearly_all_of_the_papers_customers_are_linked() -> None:
     names = ["customer", "invoice", "date", "time", "good", "price", "quantity"]

@@ -139,6 +139,7 @@ def test_what_she_knows_has_to_be_something(shop: Histories) -> None:
         trained_attack(shop, shop, known=0)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(DATA is None, reason="SHOAL_DATA does not name the folder of real data")
 def test_she_is_blind_on_the_paper_s_customers(monkeypatch: pytest.MonkeyPatch) -> None:
     """By default, and with all columns; a part of the clusters, so that it takes seconds."""

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.errors import InputError
@@ -22,7 +22,6 @@ from tests.oracles.transactions import histories
 DATA = os.environ.get("SHOAL_DATA")
 
 
-@settings(max_examples=80, deadline=None)
 @given(st.lists(st.lists(st.integers(0, 6), unique=True, min_size=1), min_size=2, max_size=15))
 def test_those_who_match_are_those_of_the_oracle(learnt: list[list[int]]) -> None:
     def lists(rows: list[list[int]]) -> Lists:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoal.data.microdata import encode
@@ -90,7 +90,6 @@ def test_agreement_of_one_pair_means_nothing() -> None:
 numbers = st.one_of(st.none(), st.integers(-5, 5).map(float))
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(numbers, numbers, numbers), min_size=2, max_size=20))
 def test_tables_follow_the_definition_over_the_records_where_both_are_known(
     rows: list[tuple[float | None, ...]],
@@ -106,7 +105,6 @@ def test_tables_follow_the_definition_over_the_records_where_both_are_known(
                 assert table[i, j] == pytest.approx(expected, abs=1e-9)
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32), st.floats(-1e9, 1e9))
 def test_a_large_offset_and_many_blocks_keep_the_digits(seed: int, offset: float) -> None:
     rng = np.random.default_rng(seed)

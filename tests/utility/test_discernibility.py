@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.utility.discernibility import average_class_size, discernibility
@@ -40,7 +40,6 @@ def test_the_fourteen_people_by_five_years() -> None:
     assert discernibility(sizes_of(kept(banded(5))), suppressed=7) == 115
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.just("M"), st.integers(0, 5)), max_size=25), st.integers(0, 9))
 def test_every_record_is_charged_the_size_of_its_class(rows: list[tuple[str, int]], suppressed: int) -> None:
     assert discernibility(sizes_of(rows), suppressed) == oracle.discernibility(rows, suppressed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.optimize import linear_sum_assignment
@@ -18,8 +18,6 @@ from tests.oracles import transport as programme
 from tests.oracles.linkage import E3_X, E3_Y, Matrix, pair_of
 from tests.oracles.microaggregation import mdav
 from tests.risk.test_linkage import figures
-
-quickly = settings(max_examples=40, deadline=None)  # the first example may compile
 
 
 def some(rows: int, columns: int = 2) -> st.SearchStrategy[Matrix]:
@@ -36,14 +34,12 @@ def test_example_e9() -> None:
     assert transport_signatures(t, np.array([0.5, 0.5]), q, np.array([0.25, 0.75])) == pytest.approx(1.0)
 
 
-@quickly
 @given(st.integers(1, 5).flatmap(lambda n: st.tuples(some(n), some(n))))
 def test_as_the_cheapest_of_all_ways_to_pair(tables: tuple[Matrix, Matrix]) -> None:
     x, y = tables
     assert transport(x, y) == pytest.approx(oracle.transport(x.tolist(), y.tolist()), abs=1e-12)
 
 
-@quickly
 @given(some(4), some(6))
 def test_tables_of_two_sizes_as_if_each_were_repeated(x: Matrix, y: Matrix) -> None:
     repeated = transport(np.repeat(x, 3, axis=0), np.repeat(y, 2, axis=0))
@@ -54,7 +50,6 @@ def test_tables_of_two_sizes_as_if_each_were_repeated(x: Matrix, y: Matrix) -> N
 masses = st.lists(st.integers(1, 9), min_size=1, max_size=7)
 
 
-@quickly
 @given(st.tuples(masses, masses).flatmap(lambda m: st.tuples(*map(st.just, m), *(some(len(part)) for part in m))))
 def test_masses_that_differ_as_the_linear_programme_moves_them(
     case: tuple[list[int], list[int], Matrix, Matrix],
@@ -93,7 +88,6 @@ def test_clusters_that_weigh_nothing_or_lie_in_one_place_are_no_trouble() -> Non
     assert transport_signatures(t[:1], np.array([2.0]), np.zeros((3, 1)), np.array([1.0, 2, 3])) == 0.0
 
 
-@quickly
 @given(some(8), some(8))
 def test_zero_only_for_the_same_records(x: Matrix, y: Matrix) -> None:
     same = sorted(x.tolist()) == sorted(y.tolist())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.microdata import Microdata
@@ -87,7 +87,6 @@ def distances(values: list[int | str | None], classes: list[int], nominal: bool)
     return found
 
 
-@settings(max_examples=60, deadline=None)
 @given(rows)
 def test_ranges_sets_and_missing_follow_the_definition(
     records: list[tuple[int | None, str | None, int]],

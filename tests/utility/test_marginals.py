@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.schema import Kind
@@ -24,7 +24,6 @@ def variation(before: Sequence[Hashable], after: Sequence[Hashable]) -> float:
     return sum(abs(one[v] / len(before) - other[v] / len(after)) for v in one | other) / 2
 
 
-@settings(max_examples=60, deadline=None)
 @given(cells, cells)
 def test_categories_as_counted_by_hand(before: list[tuple[int, int]], after: list[tuple[int, int]]) -> None:
     pair = pair_of(before, after, NOMINAL)

@@ -9,7 +9,7 @@ from io import StringIO
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
@@ -122,7 +122,6 @@ LABEL_CELLS = {
     ("cells", "values", "kind"),
     [(NUMBER_CELLS, list(range(10)), Kind.NUMERIC), (LABEL_CELLS, list("abcde"), Kind.NOMINAL)],
 )
-@settings(max_examples=40, deadline=None)
 @given(data=st.data())
 def test_a_cell_admits_just_the_values_of_its_set(
     cells: dict[str | None, set[object]], values: list[object], kind: Kind, data: st.DataObject

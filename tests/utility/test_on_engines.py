@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -147,7 +147,6 @@ def test_open_ends_wildcards_sets_and_missing_cells_count_as_in_memory() -> None
     same_measures(table, masked, policy("a", "b", "c", confidential=[]))
 
 
-@settings(deadline=None, max_examples=30)
 @given(st.data())
 def test_any_two_small_tables(data: st.DataObject) -> None:
     def drawn() -> pl.DataFrame:

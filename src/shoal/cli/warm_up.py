@@ -14,7 +14,8 @@ shoal warm-up
 
 shoal warm-up --quiet"""
 
-_ROLES = "--quasi age_yrs,sex,patzip,los --confidential charge --k 5"
+_QUASI = "--quasi age_yrs,sex,patzip,los"
+_ROLES = f"{_QUASI} --confidential charge --k 5"
 _GOODS = "t.csv --customer customer --item good"
 
 # Small tables through the usual commands: whatever kernels these use is compiled and kept beside the package.
@@ -24,17 +25,22 @@ COMMANDS = (
     f"anonymize d.csv -o r.csv {_ROLES} --report r.html --certificate r.json",
     f"anonymize d.csv -o l.csv {_ROLES} --l 2",
     f"anonymize d.csv -o c.csv {_ROLES} --t 0.4",
-    *(f"anonymize d.csv -o {method}.csv {_ROLES} --method {method}" for method in ("kd", "sorted", "mdav")),
+    *(f"anonymize d.csv -o {method}.csv {_ROLES} --method {method}" for method in ("kd", "sorted", "mdav", "mdav+")),
+    f"anonymize d.csv -o stratified.csv {_ROLES} --t 0.4 --method stratified",
+    f"releases audit r.csv kd.csv {_QUASI} --confidential charge",
+    f"attack d.csv r.csv {_ROLES}",
     "hierarchy build d.csv age_yrs -o age_yrs.csv --steps 10,30",
     "anonymize d.csv -o recode.csv --quasi age_yrs --k 5 --suppress 1 --method recode --hierarchies .",
     "anonymize d.csv -o cut-points.csv --quasi age_yrs,los --k 5 --suppress 1 --method cut-points",
     "compare d.csv --attributes age_yrs,los,charge --at-risk 1 --runs 1 --no-cache",
     "check r.csv --certificate r.json",
-    "risk r.csv --quasi age_yrs,sex,patzip,los",
-    "utility d.csv r.csv --quasi age_yrs,sex,patzip,los",
+    f"risk r.csv {_QUASI}",
+    f"utility d.csv r.csv {_QUASI}",
     "sample purchases --customers 60 --seed 7 -o t.csv",
     f"transactions risk {_GOODS}",
-    f"transactions anonymize {_GOODS} -o s.csv --clusters 6 --min-size 5",
+    f"transactions anonymize {_GOODS} -o s.csv --clusters 6 --min-size 5 --map m.csv",
+    f"transactions anonymize {_GOODS} -o b.csv --k 2 --m 2",
+    f"transactions attack t.csv s.csv {_GOODS.removeprefix('t.csv ')} --truth m.csv --trained",
 )
 
 

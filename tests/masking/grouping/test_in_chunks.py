@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
@@ -159,7 +159,6 @@ def test_a_broken_promise_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     assert list(tmp_path.iterdir()) == []
 
 
-@settings(max_examples=20, deadline=None)
 @given(st.integers(10, 400), st.integers(2, 9), st.integers(0, 9))
 def test_any_size_holds(rows: int, k: int, seed: int) -> None:
     table = discharges(rows, seed=seed)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.microdata import Microdata
@@ -17,7 +17,6 @@ from tests.oracles.grouping import mondrian
 
 @pytest.mark.parametrize("by_median", [False, True])
 def test_classes_are_those_of_the_recursion(by_median: bool) -> None:
-    @settings(max_examples=100, deadline=None)
     @given(
         st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4), st.integers(0, 1)), min_size=1, max_size=50),
         st.integers(1, 5),

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.microdata import Microdata
@@ -67,7 +67,6 @@ def test_eight_records(k: int, groups: list[int], lost: float) -> None:
     assert loss(rows, microaggregate(rows, k)) == pytest.approx(lost, abs=1e-6)
 
 
-@settings(max_examples=200, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4), st.integers(0, 1)), min_size=2, max_size=60),
     st.integers(2, 7),
@@ -123,7 +122,6 @@ def test_classes_are_of_k_to_twice_that_and_hold_every_record_once(n: int, impro
     assert ((partition.sizes >= k) & (partition.sizes < 2 * k)).all()
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 99)), min_size=2, max_size=60),
     st.integers(2, 6),

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from shoal.data.microdata import Microdata
@@ -91,7 +91,6 @@ def no_two_as_far(table: list[tuple[int, int]]) -> bool:
     return all(b[0] - a[0] > 1e-9 for a, b in pairwise(far))
 
 
-@settings(max_examples=100, deadline=None)
 @given(records, st.integers(2, 6))
 def test_s2_as_printed(table: list[tuple[int, int]], k: int) -> None:
     assume(len(table) >= k and no_two_as_far(table))
@@ -115,14 +114,12 @@ def test_runs_are_of_k_and_the_last_of_less_than_twice_that(n: int, k: int) -> N
 # ---- sorting
 
 
-@settings(max_examples=100, deadline=None)
 @given(st.lists(st.one_of(st.integers(0, 3), st.integers(0, 2**64 - 1)), max_size=60))
 def test_keys_sort_as_numpy_sorts_them(keys: list[int]) -> None:
     array = np.array(keys, np.uint64)
     assert argsort_keys(array).tolist() == np.argsort(array, kind="stable").tolist()
 
 
-@settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2**40)), max_size=60))
 def test_words_of_a_key_sort_one_after_the_other(keys: list[tuple[int, int]]) -> None:
     high, low = np.array(keys, np.uint64).reshape(-1, 2).T
@@ -184,7 +181,6 @@ def test_records_alike_stay_in_their_order_on_the_curve() -> None:
 lines = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), min_size=2, max_size=13)
 
 
-@settings(max_examples=100, deadline=None)
 @given(lines, st.integers(1, 4))
 def test_no_way_to_cut_a_line_loses_less(line: list[tuple[int, int]], k: int) -> None:
     assume(len(line) >= k)
@@ -203,7 +199,6 @@ def loss(rows: Rows, classes: list[list[int]]) -> float:
     return sum(oracle.loss(rows[part].tolist()) for part in classes)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 5), st.integers(1, 60), st.sampled_from([1, 2, 3]))
 def test_dividing_anew_keeps_all_records_and_loses_no_more(seed: int, k: int, extra: int, m: int) -> None:
     rng = np.random.default_rng(seed)

@@ -10,7 +10,7 @@ from itertools import pairwise, product
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import shoal
@@ -150,7 +150,6 @@ def test_the_printed_example() -> None:
     assert levels.tolist() == pytest.approx(expected, abs=1e-6)
 
 
-@settings(max_examples=100, deadline=None)
 @given(
     st.lists(
         st.tuples(st.tuples(st.integers(-20, 20), st.integers(0, 999)), st.integers(0, 9)), min_size=2, max_size=40
@@ -178,7 +177,6 @@ def check_one_of_each(partition: Partition, found: list[np.ndarray], n: int) -> 
         assert len(set(label[stratum].tolist())) == len(stratum)  # no class twice; a whole stratum is in all of them
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(2, 60), st.integers(2, 8), st.sampled_from([2, 5, 100]))
 def test_divided_strata_give_every_class_one_of_each(seed: int, n: int, k: int, spread: int) -> None:
     assume(k <= n)

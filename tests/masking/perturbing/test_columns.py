@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.microdata import Microdata
@@ -67,7 +67,6 @@ def attempt(method: Any, microdata: Microdata, seed: int) -> Masked | str:
 
 
 @every_method
-@settings(max_examples=15, deadline=None)
 @given(frame=tables(max_rows=30, max_columns=4), seed=st.integers(0, 2**64))
 def test_any_table_is_perturbed_or_refused_in_a_sentence(method: Any, frame: pl.DataFrame, seed: int) -> None:
     before = frame.clone()
@@ -92,7 +91,6 @@ def test_any_table_is_perturbed_or_refused_in_a_sentence(method: Any, frame: pl.
 
 
 @pytest.mark.parametrize("method", MOVING, ids=str)
-@settings(max_examples=15, deadline=None)
 @given(frame=tables(max_rows=40, max_columns=3), seed=st.integers(0, 99))
 def test_moving_values_keeps_every_distribution_exactly(method: Any, frame: pl.DataFrame, seed: int) -> None:
     kinds = {a.name: a.kind for a in table(frame).schema}

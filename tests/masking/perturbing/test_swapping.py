@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shoal
@@ -17,7 +17,6 @@ from tests.masking.perturbing.tables import normal, shown, table
 from tests.oracles import perturbing as oracle
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.integers(1, 400), st.integers(0, 120), st.integers(0, 120), st.booleans(), st.integers(0, 2**32))
 def test_partners_change_places_within_the_window_and_none_is_left_over(
     n: int, down: int, up: int, ascending: bool, seed: int

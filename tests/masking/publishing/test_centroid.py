@@ -8,7 +8,7 @@ from statistics import fmean, median, median_low, mode
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.cells import MaskedColumn
@@ -89,7 +89,6 @@ def test_a_mean_never_leaves_what_its_class_spans() -> None:
     assert shown([1.7e308, 1.5e308], Kind.NUMERIC, [0, 0]).values().to_list() == [pytest.approx(1.6e308)] * 2
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5)), min_size=1, max_size=40))
 def test_centres_are_those_of_the_statistics_module(records: list[tuple[int, int]]) -> None:
     _, label = np.unique([group for group, _ in records], return_inverse=True)

@@ -7,7 +7,7 @@ import datetime as dt
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.cells import MaskedColumn
@@ -201,7 +201,6 @@ def admits(column: MaskedColumn, records: int, positions: list[float | None]) ->
     )
 
 
-@settings(max_examples=150, deadline=None)
 @given(COLUMNS, st.integers(1, 12), st.sampled_from(["labels", "width"]))
 def test_every_cell_admits_its_value_and_reads_back_the_same(
     drawn: tuple[Kind, type[pl.DataType], list[Scalar | None]], resolution: int, mode: Mode

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.discharges import discharges
@@ -78,7 +78,6 @@ def instances(draw: st.DrawFn) -> Instance:
     return Instance(columns, draw(st.integers(1, 5)), draw(st.sampled_from([0.0, 0.05, 0.1, 0.3, 1.0])))
 
 
-@settings(max_examples=200, deadline=None)
 @given(instances())
 def test_the_search_finds_the_optimum_and_proves_it(case: Instance) -> None:
     found = search(numbers(case.columns), case.k, suppression=case.suppression, seconds=None)
@@ -87,7 +86,6 @@ def test_the_search_finds_the_optimum_and_proves_it(case: Instance) -> None:
     assert found.suppressed <= case.limit
 
 
-@settings(max_examples=60, deadline=None)
 @given(instances())
 def test_what_is_shown_costs_what_the_search_says(case: Instance) -> None:
     microdata = numbers(case.columns)
@@ -101,7 +99,6 @@ def test_what_is_shown_costs_what_the_search_says(case: Instance) -> None:
     assert discernibility(np.array(sizes), left_out) == found.cost
 
 
-@settings(max_examples=150, deadline=None)
 @given(instances(), st.integers(0, 200))
 def test_the_bound_is_never_above_the_optimum(case: Instance, work: int) -> None:
     """Also in the midst of the search, wherever it is interrupted; and the tree by itself leads to the optimum."""

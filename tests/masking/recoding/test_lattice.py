@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.hierarchy import Hierarchy, hierarchy_of
@@ -161,7 +161,6 @@ def plain_cost(data: Microdata, levels: tuple[int, ...], bad: set, cost: str) ->
     return float(np.prod([1 + x for x in losses]) ** (1 / len(losses)) - 1), out
 
 
-@settings(max_examples=150, deadline=None)
 @given(small_tables(), st.integers(2, 4), st.sampled_from([0.0, 0.2, 1.0]), st.sampled_from(COSTS))
 def test_the_search_finds_what_brute_force_finds(data, k, share, cost):
     k = min(k, len(data))
@@ -181,7 +180,6 @@ def test_the_search_finds_what_brute_force_finds(data, k, share, cost):
     assert whole.checked == lattice_of(data).nodes
 
 
-@settings(max_examples=80, deadline=None)
 @given(small_tables(), st.sampled_from([LDiversity(2, "secret"), TCloseness(0.3, "secret")]), st.sampled_from(COSTS))
 def test_other_models_are_searched_to_the_optimum_too(data, model, cost):
     k, limit = 2, len(data) // 2
@@ -221,7 +219,6 @@ def _holds(data: Microdata, rows: list, row: tuple, bad: set, model: object) -> 
     return gap / (len(values) - 1) <= model.t + 1e-9
 
 
-@settings(max_examples=80, deadline=None)
 @given(small_tables(), st.integers(2, 4))
 def test_cheapest_first_groups_everyone_in_classes_of_k(data, k):
     k = min(k, len(data))

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from shoal.data.microdata import Microdata
@@ -278,7 +278,6 @@ steps = st.one_of(
 )
 
 
-@settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(values, values, values), min_size=1, max_size=25),
     st.lists(steps, min_size=1, max_size=6).map(tuple),
