@@ -22,7 +22,8 @@ from shoal.privacy import KAnonymity, LDiversity, TCloseness
 from shoal.release import judged
 from shoal.risk.dependence import Dependence
 from shoal.risk.joined import attack_joined
-from shoal.split import SplitDraft, _about, _only, beside, split_draft, standings
+from shoal.split import SplitDraft, _only, split_draft, standings
+from shoal.split_tables import about, beside
 from shoal.testing import tables
 
 SHOWN = ("range", "mean", "median")
@@ -164,7 +165,7 @@ APART = Dependence(("charge", "ward"), ())
 
 def apart(table: pl.DataFrame, policy: shoal.Policy = DIVERSE) -> SplitDraft:
     """Tables with classes of their own, whatever depends on what."""
-    made = {name: _only(draft(table, _about(policy, [name], {}), seed=1), name) for name in policy.confidential}
+    made = {name: _only(draft(table, about(policy, [name], {}), seed=1), name) for name in policy.confidential}
     return SplitDraft(made, None, APART, ())
 
 

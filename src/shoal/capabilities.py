@@ -27,7 +27,9 @@ _OTHERS = {
     "pooled audit by key": SAME,
     "audit by linking, differencing": Chunks(),
     "ledger": SAME,
-    "incremental, split": Chunks(),
+    "incremental": Chunks(),
+    "split, over shared classes": Chunks("to folders of this machine; without a report"),
+    "split, with classes of their own": Chunks(),
     "report": Chunks("counts of all records, values of some that are drawn"),
     "the order of the input": Chunks("on disk; a table of Spark has no order"),
 }

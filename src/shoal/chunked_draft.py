@@ -18,6 +18,7 @@ import polars as pl
 
 from shoal import events
 from shoal.capabilities import refuse_what_cannot
+from shoal.data.frames import OWN
 from shoal.data.microdata import Microdata
 from shoal.data.people import Repeating
 from shoal.data.schema import Role
@@ -42,7 +43,9 @@ from shoal.releases.ledger import Ledger
 from shoal.releases.recorded import Digests
 from shoal.report.drawn import facts_to_report
 from shoal.survey import Survey, survey
-from shoal.utility.information_loss import information_loss
+from shoal.utility.information_loss import information_loss, losses_by_table, squared_losses, suppressed_losses
+
+LOST = f"{OWN}lost"  # of a record that is shown in several tables: the squared loss of what these share
 
 
 @dataclass(frozen=True)
@@ -80,8 +83,12 @@ def draft_in_chunks(
     keep_order: bool = False,
     ledger: Ledger | None = None,
     drawn: int = 0,
+    apart: Sequence[str] = (),
 ) -> ChunkedDraft:
-    """Masks the table as the policy says, when the draft is read; `drawn` records are drawn for a report."""
+    """Masks the table as the policy says, when the draft is read; `drawn` records are drawn for a report.
+
+    Columns that are shown `apart`, each in a table of its own, go along as they are, with what was lost beside them.
+    """
     refuse_in_chunks(policy, table.engine)
     if keep_order:
         refuse_order(table)
@@ -102,7 +109,8 @@ def draft_in_chunks(
     columns = tuple(attribute.name for attribute in known.schema if Role.IDENTIFIER not in attribute.roles)
     judged_by = {model.attribute: known.table.schema[model.attribute] for model in known.promises if model.attribute}
     originals = {name: dtype for name, dtype in judged_by.items() if name in policy.show}
-    carried = Carried(keep_order, None if ledger is None else Digests(ledger, columns), originals)
+    originals |= {name: known.table.schema[name] for name in apart}
+    carried = Carried(keep_order, None if ledger is None else Digests(ledger, columns), originals, bool(apart))
     masked = _masked(known, alike, carried, randbits(63) if seed is None else seed, min(1.0, drawn / known.records))
     if keep_order:
         masked = put_in_order(masked, known.records, chunks.CHUNK)
@@ -134,7 +142,7 @@ def _masked(known: Survey, alike: Alike, carried: Carried, seed: int, draws: flo
     prepared = method.prepared(whole)
     work = MaskChunk(whole.attributes, known.released, prepared, known.promises, alike, seed, known.spelled)
     trial = replace(work, promises=judged_by_classes(known.promises))(_trial(known), 0).schema
-    shown = pl.Schema({**trial, **dict.fromkeys(_with_stars(known), pl.String()), **carried.schema})
+    shown = pl.Schema({**trial, **dict.fromkeys(with_stars(known), pl.String()), **carried.schema})
     work = replace(work, shown=shown, carried=carried, draws=draws)
     together = at_random(whole, seed) if measured(known.promises) else method.chunks(whole, seed)
     return together.map(work, shown)
@@ -150,7 +158,7 @@ def _trial(known: Survey) -> pl.DataFrame:
     return sample.with_columns(*missing).select(known.table.schema.names())
 
 
-def _with_stars(known: Survey) -> list[str]:
+def with_stars(known: Survey) -> list[str]:
     """Attributes of which some chunk may show `*`, though a trial of a few records shows numbers only."""
     whole, shown = known.attributes.whole, known.policy.show
     centred = [name for name, by in shown.items() if by in ("mean", "median")]
@@ -167,19 +175,21 @@ class Carried:
     """What goes along with masked records and is never released.
 
     Their position, digests for a ledger, and `originals`: their own values of columns that classes show alike, where
-    a promise is about how these differ within a class.
+    a promise is about how these differ within a class. Where those are shown apart, also what is lost of the others.
     """
 
     position: bool = False
     digests: Digests | None = None
     originals: Mapping[str, pl.DataType] = field(default_factory=dict)
+    apart: bool = False
 
     @property
     def schema(self) -> pl.Schema:
         """The columns, as types."""
         position = {POSITION: pl.Int64()} if self.position else {}
         originals = {f"{ORIGINAL}{name}": dtype for name, dtype in self.originals.items()}
-        return pl.Schema({**position, **(self.digests.schema if self.digests else {}), **originals})
+        lost = {LOST: pl.Float64()} if self.apart else {}
+        return pl.Schema({**position, **(self.digests.schema if self.digests else {}), **originals, **lost})
 
     def of(self, kept: pl.DataFrame) -> list[pl.Series]:
         """The columns that go along with these records."""
@@ -224,6 +234,8 @@ class MaskChunk:
         shown = shown.with_columns(pl.col(coded).cast(pl.String))
         kept = frame if masked.kept is None else frame[masked.kept]
         shown = self.spelled.written(shown, kept).with_columns(self.carried.of(kept))
+        if self.carried.apart:
+            shown = shown.with_columns(pl.Series(LOST, squared_losses(original.quasi, masked.columns, masked.kept)))
         if self.shown is not None:
             shown = shown.cast({name: dtype for name, dtype in self.shown.items() if name != FACTS})
         # Position alone can re-identify. Chunks themselves tell nothing: all records of a class are in the same, or
@@ -242,4 +254,13 @@ class MaskChunk:
             "facts": dict(masked.facts),
             **measured_in_chunk(original, masked.kept, shown, self.promises),
             **drawn,
+            **self._lost_apart(original, masked),
         }
+
+    def _lost_apart(self, original: Microdata, masked: Masked) -> dict[str, Any]:
+        """What each of several tables loses by the records that none of them shows."""
+        if not self.carried.apart or masked.kept is None:
+            return {}
+        suppressed = np.setdiff1d(np.arange(len(original)), masked.kept, assume_unique=True)
+        own = {name: suppressed_losses([original[name]], suppressed) for name in self.carried.originals}
+        return {LOST: losses_by_table(suppressed_losses(original.quasi, suppressed), own, len(original.quasi))}

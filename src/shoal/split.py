@@ -12,26 +12,24 @@ Defined in docs/spec.md#split.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Generic
 
 import numpy as np
-import polars as pl
 
 from shoal import events
 from shoal.anonymize import Progress
 from shoal.data.commit import Paper, commit
 from shoal.data.frames import Frame, to_polars
 from shoal.data.microdata import Microdata
-from shoal.data.schema import Role, Schema
+from shoal.data.schema import Schema
 from shoal.draft import Draft, draft, prepare
 from shoal.errors import InputError, PromiseError
 from shoal.masking.method import class_size
-from shoal.masking.publishing.confidential import Showing, grouped_by
+from shoal.masking.publishing.confidential import grouped_by
 from shoal.masking.publishing.private_mean import budget
 from shoal.policy import Policy
 from shoal.privacy.check import released_classes
@@ -40,7 +38,16 @@ from shoal.report.certificate import refuse_uncertified
 from shoal.risk.attack import Outcome
 from shoal.risk.dependence import Dependence, dependence
 from shoal.risk.joined import Standing, attack_joined, broken_together
-from shoal.show import Bars, Chart, Result, Series, Sheet
+from shoal.split_tables import (
+    SplitTables,
+    about,
+    beside,
+    beside_each,
+    beside_which,
+    confidential_of,
+    left_out_of_all,
+    shown_by,
+)
 
 if TYPE_CHECKING:
     from shoal.data.notation import Spelling
@@ -90,9 +97,7 @@ class SplitDraft(Generic[Frame]):
         """
         self._check(merge, keep_order, ledger, report)
         self._judge_together()
-        targets = {name: beside(path, name) for name in self.tables}
-        if len(set(targets.values())) < len(targets):
-            raise InputError("Two confidential columns would be written to one file: rename one of them.")
+        targets = beside_each(path, list(self.tables))
         papers = {name: None if certificate is None else beside(certificate, name) for name in self.tables}
         queue = [(name, self.tables[name], target, papers[name]) for name, target in targets.items()]
         if merge and self.merged is not None:
@@ -156,13 +161,11 @@ class SplitDraft(Generic[Frame]):
 
 
 @dataclass(frozen=True)
-class SplitRelease(Result, Generic[Frame]):
+class SplitRelease(SplitTables, Generic[Frame]):
     """One judged table a confidential attribute."""
 
     tables: Mapping[str, Release[Frame]] = field(repr=False)
-    merged: Release[Frame] | None = field(repr=False)  # judged too, whether or not it is written
-    dependence: Dependence
-    notes: tuple[str, ...]
+    merged: Release[Frame] | None = field(repr=False)
 
     def attack(self, seed: int = 0) -> tuple[Outcome, ...]:
         """Whose values somebody finds out who lays tables with classes of their own side by side."""
@@ -170,40 +173,6 @@ class SplitRelease(Result, Generic[Frame]):
             raise InputError("The tables share their classes: laid side by side they show nothing that one does not.")
         known = standings({name: release.draft for name, release in self.tables.items()}, self.dependence)
         return tuple(attack_joined(known, i, seed) for i in range(len(known)))
-
-    def to_dict(self) -> dict[str, Any]:
-        """For the custodian."""
-        return {
-            "tables": {name: release.to_dict() for name, release in self.tables.items()},
-            "merged": self.merged.to_dict() if self.merged is not None else None,
-            "dependence": self.dependence.to_dict(),
-            "notes": list(self.notes),
-        }
-
-    def remarks(self) -> tuple[str, ...]:
-        """The notes."""
-        return self.notes
-
-    def charts(self) -> list[Chart]:
-        """What each table lost, and how far the attributes depend on each other."""
-        lost = Series("information loss", [release.information_loss for release in self.tables.values()])
-        return [Bars("Information loss by table", list(self.tables), (lost,), "number"), *self.dependence.charts()]
-
-    def sheets(self) -> list[Sheet]:
-        """As tables: what was released of each attribute, and how the attributes depend on each other."""
-        judged = dict(self.tables) | ({"merged": self.merged} if self.merged is not None else {})
-        rows = [
-            (
-                name,
-                f"{release.records:,}",
-                f"{len(release.sizes):,}",
-                f"{release.sizes.min():,}",
-                f"{release.information_loss:.4f}",
-            )
-            for name, release in judged.items()
-        ]
-        header = ("table", "records", "classes", "smallest class", "information loss")
-        return [Sheet("Released", header, rows, numbers=4), *self.dependence.sheets()]
 
 
 def split(
@@ -237,10 +206,9 @@ def split_draft(
     """Masks every table. Nothing has been judged yet."""
     table, _ = to_polars(frame)
     original, _ = prepare(table, policy)
+    confidential_of(policy)
     confidential = original.schema.confidential
-    if not confidential:
-        raise InputError("A release is split by its confidential attributes, but none is named: name one.")
-    grouped_by(original.schema, _shown(policy, confidential) | policy.show)  # refused where that cannot be
+    grouped_by(original.schema, shown_by(policy, confidential) | policy.show)  # refused where that cannot be
     k = class_size(original, policy.promises(original.schema))
     known = [name for name in original.schema.quasi_identifiers if name not in confidential]
     tested = dependence(
@@ -248,40 +216,19 @@ def split_draft(
     )
     groups = tested.components if independent else [tuple(confidential)]
     tables: dict[str, Draft[Frame]] = {}
-    notes = [*_left_out(table, original.schema), tested.rule, *budget(policy.private_means(), k)]
+    notes = [
+        *left_out_of_all(table.columns, {a.name: a.roles for a in original.schema}),
+        tested.rule,
+        *budget(policy.private_means(), k),
+    ]
     for names in groups:
         alone = independent and len(names) == 1  # an ordinary release, unless an aggregate is asked for
-        shown = {n: by for n, by in policy.show.items() if n in names} if alone else _shown(policy, names)
-        made = draft(frame, _about(policy, names, shown), seed=seed, spelling=spelling)
+        shown = {n: by for n, by in policy.show.items() if n in names} if alone else shown_by(policy, names)
+        made = draft(frame, about(policy, names, shown), seed=seed, spelling=spelling)
         tables |= {name: _only(made, name) for name in names}
         notes += made.masked.notes
     merged = made if len(groups) == 1 else None
     return SplitDraft({name: tables[name] for name in confidential}, merged, tested, tuple(notes))
-
-
-def _shown(policy: Policy, names: Sequence[str]) -> dict[str, Showing]:
-    """As the policy says, and by ranges where it says nothing."""
-    return {name: policy.show.get(name, "range") for name in names}
-
-
-def _about(policy: Policy, names: Sequence[str], shown: Mapping[str, Showing]) -> Policy:
-    """The policy of a table of A1..Ar and these confidential attributes; what is not `shown` is grouped by as well."""
-    quasi = [name for name in policy.quasi_identifiers if name not in policy.confidential]
-    quasi += [name for name in names if name not in shown]
-    hidden = {name for name in policy.confidential if name not in names}
-    total = sum(by == "private-mean" for by in policy.show.values())
-    private = sum(by == "private-mean" for by in shown.values())
-    share = policy.epsilon * private / total if policy.epsilon is not None and private else None
-    return policy.changed(
-        quasi_identifiers=quasi,
-        confidential=tuple(names),
-        insensitive=(),
-        rest="drop",
-        models=[model for model in policy.models if model.attribute not in hidden],
-        show=dict(shown),
-        epsilon=policy.epsilon if total == 0 else share,
-        groups={group: tuple(n for n in known if n not in hidden) for group, known in policy.groups.items()},
-    )
 
 
 def _only(made: Draft[Frame], name: str) -> Draft[Frame]:
@@ -293,7 +240,7 @@ def _only(made: Draft[Frame], name: str) -> Draft[Frame]:
         made,
         table=made.table.drop(others),
         schema=schema,
-        policy=_about(made.policy, [name], {n: by for n, by in made.policy.show.items() if n == name}),
+        policy=about(made.policy, [name], {n: by for n, by in made.policy.show.items() if n == name}),
         promises=tuple(model for model in made.promises if model.attribute not in others),
         original=Microdata(made.original.frame, schema),
         masked=replace(made.masked, columns=columns, notes=()),
@@ -315,31 +262,3 @@ def standings(tables: Mapping[str, Draft], tested: Dependence) -> list[Standing]
         return Standing(replace(coded, codes=coded.codes[everywhere]), label, partition[name])
 
     return [standing(name, made) for name, made in tables.items()]
-
-
-def _left_out(table: pl.DataFrame, schema: Schema) -> list[str]:
-    """A column that stands in every table would link them record by record."""
-    left = [name for name in table.columns if name not in schema] + schema.with_role(Role.INSENSITIVE)
-    if not left:
-        return []
-    listed = ", ".join(repr(name) for name in left[:8]) + (f" and {len(left) - 8} more" if len(left) > 8 else "")
-    return [f"Left out: {listed}. Each table shows the quasi-identifiers and one confidential attribute."]
-
-
-def beside(path: str | Path, name: str) -> Path:
-    """`release.csv` -> `release.charge.csv`."""
-    from shoal.data.paths import is_sql
-
-    if is_sql(path):
-        raise InputError("A split release is several files: name a file, not a database.")
-    path = Path(path)
-    suffix = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
-    return path.with_name(path.name.removesuffix(suffix) + "." + re.sub(r"[^\w-]+", "_", name) + suffix)
-
-
-def beside_which(path: Path, name: str) -> Path | None:
-    """`release.charge.json` -> `release.json`, beside which it is; None: beside none. Of all in one it is the path."""
-    part = "." + re.sub(r"[^\w-]+", "_", name) if name else ""
-    if not path.stem.removesuffix(part):
-        return None
-    return path.with_name(path.stem.removesuffix(part) + path.suffix) if path.stem.endswith(part) else None

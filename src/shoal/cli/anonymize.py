@@ -78,7 +78,7 @@ def anonymize(
     """Mask a table, check the result, and write it; or refuse."""
     from shoal.cli.console import say, show, stages
     from shoal.jobs.anonymize import Anonymize, Split
-    from shoal.split import SplitRelease
+    from shoal.split_tables import SplitTables
 
     used, master = opt_engines.engine_and_master(engine, [source])
     opt_engines.refuse_options(context, used, [source])
@@ -98,7 +98,7 @@ def anonymize(
         opt_split.refuse_of_one_table(incremental=incremental, explain=explain is not None, disarm=disarm)
         job = Split(
             source, chosen, output, parts.independent, parts.merge, certificate, report, book, writing.keep_order, seed,
-            overwrite, layout, reads,
+            overwrite, used, master, layout, reads,
         )  # fmt: skip
     job.refuse()
     book.refuse()
@@ -107,7 +107,7 @@ def anonymize(
         say(sentence)
     with stages("anonymize", 7):
         release = job.run()
-    sheets = release.sheets(f"Released: {output}") if not isinstance(release, SplitRelease) else None
+    sheets = release.sheets(f"Released: {output}") if not isinstance(release, SplitTables) else None
     show(release, as_json, sheets=sheets, seen=remarks)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,8 @@ from shoal.jobs.paths import check_paths
 
 if TYPE_CHECKING:
     from shoal.chunked_release import ChunkedRelease
+    from shoal.chunked_split import ChunkedSplitRelease
+    from shoal.engines.table import Table
     from shoal.policy import Policy
     from shoal.release import Release
     from shoal.releases.ledger import Ledger
@@ -115,10 +118,6 @@ class Anonymize(Job["Release | ChunkedRelease"]):
         write_frontier(folder, table, cost, release.suppressed, overwrite=self.overwrite)
 
     def _refuse_in_parts(self) -> None:
-        from shoal.capabilities import refuse_what_cannot
-        from shoal.data.outputs import refuse_within
-        from shoal.engines.disk import refuse_used
-        from shoal.engines.opening import files_of
         from shoal.report.certificate import refuse_uncertified
 
         for choice, stated in (("explain", self.explain is not None), ("disarm-formulas", self.disarm)):
@@ -127,34 +126,13 @@ class Anonymize(Job["Release | ChunkedRelease"]):
                     f"--write {choice} needs the whole table in memory, which the engine {self._engine()!r} never has: "
                     "leave it out, or use --engine memory."
                 )
-        refuse_what_cannot(self.policy, self._engine())
-        reads = _all_read(self)
-        check_paths([*reads, self.output], None, [self.certificate, self.report], overwrite=self.overwrite)
-        refuse_used(Path(self.output), overwrite=self.overwrite)
-        inputs = files_of(Path(self.source)) if Path(self.source).is_dir() else []
-        read = [path for path in (*reads, *inputs) if path is not None]
-        papers = [paper for paper in (self.certificate, self.report) if paper is not None]
-        refuse_within(self.output, [*read, *papers])
-        for paper in papers:
-            refuse_within(paper, read)
+        _refuse_folders(self, [Path(self.output)], [self.certificate, self.report], self._engine())
         refuse_uncertified(self.output, [self.certificate], overwrite=self.overwrite)
 
     def _work_in_parts(self) -> ChunkedRelease:
         from shoal.chunked_release import anonymize_to
-        from shoal.engines.opening import kind_of_file, kind_of_folder, open_table
-        from shoal.jobs.kernels import load_kernels
 
-        ledger = self.ledger.opened()
-        policy = self.policy if ledger is None else without_subject(self.policy, ledger.subject)
-        kinds = (kind_of_file(Path(name)) for name in (self.output, self.source))
-        known = (*kinds, kind_of_folder(Path(self.source)))
-        kind = next((kind for kind in known if kind in ("csv", "parquet")), "parquet")
-        events.stage("opening")
-        load_kernels()
-        # Beside a ledger values are told apart, not spellings; and its subject is known by what stands there.
-        text = [] if ledger is None else [ledger.subject]
-        spelled = kind == "csv" and ledger is None
-        table = open_table(self.source, self._engine(), master=self.master, text=text, spelled=spelled)
+        ledger, policy, table, kind = _opened(self, self._engine())
         release = anonymize_to(
             table, policy, str(self.output), kind, seed=self.seed, certificate=self.certificate,
             overwrite=self.overwrite, keep_order=self.keep_order, ledger=ledger, report=self.report,
@@ -164,11 +142,11 @@ class Anonymize(Job["Release | ChunkedRelease"]):
 
 
 @dataclass(frozen=True)
-class Split(Job["SplitRelease"]):
+class Split(Job["SplitRelease | ChunkedSplitRelease"]):
     """One table for each confidential column, `output.COLUMN.csv` and so on; all are written, or none.
 
     With `merge` all columns are written in one table too; with `independent` only columns that depend on each other
-    share their classes. The other choices are those of `Anonymize`.
+    share their classes. The other choices are those of `Anonymize`; of a folder each table is a folder.
     """
 
     source: str | Path
@@ -182,14 +160,19 @@ class Split(Job["SplitRelease"]):
     keep_order: bool = False
     seed: int | None = field(default=None, repr=False)
     overwrite: bool = False
+    engine: str | None = None
+    master: str | None = None
     layout: Layout = field(default_factory=Layout)
     reads: tuple[str | Path | None, ...] = ()
 
     def refuse(self) -> None:
         """Raises, before any work, where these choices and files cannot be meant."""
         from shoal.report.certificate import refuse_uncertified
-        from shoal.split import beside, beside_which
+        from shoal.split_tables import beside, beside_which
 
+        if self._engine() != "memory":
+            self._refuse_in_parts()
+            return
         names, certificate = self.policy.confidential, self.certificate
         first, *others = [beside(self.output, name) for name in names] or [Path(self.output)]
         papers = {name: None if certificate is None else beside(certificate, name) for name in names}
@@ -199,9 +182,12 @@ class Split(Job["SplitRelease"]):
             asked_by = partial(beside_which, name=name)
             refuse_uncertified(beside(self.output, name), [paper], overwrite=self.overwrite, asked_by=asked_by)
 
-    def work(self) -> SplitRelease:
+    def work(self) -> SplitRelease | ChunkedSplitRelease:
         """Reads the table, makes one for each confidential column, and writes all of them or none."""
         from shoal.split import split_draft
+
+        if self._engine() != "memory":
+            return self._work_in_parts()
 
         ledger = self.ledger.opened()
         policy, seed, text = prepared(self.policy, ledger, self.seed)
@@ -217,6 +203,86 @@ class Split(Job["SplitRelease"]):
         )  # fmt: skip
         events.done()
         return release
+
+    def _engine(self) -> str:
+        from shoal.engines.opening import engine_of
+
+        return engine_of(self.source, self.engine)
+
+    def _refuse_in_parts(self) -> None:
+        from shoal.chunked_split import elsewhere
+        from shoal.data.paths import is_sql
+        from shoal.split_tables import beside, beside_each
+
+        engine = self._engine()
+        if self.independent:
+            raise InputError(
+                "--split confidential:independent tests which columns depend on each other, and judges what all tables "
+                f"leave of each person, over all records at once, which the engine {engine!r} never has: leave out "
+                "independent, or use --engine memory."
+            )
+        if self.report is not None:
+            raise InputError(
+                f"A report compares records as they are masked, and the engine {engine!r} shows what is confidential "
+                "only when all are: leave out --report or --split, or use --engine memory."
+            )
+        if is_sql(self.output):
+            raise elsewhere(str(self.output))
+        names, certificate = self.policy.confidential, self.certificate
+        folders = [*beside_each(self.output, names).values(), *([Path(self.output)] if self.merge else [])]
+        papers = [] if certificate is None else [beside(certificate, name) for name in names]
+        _refuse_folders(self, folders, [*papers, certificate if self.merge else None], engine)
+
+    def _work_in_parts(self) -> ChunkedSplitRelease:
+        from shoal.chunked_split import split_to
+
+        ledger, policy, table, kind = _opened(self, self._engine())
+        release = split_to(
+            table, policy, str(self.output), kind, merge=self.merge, seed=self.seed, certificate=self.certificate,
+            overwrite=self.overwrite, keep_order=self.keep_order, ledger=ledger,
+        )  # fmt: skip
+        events.done()
+        return release
+
+
+def _refuse_folders(
+    job: Anonymize | Split, folders: Sequence[Path], papers: Sequence[Path | None], engine: str
+) -> None:
+    """Refuses what the engine cannot do, and folders and papers that cannot be written or lie in what is read."""
+    from shoal.capabilities import refuse_what_cannot
+    from shoal.data.outputs import refuse_within
+    from shoal.engines.disk import refuse_used
+    from shoal.engines.opening import files_of
+
+    refuse_what_cannot(job.policy, engine)
+    reads = _all_read(job)
+    check_paths([*reads, *folders], None, papers, overwrite=job.overwrite)
+    inputs = files_of(Path(job.source)) if Path(job.source).is_dir() else []
+    read = [path for path in (*reads, *inputs) if path is not None]
+    named = [paper for paper in papers if paper is not None]
+    for folder in folders:
+        refuse_used(folder, overwrite=job.overwrite)
+        refuse_within(folder, [*read, *named])
+    for paper in named:
+        refuse_within(paper, read)
+
+
+def _opened(job: Anonymize | Split, engine: str) -> tuple[Ledger | None, Policy, Table, str]:
+    """The ledger, the policy as it needs it, the table on its engine, and of which kind the files will be."""
+    from shoal.engines.opening import kind_of_file, kind_of_folder, open_table
+    from shoal.jobs.kernels import load_kernels
+
+    ledger = job.ledger.opened()
+    policy = job.policy if ledger is None else without_subject(job.policy, ledger.subject)
+    kinds = (kind_of_file(Path(name)) for name in (job.output, job.source))
+    known = (*kinds, kind_of_folder(Path(job.source)))
+    kind = next((kind for kind in known if kind in ("csv", "parquet")), "parquet")
+    events.stage("opening")
+    load_kernels()
+    # Beside a ledger values are told apart, not spellings; and its subject is known by what stands there.
+    text = [] if ledger is None else [ledger.subject]
+    spelled = kind == "csv" and ledger is None
+    return ledger, policy, open_table(job.source, engine, master=job.master, text=text, spelled=spelled), kind
 
 
 def _all_read(job: Anonymize | Split) -> list[str | Path | None]:

@@ -6,7 +6,7 @@ the masked cell admits, over sigma_j. A set of categories counts (its size - 1) 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -20,17 +20,38 @@ def information_loss(
 ) -> float:
     """Over the quasi-identifiers; `kept` are the released records, suppressed ones count as wildcards throughout."""
     quasi = microdata.quasi
-    squares = np.zeros(len(microdata) if kept is None else len(kept))
-    for coded in quasi:
-        _add(squares, coded, masked[coded.name], kept)
-    total = float(np.sqrt(squares).sum())
+    total = float(np.sqrt(squared_losses(quasi, masked, kept)).sum())
     if kept is not None and len(kept) < len(microdata):
         suppressed = np.setdiff1d(np.arange(len(microdata)), kept, assume_unique=True)
-        lost = np.zeros(len(suppressed))
-        for coded in quasi:
-            _add(lost, coded, _wildcard(coded, len(suppressed)), suppressed)
-        total += float(np.sqrt(lost).sum())
+        total += float(np.sqrt(suppressed_losses(quasi, suppressed)).sum())
     return total / (len(microdata) * len(quasi))
+
+
+def squared_losses(
+    attributes: Sequence[Coded], masked: Mapping[str, MaskedColumn], kept: npt.NDArray[np.int64] | None = None
+) -> npt.NDArray[np.float64]:
+    """Released record -> the sum over the attributes of squared distances; `kept` are the records released."""
+    squares = np.zeros(len(attributes[0].codes) if kept is None else len(kept))
+    for coded in attributes:
+        _add(squares, coded, masked[coded.name], kept)
+    return squares
+
+
+def suppressed_losses(attributes: Sequence[Coded], suppressed: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """Suppressed record -> the same sum, if it were shown by wildcards."""
+    wildcards = {coded.name: _wildcard(coded, len(suppressed)) for coded in attributes}
+    return squared_losses(attributes, wildcards, suppressed)
+
+
+def losses_by_table(
+    shared: npt.NDArray[np.float64], own: Mapping[str, npt.NDArray[np.float64]], columns: int
+) -> dict[str, float]:
+    """What tables lose that share some `columns` and show one more each, and ("") one that shows all, over all records.
+
+    `shared` and `own` are squared losses of the columns that are shared and of the others.
+    """
+    each = {name: float(np.sqrt(shared + more).sum()) / (columns + 1) for name, more in own.items()}
+    return {**each, "": float(np.sqrt(sum(own.values(), shared)).sum()) / (columns + len(own))}
 
 
 def attribute_loss(coded: Coded, masked: MaskedColumn, kept: npt.NDArray[np.int64] | None = None) -> float:

@@ -48,11 +48,16 @@ def grouped_by(schema: Schema, shown: Mapping[str, Showing]) -> Schema:
             hint = did_you_mean(name, schema.confidential) or " Name it among the confidential ones."
             raise InputError(f"{name!r} is to be shown class by class, but is no confidential column.{hint}")
     alone = _with_roles(schema, shown, frozenset({Role.CONFIDENTIAL}))
-    if not alone.quasi_identifiers:
+    refuse_none_left(alone.quasi_identifiers)
+    return alone
+
+
+def refuse_none_left(quasi: Sequence[str]) -> None:
+    """Refuses where no quasi-identifier is left to make classes from."""
+    if not quasi:
         raise InputError(
             "All quasi-identifiers are to be shown class by class: none is left to make classes from. Name another."
         )
-    return alone
 
 
 def shown_alike(schema: Schema, shown: Mapping[str, Showing]) -> Schema:
@@ -88,15 +93,27 @@ def publish_confidential(
     microdata: Microdata, masked: Masked, shown: Mapping[str, Showing], means: Mapping[str, PrivateMean]
 ) -> Masked:
     """Adds to masked quasi-identifiers what their classes show of confidential attributes (Algorithm 1's loop)."""
-    index = classes_shown(masked)
+    cells, notes = shown_by_classes(microdata, classes_shown(masked), shown, means, masked.kept)
+    return replace(masked, columns={**masked.columns, **cells}, notes=(*masked.notes, *notes))
+
+
+def shown_by_classes(
+    microdata: Microdata,
+    index: npt.NDArray[np.int32],
+    shown: Mapping[str, Showing],
+    means: Mapping[str, PrivateMean],
+    kept: npt.NDArray[np.int64] | None = None,
+) -> tuple[dict[str, MaskedColumn], list[str]]:
+    """What classes show of confidential attributes, and what the custodian should know; `index`: record -> class."""
     partition = Partition.of_labels(index.astype(np.int64))
-    if masked.kept is not None:
-        partition = Partition(masked.kept[partition.order], partition.starts)
-    columns, notes = dict(masked.columns), list(masked.notes)
+    if kept is not None:
+        partition = Partition(kept[partition.order], partition.starts)
+    columns: dict[str, MaskedColumn] = {}
+    notes: list[str] = []
     for name, by in shown.items():
         columns[name], remarks = _show(microdata, name, partition, index, by, means)
         notes += [*remarks, f"{name!r} is shown by {by.replace('-', ' ')}. {LEAVES_OPEN[by]}"]
-    return replace(masked, columns=columns, notes=tuple(notes))
+    return columns, notes
 
 
 def classes_shown(masked: Masked) -> npt.NDArray[np.int32]:
