@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -51,15 +51,7 @@ class PopulationUniques:
 
     def to_dict(self) -> dict[str, object]:
         """All estimates, ready for JSON."""
-        return {
-            "people": self.people,
-            "zayatz": self.zayatz,
-            "pitman": self.pitman,
-            "negative_binomial": self.negative_binomial,
-            "chosen": self.chosen,
-            "uniques": self.uniques,
-            "share": self.share,
-        }
+        return asdict(self) | {"uniques": self.uniques, "share": self.share}
 
 
 def population_uniques(sizes: npt.NDArray[np.int64], fraction: float) -> PopulationUniques:

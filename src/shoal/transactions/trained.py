@@ -14,7 +14,7 @@ numbers of each cluster's customers were shuffled; for the other good, whether s
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -54,17 +54,7 @@ class Trained(Result):
 
     def to_dict(self) -> dict[str, object]:
         """All numbers, as JSON takes them."""
-        return {
-            "records": self.records,
-            "dummies": self.dummies,
-            "auc": self.auc,
-            "auc_same_good": self.auc_same_good,
-            "auc_control": self.auc_control,
-            "known": self.known,
-            "customer": self.customer.to_dict(),
-            "good": self.good.to_dict(),
-            "surest": self.surest,
-        }
+        return asdict(self) | {"customer": self.customer.to_dict(), "good": self.good.to_dict()}
 
     def charts(self) -> list[Chart]:
         """Her rates, with baseline and control."""

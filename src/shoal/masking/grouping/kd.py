@@ -6,6 +6,7 @@ By space (the middle of the widest attribute) classes stay compact where categor
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from shoal import events
 from shoal.data.microdata import Microdata
@@ -17,20 +18,18 @@ class Kd(Grouping):
     """Space divided in two at the middle of the widest attribute, again and again (Mondrian)."""
 
     did = "Records were divided in two at the middle of the attribute that varies most, again and again."
+    by: ClassVar[str] = "space"  # where the widest attribute is cut: at the middle of its range, or at its median
 
     def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
-        """One partition, by cuts at the middle of the widest attribute."""
-        yield kd(microdata, k)
+        """One partition, by cuts of the widest attribute."""
+        yield kd(microdata, k, by=self.by)
 
 
-class KdMedian(Grouping):
+class KdMedian(Kd):
     """Space divided in two at the median of the widest attribute, again and again (Mondrian as first published)."""
 
     did = "Records were divided in two at the median of the attribute that varies most, again and again."
-
-    def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
-        """One partition, by cuts at the median of the widest attribute."""
-        yield kd(microdata, k, by="median")
+    by = "median"
 
 
 def kd(microdata: Microdata, k: int, *, by: str = "space") -> Partition:

@@ -8,7 +8,7 @@ classes, settled, annealed and settled again; what is kept never has a larger SS
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -46,37 +46,28 @@ class Mdav(Grouping):
 
     known_for = "mean"
     did = "Records farthest from the middle were grouped with their nearest, again and again (MDAV)."
+    improve: ClassVar[bool] = False  # by exchanges between the classes
 
     def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
         """One partition, of classes of k to 2k - 1 records."""
-        yield mdav(microdata, k, scale=self.scale)
+        yield mdav(microdata, k, improve=self.improve, scale=self.scale)
 
     def notes(self, records: int) -> tuple[str, ...]:
         """That a large table was grouped block by block, where it was."""
         return blocked(records)
 
 
-class MdavPlus(Grouping):
+class MdavPlus(Mdav):
     """MDAV's classes bettered by exchanges: less squared error, more time.
 
     Distances are in standard deviations (`sigma`) or, as in paper 5, in ranges.
     """
 
-    scale: Scale = parameter("distances in standard deviations or in ranges", default="sigma")
-
-    known_for = "mean"
     did = (
         "Records farthest from the middle were grouped with their nearest (MDAV), and groups then exchanged "
         "records as long as that brought them nearer together."
     )
-
-    def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
-        """One partition: MDAV's, after the exchanges."""
-        yield mdav(microdata, k, improve=True, scale=self.scale)
-
-    def notes(self, records: int) -> tuple[str, ...]:
-        """That a large table was grouped block by block, where it was."""
-        return blocked(records)
+    improve = True
 
 
 def mdav(microdata: Microdata, k: int, *, improve: bool = False, scale: Scale = "sigma") -> Partition:

@@ -77,11 +77,7 @@ def _veterans(path: Path) -> Made:
     from shoal.data.files import read_table
 
     table = read_table(path).filter(pl.col("GENDER") < 2).select(zip="ZIP", age="AGE", sex="GENDER")
-    return table, {
-        "zip": build_hierarchy.mask(table["zip"], "zip"),
-        "age": _age(table["age"]),
-        "sex": _shown_or_not(table["sex"]),
-    }
+    return table, _by_home_age_and_sex(table)
 
 
 def _patients(seed: int) -> Made:
@@ -89,11 +85,7 @@ def _patients(seed: int) -> Made:
     from shoal.data.discharges import discharges
 
     table = discharges(PHYSICIANS, seed).select(zip="patzip", age="age_yrs", sex="sex")
-    return table, {
-        "zip": build_hierarchy.mask(table["zip"], "zip"),
-        "age": _age(table["age"]),
-        "sex": _shown_or_not(table["sex"]),
-    }
+    return table, _by_home_age_and_sex(table)
 
 
 def _admissions(seed: int) -> Made:
@@ -122,6 +114,11 @@ def _file(data: str) -> Made:
             "samples of a tenth can have a class."
         )
     return table, {name: build_hierarchy.auto(table[name], name) for name in table.columns}
+
+
+def _by_home_age_and_sex(table: pl.DataFrame) -> dict[str, Hierarchy]:
+    zip_code = build_hierarchy.mask(table["zip"], "zip")
+    return {"zip": zip_code, "age": _age(table["age"]), "sex": _shown_or_not(table["sex"])}
 
 
 def _age(values: pl.Series) -> Hierarchy:
