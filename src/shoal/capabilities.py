@@ -46,13 +46,13 @@ def capabilities() -> list[Capability]:
     from shoal.utility import measure as utility
 
     facts = {**risk.FACTS, **scenarios.FACTS, **utility.FACTS}
-    found: list[Capability] = []
+    known: list[Capability] = []
     for catalogue in (METHODS, MODELS, MEASURES, ATTACKS, FORMATS, GENERATORS):
         sort = catalogue.sort
-        told = facts if sort == "measure" else {}  # always told beside those that are named
-        found += [Capability(sort, name, fact.in_chunks) for name, fact in told.items()]
-        found += [Capability(sort, each.name, each.in_chunks) for each in catalogue.listed()]
-    return [*found, *(Capability("other", name, way) for name, way in _OTHERS.items())]
+        unnamed = facts if sort == "measure" else {}  # always told beside those that are named
+        known += [Capability(sort, name, fact.in_chunks) for name, fact in unnamed.items()]
+        known += [Capability(sort, each.name, each.in_chunks) for each in catalogue.listed()]
+    return [*known, *(Capability("other", name, way) for name, way in _OTHERS.items())]
 
 
 def refuse_what_cannot(policy: Policy, engine: str) -> None:

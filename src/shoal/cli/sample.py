@@ -72,16 +72,16 @@ def _command(kind: type[Generator]) -> Callable[..., None]:
     where = "Where the table goes; a folder gets it in chunks." if kind.in_chunks.can else "Where the table goes."
     options = [_option("output", str, typer.Option("-o", "--output", metavar="FILE", help=where))]
     for each in kind.parameters():
-        told = typer.Option(help=f"{each.help[0].upper()}{each.help[1:]}.")
-        options.append(_option(each.name, each.type, told, inspect.Parameter.empty if each.required else each.default))
+        help_ = typer.Option(help=f"{each.help[0].upper()}{each.help[1:]}.")
+        options.append(_option(each.name, each.type, help_, inspect.Parameter.empty if each.required else each.default))
     options.append(_option("seed", int | None, typer.Option(min=0, help="Makes the table repeatable."), None))
     options.append(_option("overwrite", opt.Overwrite, None, False))
     command.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     return command
 
 
-def _option(name: str, kind: Any, told: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
-    annotation = kind if told is None else Annotated[kind, told]
+def _option(name: str, kind: Any, option: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:
+    annotation = kind if option is None else Annotated[kind, option]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
