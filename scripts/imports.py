@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[1] / "src" / "shoal"
 LAYERS = [
     {"__main__"},
     {"cli", "web"},
-    {"demo", "testing"},
+    {"testing"},
     {"jobs"},
     {"compare", "split"},
     {"anonymize", "assess"},

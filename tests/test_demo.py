@@ -2,25 +2,39 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Event
 
 import polars as pl
 import pytest
 from rich.console import Console
 
 import shoal
+from shoal import events
 from shoal.data.files import read_table
-from shoal.demo import run
-from shoal.errors import InputError
+from shoal.errors import InputError, StoppedError
+from shoal.jobs import Demo
 from shoal.report.certificate import read_certificate
 from shoal.show.terminal import for_terminal
 
 ROWS = 1_500
 
 
+@dataclass
+class Late:
+    """A stop that is asked for when a file of the job has its name."""
+
+    file: Path
+
+    def is_set(self) -> bool:
+        return self.file.exists()
+
+
 def shown(folder: Path, stages: list[str]) -> str:
     console = Console(width=400, file=io.StringIO(), record=True)
-    console.print(for_terminal([run(folder, ROWS, stages.append)]))
+    shown = Demo(folder, ROWS).run(events.by_stage(stages.append), Late(folder / "release.csv"))
+    console.print(for_terminal(shown.sheets()))
     return console.export_text()
 
 
@@ -36,7 +50,8 @@ def test_the_demo_tells_the_whole_story(demo: tuple[Path, list[str], str]) -> No
     assert sorted(path.name for path in folder.iterdir()) == [
         "certificate.json", "discharges.csv", "release.csv", "report.html", "shoal.toml",
     ]  # fmt: skip
-    assert 5 <= len(stages) <= 6
+    assert stages[0] == "generating discharges"
+    assert stages[-1] == "done"
     original, released = (read_table(folder / name) for name in ("discharges.csv", "release.csv"))
     assert (original.height, released.height) == (ROWS, ROWS)
     assert released.columns == original.columns
@@ -55,18 +70,26 @@ def test_the_demo_tells_the_whole_story(demo: tuple[Path, list[str], str]) -> No
 def test_the_demo_can_be_run_again_and_gives_the_same(demo: tuple[Path, list[str], str]) -> None:
     folder, _, _ = demo
     first = (folder / "release.csv").read_bytes()
+    (folder / "release.csv").unlink()
     shown(folder, [])
     assert (folder / "release.csv").read_bytes() == first
+
+
+def test_a_demo_that_is_stopped_leaves_nothing(tmp_path: Path) -> None:
+    stop = Event()
+    with pytest.raises(StoppedError):
+        Demo(tmp_path / "demo", 60).run(lambda event: stop.set() if "measuring" in event.stage else None, stop)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="file"):
-        run(tmp_path / "file", 10, lambda stage: None)
+        Demo(tmp_path / "file", 10).run()
 
 
-def test_the_table_has_the_nine_quasi_identifiers_of_the_policy(tmp_path: Path) -> None:
-    shown(tmp_path, [])
-    certificate = json.loads((tmp_path / "certificate.json").read_text(encoding="utf-8"))
-    assert certificate["quasi_identifiers"] == pl.read_csv(tmp_path / "discharges.csv", n_rows=1).columns[:9]
+def test_the_table_has_the_nine_quasi_identifiers_of_the_policy(demo: tuple[Path, list[str], str]) -> None:
+    folder, _, _ = demo
+    certificate = json.loads((folder / "certificate.json").read_text(encoding="utf-8"))
+    assert certificate["quasi_identifiers"] == pl.read_csv(folder / "discharges.csv", n_rows=1).columns[:9]
     assert certificate["confidential"] == ["charge", "diag_p"]

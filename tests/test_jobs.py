@@ -31,6 +31,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("sex.csv").write_text("1;*\n2;*\n")
     Path("masked.csv").write_text("age\n[1;2]\n[1;2]\n")
     Path("counts.csv").write_text("attribute,value,count\nage,1,1\nage,2,1\n")
+    Path("key").write_bytes(bytes(range(32)))
     Path("d").mkdir()
     discharges(200, seed=1).write_parquet("d/part-00000.parquet")
     return tmp_path
@@ -62,6 +63,12 @@ JOBS: dict[str, Callable[[], jobs.Job[Any]]] = {
     "sample": lambda: jobs.Sample(Discharges(100), "s.csv", 1),
     "sample in chunks": lambda: jobs.Sample(Discharges(100), "s", 1),
     "purchases": lambda: jobs.Sample(Purchases(10), "p.csv", 1),
+    "hierarchy show": lambda: jobs.ShowHierarchy(Path("sex.csv")),
+    "transactions check": lambda: jobs.CheckTransactions("t.csv", GOODS, 2, (2, 1)),
+    "k-prime": lambda: jobs.KPrime(5, 0.1),
+    "record": lambda: jobs.RecordRelease(
+        "d.csv", jobs.LedgerFile(Path("l.db"), "id", Path("key")), ("age_yrs", "sex"), 1
+    ),
     "regenerate": lambda: jobs.Regenerate("masked.csv", "plain.csv", Path("counts.csv"), seed=1),
 }
 
@@ -108,13 +115,27 @@ def test_a_job_that_was_stopped_before_it_began_reads_nothing(place: Path) -> No
         assert content(place) == before, name
 
 
-def test_a_job_whose_file_has_its_name_is_not_stopped(place: Path) -> None:
+WRITING = {
+    "r.csv": lambda: jobs.Anonymize("d.csv", POLICY, "r.csv"),
+    "best.csv": lambda: jobs.Compare(
+        "d.csv", Policy(quasi_identifiers=["age_yrs", "los"]), ("noise:gamma=1",), at_risk=0.9, risk="found_again",
+        runs=1, output="best.csv",
+    ),
+    "l.db": JOBS["record"],
+    "g.csv": JOBS["transactions attack"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("file", WRITING)
+def test_a_job_whose_file_has_its_name_is_not_stopped(place: Path, file: str) -> None:
     class Late:
         def is_set(self) -> bool:
-            return Path("r.csv").exists()
+            return Path(file).exists()
 
-    assert jobs.Anonymize("d.csv", POLICY, "r.csv").run(stop=Late()).records == 200
-    assert Path("r.csv").exists()
+    heard: list[Event] = []
+    WRITING[file]().run(heard.append, Late())
+    assert heard[-1].stage == "done"
+    assert Path(file).exists()
 
 
 def test_a_job_is_a_value(place: Path) -> None:

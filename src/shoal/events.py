@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sized
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any, ParamSpec, Protocol, TypeVar
 
@@ -60,11 +60,12 @@ class _Job:
     stop: Stop | None
     stage: str = field(default="")
     apart: _Apart | None = None  # where the job waits for this work, done in another thread
+    named: bool = False  # what it made has its name
 
     @property
     def stopped(self) -> bool:
         given_up = self.apart is not None and self.apart.given_up
-        return given_up or (self.stop is not None and self.stop.is_set())
+        return given_up or (not self.named and self.stop is not None and self.stop.is_set())
 
 
 @dataclass
@@ -84,8 +85,8 @@ def heard(listen: Listener | None = None, stop: Stop | None = None) -> Iterator[
     outer = _job.get()
     if outer is not None:
         listen, stop = listen or outer.listen, stop or outer.stop
-    stage, apart = ("", None) if outer is None else (outer.stage, outer.apart)
-    token = _job.set(_Job(listen, stop, stage, apart))
+    inner = _Job(listen, stop) if outer is None else replace(outer, listen=listen, stop=stop)
+    token = _job.set(inner)
     try:
         yield
     finally:
@@ -114,17 +115,8 @@ def check() -> None:
 
 
 def stage(name: str, total: int | None = None) -> None:
-    """A new stage begins, of so many steps if that is known."""
+    """A new stage begins, of so many steps if that is known; `done` is the last."""
     check()
-    _tell_stage(name, total)
-
-
-def done() -> None:
-    """The job is at its end: what it made may have its name by now, so that it is too late to stop."""
-    _tell_stage("done")
-
-
-def _tell_stage(name: str, total: int | None = None) -> None:
     job = _job.get()
     if job is not None:
         job.stage = name
@@ -132,6 +124,15 @@ def _tell_stage(name: str, total: int | None = None) -> None:
             job.apart.job.stage = name
         if job.listen is not None:
             job.listen(Event(name, 0, total))
+
+
+def named() -> None:
+    """What the job made has its name, if only a part of it: from now on it is too late to stop."""
+    job = _job.get()
+    if job is not None:
+        job.named = True
+        if job.apart is not None:
+            job.apart.job.named = True
 
 
 def tick(done: int, total: int | None = None) -> None:
@@ -190,7 +191,7 @@ def apart(work: Callable[P, R]) -> Callable[P, R]:
             return work(*args, **kwargs)
         around = _Apart(job)
         pool = ThreadPoolExecutor(1)
-        result = pool.submit(_belonging(work, _Job(job.listen, job.stop, job.stage, around)), *args, **kwargs)
+        result = pool.submit(_belonging(work, replace(job, apart=around)), *args, **kwargs)
         pool.shutdown(wait=False)
         try:
             return waited(result)

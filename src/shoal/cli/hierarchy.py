@@ -38,9 +38,9 @@ def show(file: File, as_json: opt.Json = False) -> None:
     """Show a hierarchy's levels and a part of its tree."""
     from shoal.cli.console import out
     from shoal.cli.console import show as put
-    from shoal.data.hierarchy_files import read_hierarchy
+    from shoal.jobs.hierarchy import ShowHierarchy
 
-    hierarchy = read_hierarchy(file, file.stem)
+    hierarchy = ShowHierarchy(file).run()
     put(hierarchy, as_json)
     if not as_json:
         out.print(_excerpt(hierarchy))

@@ -129,8 +129,8 @@ def demo(
 ) -> None:
     """Generate discharges, anonymize them, and show risk before and after."""
     from shoal.cli.console import put, stages
-    from shoal.demo import run
+    from shoal.jobs.demo import Demo
 
-    with stages("demo", 6) as step:
-        table = run(output, rows, step)
-    put(table)
+    with stages("demo", 12):
+        shown = Demo(output, rows).run()
+    put(*shown.sheets())

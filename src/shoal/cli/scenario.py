@@ -39,27 +39,15 @@ def show_k_prime(
 ) -> None:
     """Print k': the least class size that shows that k people or more fit a class."""
     from shoal.cli.console import out, say, show
-    from shoal.privacy.k_map import error, k_prime
+    from shoal.jobs.scenario import KPrime
 
-    least = k_prime(k, fraction, test, alpha, classes=classes)  # type: ignore[arg-type]
-    wrong = error(k, fraction, least)
+    found = KPrime(k, fraction, test, alpha, classes).run()  # type: ignore[arg-type]
     if as_json:
-        asked = {"k": k, "fraction": fraction, "test": test, "alpha": alpha, "classes": classes}
-        show(asked | {"k_prime": least, "smallest_class": min(k, least), "error": wrong}, as_json)
+        show(found.to_dict(), as_json)
         return
-    out.print(least)
-    if least >= k:
-        say(f"As {k} records are {k} people, classes of {k} are enough, however their cells came about.")
-    elif least == 1:
-        say(
-            f"By this test every unique record would count as proof that {k} people fit it: it tells nothing here, and "
-            "no release is made by it. Use truncated-poisson."
-        )
-    else:
-        say(
-            f"If its cells were fixed before the sample was drawn, a class of {least} records shows that {k} people or "
-            f"more fit it: one that fewer fit passes with a probability of up to {wrong:.2g}."
-        )
+    out.print(found.k_prime)
+    for remark in found.remarks():
+        say(remark)
 
 
 _SCENARIO_EXAMPLES = """Examples:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
 from shoal.cli import ledger as opt_ledger
 from shoal.cli import options as opt
 from shoal.cli.transactions import COLUMNS, Basket, NoHeader, Price, Quantity, Seed, Time, columns_of, transactions
-
-if TYPE_CHECKING:
-    from shoal.jobs.transactions import Columns
-    from shoal.transactions.histories import Histories, Roles
 
 AnyCustomer = Annotated[
     str | None, typer.Option("--customer", metavar="COLUMN", help="Who bought.", rich_help_panel=COLUMNS)
@@ -223,76 +217,21 @@ def check(
     other columns does not pass, as nobody has judged what they tell, unless --goods-only says that they do not matter.
     """
     from shoal.cli.console import out, say, show, stages
-    from shoal.errors import InputError, require
-    from shoal.transactions.k_m import rare_set
+    from shoal.jobs.check_transactions import CheckTransactions
 
-    known = _known_goods(k, m)
-    if goods_only and any(column is not None for column in (time, price, quantity, basket)):
-        raise InputError("--goods-only judges the sets of goods alone: leave it out, or the other columns.")
-    if known is None and min_size is None:
-        raise InputError("Say what was promised: --min-size, or --k and --m.")
-    if min_size is not None:
-        require("the check", "min_size", min_size, "2 or more", holds=min_size >= 2)
-    else:
+    job = CheckTransactions(source, columns_of(context), min_size, _known_goods(k, m), goods_only)
+    job.refuse()
+    if min_size is None:
         opt.refuse_all_but(context, _COUNTING, "is about whole histories: leave it out, or give --min-size as well.")
     _refuse_unread(context, source, baskets)
-    with stages("check", 4) as step:
-        step("reading")
-        columns = columns_of(context)
-        histories = columns.read(source, ())
-        roles = _with_columns(histories.roles, columns)
-        others = _other_columns(histories, roles)
-        facts: dict[str, Any] = {
-            "customers": len(histories.customers),
-            "records": len(histories),
-            "not_judged": others,
-            "holds": goods_only or not others,
-        }
-        if min_size is not None:
-            step("comparing customers")
-            alike = _judged_alike(histories, roles, min_size)
-            facts |= alike | {"holds": facts["holds"] and alike["holds"]}
-        if known is not None:
-            step("counting goods known")
-            rare = rare_set(histories, *known)
-            facts["rare_goods"] = list(rare.goods) if rare else []
-            facts["baskets_with_them"] = rare.baskets if rare else None
-            facts["holds"] &= rare is None
-        step("done")
+    with stages("check", 4):
+        judged = job.run()
+    facts = judged.to_dict()
     if as_json:
         show(facts, as_json)
     else:
         for name, fact in facts.items():
             out.print(f"{name.replace('_', ' ')}: {fact}", highlight=False, markup=False)
-    for note in _left_open(facts, min_size, goods_only):
+    for note in judged.remarks():
         say(note)
-    raise typer.Exit(0 if facts["holds"] else 1)
-
-
-def _with_columns(roles: Roles, columns: Columns) -> Roles:
-    """The roles of a table that was read by customer and item alone, with those of the other columns named."""
-    stated = {"time": columns.time, "price": columns.price, "quantity": columns.quantity, "basket": columns.basket}
-    return replace(roles, **{role: columns.named([name])[0] for role, name in stated.items() if name is not None})
-
-
-def _judged_alike(histories: Histories, roles: Roles, min_size: int) -> dict[str, Any]:
-    """Customers who share a set of goods, or the whole history where its columns are named."""
-    from shoal.transactions.alike import alike, wholly_alike
-
-    sets, whole = int(alike(histories).min()), int(wholly_alike(histories, roles).min())
-    fewest = sets if set(roles.named) == {"customer", "item"} else whole
-    return {"share_a_set": sets, "share_a_history": whole, "holds": fewest >= min_size}
-
-
-def _other_columns(histories: Histories, roles: Roles) -> list[str]:
-    """Those that show something and were not named."""
-    table, named = histories.table, roles.named.values()
-    return [name for name in table.columns if name not in named and table[name].null_count() < table.height]
-
-
-def _left_open(facts: dict[str, Any], min_size: int | None, goods_only: bool) -> Iterator[str]:
-    if others := ", ".join(map(repr, facts["not_judged"])):
-        ways = "name the columns to judge whole histories (--time and the like), or say that they do not matter"
-        yield f"Nothing was judged of what {others} tell" + ("." if goods_only else f": {ways} (--goods-only).")
-    if min_size is not None and facts["share_a_history"] < min_size <= facts["share_a_set"]:
-        yield "Sets of goods are alike, histories are not: what differs may tell real records from dummies."
+    raise typer.Exit(0 if judged.holds else 1)

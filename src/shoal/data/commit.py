@@ -163,6 +163,7 @@ class _Names(AbstractContextManager["_Names"]):
 
     def given(self, target: Path | None) -> None:
         """A file has its name."""
+        events.named()
         if target is not None and not self._final:
             self._new.append(Path(os.path.realpath(target)))
         elif target is None or target in self._tables:

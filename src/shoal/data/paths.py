@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from shoal import events
 from shoal.data.outputs import refuse_existing, there_already
 from shoal.data.scratch import Unfinished, make_private
 from shoal.errors import InputError, did_you_mean
@@ -40,6 +41,7 @@ def atomic_write(target: str | Path, *, private: bool, overwrite: bool = False) 
                 os.replace(partial, path)
             else:
                 _give_name(partial, path)
+            events.named()
             flush(path.parent)
     except FileExistsError:
         raise there_already(repr(str(target))) from None

@@ -20,6 +20,7 @@ from urllib.parse import quote, urlsplit
 
 import polars as pl
 
+from shoal import events
 from shoal.data.outputs import there_already
 from shoal.data.paths import reason, same_path
 from shoal.data.scratch import Scratch
@@ -88,6 +89,7 @@ def write_sql(
             database.execute(f"DROP TABLE IF EXISTS {address.quoted()}")
         database.execute(f"ALTER TABLE {partial.quoted()} RENAME TO {as_identifier(address.table)}")
         database.commit()
+        events.named()
 
 
 def refuse_existing_table(target: str, *, overwrite: bool) -> None:

@@ -360,6 +360,7 @@ def new_folder(target: Path, *, overwrite: bool, certified: bool = True, reads: 
             if target.is_dir():
                 unfinished.put_aside()
             os.replace(partial, os.path.realpath(target))
+            events.named()
     except OSError as error:
         raise InputError(f"{str(target)!r} cannot be written: {error.strerror}. Name another folder.") from None
 

@@ -5,15 +5,17 @@ from shoal.jobs.anonymize import Anonymize, Split
 from shoal.jobs.attack import Attack
 from shoal.jobs.audit import Audit, AuditLedger, RecordRelease
 from shoal.jobs.check import Check
+from shoal.jobs.check_transactions import CheckTransactions
 from shoal.jobs.compare import Compare
-from shoal.jobs.hierarchy import BuildHierarchy, CheckHierarchy
+from shoal.jobs.demo import Demo
+from shoal.jobs.hierarchy import BuildHierarchy, CheckHierarchy, ShowHierarchy
 from shoal.jobs.job import Job
 from shoal.jobs.layout import Layout
 from shoal.jobs.ledger import LedgerFile
 from shoal.jobs.measure import Risk, Utility
 from shoal.jobs.profile import Profile
 from shoal.jobs.sample import Regenerate, Sample
-from shoal.jobs.scenario import Scenario
+from shoal.jobs.scenario import KPrime, Scenario
 from shoal.jobs.transactions import (
     AnonymizeBaskets,
     AnonymizeTransactions,
@@ -36,10 +38,13 @@ __all__ = [
     "BuildHierarchy",
     "Check",
     "CheckHierarchy",
+    "CheckTransactions",
     "Columns",
     "Compare",
+    "Demo",
     "Event",
     "Job",
+    "KPrime",
     "Layout",
     "LedgerFile",
     "Profile",
@@ -48,6 +53,7 @@ __all__ = [
     "Risk",
     "Sample",
     "Scenario",
+    "ShowHierarchy",
     "Split",
     "TransactionsRisk",
     "TransactionsUtility",

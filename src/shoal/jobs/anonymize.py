@@ -93,7 +93,6 @@ class Anonymize(Job["Release | ChunkedRelease"]):
         )  # fmt: skip
         if self.explain is not None:
             self._explain(release, self.explain)
-        events.done()
         return release
 
     def _engine(self) -> str:
@@ -133,12 +132,10 @@ class Anonymize(Job["Release | ChunkedRelease"]):
         from shoal.chunked_release import anonymize_to
 
         ledger, policy, table, kind = _opened(self, self._engine())
-        release = anonymize_to(
+        return anonymize_to(
             table, policy, str(self.output), kind, seed=self.seed, certificate=self.certificate,
             overwrite=self.overwrite, keep_order=self.keep_order, ledger=ledger, report=self.report,
         )  # fmt: skip
-        events.done()
-        return release
 
 
 @dataclass(frozen=True)
@@ -197,12 +194,10 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
         made = split_draft(table, policy, independent=self.independent, seed=seed, spelling=spelling)
         if ledger is not None:
             made = made.noted(ledger)
-        release = made.write(
+        return made.write(
             self.output, merge=self.merge, keep_order=self.keep_order, certificate=self.certificate,
             report=self.report, seed=seed, ledger=ledger, overwrite=self.overwrite,
         )  # fmt: skip
-        events.done()
-        return release
 
     def _engine(self) -> str:
         from shoal.engines.opening import engine_of
@@ -237,12 +232,10 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
         from shoal.chunked_split import split_to
 
         ledger, policy, table, kind = _opened(self, self._engine())
-        release = split_to(
+        return split_to(
             table, policy, str(self.output), kind, merge=self.merge, seed=self.seed, certificate=self.certificate,
             overwrite=self.overwrite, keep_order=self.keep_order, ledger=ledger,
         )  # fmt: skip
-        events.done()
-        return release
 
 
 def _refuse_folders(

@@ -34,6 +34,4 @@ class Attack(Job["Attacked"]):
         events.stage("reading")
         original, released = self.layout.read(self.original), self.layout.read(self.released)
         events.stage("attacking")
-        attacked = attack(original, released, self.policy, self.attacks, paired=self.paired, seed=self.seed)
-        events.stage("done")
-        return attacked
+        return attack(original, released, self.policy, self.attacks, paired=self.paired, seed=self.seed)

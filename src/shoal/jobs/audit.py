@@ -44,7 +44,6 @@ class AuditLedger(Job["Audited"]):
             raise InputError(f"The ledger {str(self.ledger)!r} holds no release yet: make one with --ledger first.")
         events.stage("judging")
         audited = audit([entry.published for entry in known], self.k or max(entry.k for entry in known))
-        events.stage("done")
         return replace(audited, budget=budget(self.ledger))
 
 
@@ -79,9 +78,7 @@ class Audit(Job["Audited | Linkage"]):
         tables = {path: self.layout.read(path, text=[self.key] if self.key else []) for path in self.files}
         events.stage("judging")
         need_quasi(self.policy.quasi_identifiers)
-        audited = self._keyed(tables, self.key) if self.key else self._linked(tables)
-        events.stage("done")
-        return audited
+        return self._keyed(tables, self.key) if self.key else self._linked(tables)
 
     def _engine(self) -> str:
         from shoal.engines.opening import engine_for
@@ -98,11 +95,7 @@ class Audit(Job["Audited | Linkage"]):
         tables = {path: open_table(path, self._engine(), master=self.master, text=text) for path in self.files}
         events.stage("judging")
         policy = self.policy
-        audited = audit_tables(
-            tables, policy.quasi_identifiers, self.key, self.k, confidential=bool(policy.confidential)
-        )
-        events.stage("done")
-        return audited
+        return audit_tables(tables, policy.quasi_identifiers, self.key, self.k, confidential=bool(policy.confidential))
 
     def _keyed(self, tables: Mapping[str, pl.DataFrame], key: str) -> Audited:
         from shoal.releases.audit import audit
@@ -192,7 +185,6 @@ class RecordRelease(Job[Recorded]):
         release = replace(from_classes(self.source, subjects, classes_of(table, names, {}), table), values=values)
         events.stage("judging it beside the others")
         exposed = ledger.add(release, Promised(self.k), self.source)
-        events.stage("done")
         notes: tuple[str, ...] = ()
         if exposed is not None:
             least = f"{exposed.smallest} at least"

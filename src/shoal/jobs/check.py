@@ -85,7 +85,6 @@ class Check(Job[Judgement]):
         engine = engine_of(self.source, self.engine)
         checked = self._in_memory(policy, stated) if engine == "memory" else self._in_parts(policy, stated, engine)
         inspect_released(self.source)
-        events.stage("done")
         columns = list(checked.shown.columns)
         return Judgement(checked.shown.records, checked.verdicts, self._notes(columns, policy, checked.verdicts))
 

@@ -129,7 +129,7 @@ class Compare(Job[Compared]):
         if self.output is not None:
             events.stage("releasing the best")
             release = comparison.release(table).write(self.output, overwrite=self.overwrite)
-        events.stage("done")
         if self.plot is not None:
+            events.check()
             write_figure(comparison.plot(), self.plot, overwrite=self.overwrite)
         return Compared(comparison, release, self.output)

@@ -49,9 +49,23 @@ class BuildHierarchy(Job["Hierarchy"]):
         values = _column(self.layout.read(self.source), self.column)
         events.stage("building")
         hierarchy = events.apart(build)(self.by, values, self.column)
-        events.stage("done")
+        events.check()
         write_hierarchy(hierarchy, self.output, overwrite=self.overwrite)
         return hierarchy
+
+
+@dataclass(frozen=True)
+class ShowHierarchy(Job["Hierarchy"]):
+    """Reads a hierarchy from its file, to be looked at."""
+
+    file: Path
+
+    def work(self) -> Hierarchy:
+        """Reads the file; writes nothing."""
+        from shoal.data.hierarchy_files import read_hierarchy
+
+        events.stage("reading")
+        return read_hierarchy(self.file, self.file.stem)
 
 
 @dataclass(frozen=True, repr=False)
@@ -88,13 +102,11 @@ class CheckHierarchy(Job[HierarchyChecked]):
         events.stage("reading the hierarchy")
         hierarchy = read_hierarchy(self.file, self.column)
         if self.data is None:
-            events.stage("done")
             return HierarchyChecked(hierarchy)
         events.stage("reading the table")
         values = _column(self.layout.read(self.data), self.column)
         events.stage("looking up its values")
         events.apart(hierarchy.encode)(values)
-        events.stage("done")
         return HierarchyChecked(hierarchy, len(values), values.null_count())
 
 

@@ -21,11 +21,14 @@ class Job(ABC, Generic[R]):
 
         `listen` is called with an `Event` (stage, done, total) whenever there is something to tell, perhaps from
         another thread. Once `stop.is_set()`, the job ends with `StoppedError`: no file of it is left. What cannot be
-        done ends with `InputError`, a broken promise with `PromiseError`.
+        done ends with `InputError`, a broken promise with `PromiseError`. Once a file has its name it is
+        too late to stop.
         """
         with events.heard(listen, stop):
             self.refuse()
-            return self.work()
+            result = self.work()
+            events.stage("done")
+            return result
 
     def refuse(self) -> None:
         """Raises, before any work, where the choices cannot be meant: it reads no table, and writes nothing."""

@@ -86,9 +86,7 @@ class Risk(Job[RiskMeasured]):
         from shoal.engines.opening import engine_for
 
         engine = engine_for([path for path in (self.source, self.population) if path], self.engine)
-        measured = self._in_memory() if engine == "memory" else self._in_parts(engine)
-        events.stage("done")
-        return measured
+        return self._in_memory() if engine == "memory" else self._in_parts(engine)
 
     def _in_memory(self) -> RiskMeasured:
         from shoal.assess import measured, risk
@@ -173,9 +171,7 @@ class Utility(Job[UtilityMeasured]):
         from shoal.engines.opening import engine_for
 
         engine = engine_for((self.original, self.masked), self.engine)
-        measured = self._in_memory() if engine == "memory" else self._in_parts(engine)
-        events.stage("done")
-        return measured
+        return self._in_memory() if engine == "memory" else self._in_parts(engine)
 
     def _in_memory(self) -> UtilityMeasured:
         from shoal.assess import measured, utility

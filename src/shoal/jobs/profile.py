@@ -37,7 +37,7 @@ class Profile(Job["Profiled"]):
         table = self.layout.read(self.source)
         events.stage("examining")
         profiled = profile(table)
-        events.stage("done")
+        events.check()
         if self.write_policy is not None:
             with atomic_write(self.write_policy, private=True, overwrite=self.overwrite) as temporary:
                 temporary.write_text(profiled.policy_toml(), encoding="utf-8")

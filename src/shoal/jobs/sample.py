@@ -63,7 +63,6 @@ class Sample(Job[Written]):
         table = events.apart(self.generator.table)(self.seed)
         events.stage("writing")
         write_table(table, self.output, overwrite=self.overwrite)
-        events.done()
         return Written(self.output, table.height)
 
     def _in_chunks(self) -> Written:
@@ -77,7 +76,6 @@ class Sample(Job[Written]):
                 chunk.write_parquet(partial / f"part-{number:05d}.parquet")
                 records += chunk.height
             events.check()
-        events.done()
         return Written(self.output, records)
 
 
@@ -108,5 +106,4 @@ class Regenerate(Job[Written]):
         filled = events.apart(regenerate)(table, read_counts(self.counts), seed=self.seed, rescale=self.rescale)
         events.stage("writing")
         write_table(filled, self.output, overwrite=self.overwrite)
-        events.done()
         return Written(self.output, filled.height)

@@ -136,7 +136,6 @@ class AnonymizeTransactions(Job["TransactionRelease"]):
             self.output, header=self.columns.header, secret_map=self.secret_map, log=self.log, ledger=ledger,
             overwrite=self.overwrite,
         )  # fmt: skip
-        events.done()
         return release
 
 
@@ -169,9 +168,7 @@ class AnonymizeBaskets(Job["BasketRelease"]):
             histories, self.k, self.m, taxonomy=read_taxonomy(self.taxonomy) if self.taxonomy is not None else None,
             key=read_key(self.key) if self.key is not None else None,
         )  # fmt: skip
-        release = recoded.write(self.output, overwrite=self.overwrite)
-        events.done()
-        return release
+        return recoded.write(self.output, overwrite=self.overwrite)
 
 
 @dataclass(frozen=True, repr=False)
@@ -224,7 +221,6 @@ class TransactionsRisk(Job[TransactionsExposed]):
         alike = events.apart(characteristics)(histories, seed=self.seed)
         events.stage("drawing purchases")
         unique = events.apart(unicity)(histories, seed=self.seed)
-        events.stage("done")
         return TransactionsExposed(alike, unique)
 
 
@@ -292,8 +288,8 @@ class AttackTransactions(Job[TransactionsAttacked]):
         learnt = None
         if self.trained:
             learnt = trained_attack(before, after, truth=truth, known=self.known or KNOWN, seed=self.seed)
-        events.stage("done")
         if self.output is not None:
+            events.check()
             write_table(attack.guesses, self.output, private=True, overwrite=self.overwrite)
         return TransactionsAttacked(attack, learnt)
 
@@ -320,9 +316,7 @@ class TransactionsUtility(Job["TransactionUtility"]):
         roles = ("time", "price", "quantity")
         before, after = self.columns.read(self.original, roles), self.columns.read(self.masked, roles)
         events.stage("measuring")
-        utility = transaction_utility(before, after, truth=truth, people=people)
-        events.stage("done")
-        return utility
+        return transaction_utility(before, after, truth=truth, people=people)
 
 
 @dataclass(frozen=True)
@@ -347,6 +341,4 @@ class AuditTransactions(Job["Pooled"]):
         truths = read_truth(self.maps[0]), read_truth(self.maps[1])
         events.stage("linking and finding")
         original = self.columns.read(self.original, ())
-        attacked = pooled_attack(original, first, second, truths, known=self.known, seed=self.seed)
-        events.stage("done")
-        return attacked
+        return pooled_attack(original, first, second, truths, known=self.known, seed=self.seed)

@@ -28,6 +28,7 @@ from typing import Any
 
 import polars as pl
 
+from shoal import events
 from shoal.data.digests import digest
 from shoal.data.pseudonyms import check_key, fresh_key, read_key
 from shoal.data.scratch import Unfinished, make_private
@@ -188,11 +189,13 @@ class Ledger:
 
     def add(self, release: Published, what: Promised, file: str | Path) -> Exposure | None:
         """Records a release that was made elsewhere; what it did to the subjects of the pool is said, not prevented."""
+        events.check()  # else a new ledger would be left
         self._create()
         with opened(self.path) as connection:
             self._check_key(connection)
             exposed = exposure([entry.recorded for entry in entries_of(connection, self.path)], release, what.k)
             insert(connection, "done", release, what, os.path.realpath(file), digest(file))
+        events.named()
         return exposed
 
     def _create(self) -> None:
