@@ -144,6 +144,8 @@ def test_toys_work_together_from_the_command_line(tmp_path: Path) -> None:
     assert measured["measures"]["toy_measure"]["value"] == 4
     attacked = asked("attack", source, target, *roles, "--k", "2", "--attacks", "toy-attack")
     assert [each["attack"] for each in attacked["attacks"]] == ["toy-attack"]
+    named = asked("attack", source, target, *roles, "--k", "2", "--attacks", f"{__name__}:toy_attack")
+    assert named == attacked
     own = asked("anonymize", source, "-o", tmp_path / "own.csv", *roles, "--k", "2", "--method",
                 f"{__name__}:ToyMethod:step=2")  # fmt: skip
     assert own["classes"] == 1

@@ -235,13 +235,15 @@ class Registry(dict[str, Thing]):
     """All of one sort that register themselves, by their words: measures, attacks, file formats.
 
     Ours stand in the modules of `homes`, which are imported when somebody looks; installed packages name theirs by
-    entry points (`shoal.measures`, ...), and a running program adds its own by `add`.
+    entry points (`shoal.measures`, ...), and a running program adds its own by `add`, or by the `decorator`
+    of functions.
     """
 
-    def __init__(self, sort: str, homes: Sequence[str] = ()) -> None:
+    def __init__(self, sort: str, homes: Sequence[str] = (), decorator: str = "") -> None:
         super().__init__()
         self.sort = sort
         self.homes = tuple(homes)
+        self.decorator = decorator
 
     @cached_property
     def _installed(self) -> list[Any]:
@@ -266,12 +268,23 @@ class Registry(dict[str, Thing]):
         """All by their words, whatever was imported first."""
         return [self[word] for word in sorted(self.loaded())]
 
-    def find(self, word: str) -> Thing:
-        """By its word; refused with a hint where there is none."""
-        if word not in self.loaded():
-            hint = did_you_mean(word, self) or f" Known are {', '.join(self)}."
-            raise InputError(f"There is no {self.sort} {word!r}.{hint}")
-        return self[word]
+    def find(self, word: str, kind: str = "", fits: Callable[[Thing], bool] = lambda each: True) -> Thing:
+        """By its word, or as `module:name` where it is one's own code; refused with a hint where there is none.
+
+        `kind` is what those that are looked for are called, and `fits` which they are.
+        """
+        own = import_own(word, self.sort) if ":" in word else None
+        known = {name: each for name, each in self.loaded().items() if fits(each)}
+        if word in known:
+            return known[word]
+        if own is not None:
+            found = [each for each in known.values() if own is each or own is vars(each).get("function")]
+            if not found:
+                how = f"decorate the function with @{self.decorator}" if self.decorator else "add it first"
+                raise InputError(f"{word!r} is no {kind or self.sort}: {how}.")
+            return found[0]
+        hint = did_you_mean(word, known) or f" Known are {', '.join(known)}."
+        raise InputError(f"There is no {kind or self.sort} {word!r}.{hint}")
 
 
 def _load(point: Any, sort: str) -> Any:

@@ -20,12 +20,12 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal import events
-from shoal.catalogue import SAME, Chunks, Registry, import_own
+from shoal.catalogue import SAME, Chunks, Registry
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import MISSING, Microdata
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind
-from shoal.errors import InputError, StoppedError, did_you_mean
+from shoal.errors import InputError, StoppedError
 from shoal.show import Bars, Chart, Result, Series, Sheet
 
 Matrix = npt.NDArray[np.float64]
@@ -193,6 +193,7 @@ MEASURES: Registry[Measure] = Registry(
         "shoal.utility.propensity",
         "shoal.utility.marginals",
     ),
+    "shoal.measure.measure(...)",
 )
 
 
@@ -231,18 +232,7 @@ def measures(about: About | None = None) -> dict[str, Measure]:
 
 def find_measure(name: str, about: About | None = None) -> Measure:
     """By its name, or by `module:function` for one's own."""
-    known = measures(about)
-    if name in known:
-        return known[name]
-    kind = f"{about} measure" if about else "measure"
-    if ":" in name:
-        own = getattr(import_own(name, "measure"), "__name__", name)
-        if own in (known := measures(about)):
-            return known[own]
-        decorator = f"@shoal.measure.measure({about or 'utility'!r}, ...)"
-        raise InputError(f"{name!r} is no {kind}: decorate the function with {decorator}.")
-    hint = did_you_mean(name, known) or f" Known are {', '.join(known)}."
-    raise InputError(f"There is no {kind} {name!r}.{hint}")
+    return MEASURES.find(name, f"{about} measure" if about else "", lambda each: about in (None, each.about))
 
 
 # ---- several at once

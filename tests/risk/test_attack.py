@@ -7,6 +7,7 @@ import pytest
 
 import shoal
 from shoal.catalogue import Registry
+from shoal.data.files import FORMATS
 from shoal.errors import InputError
 from shoal.risk.attack import ATTACKS, Outcome, attack, wilson
 
@@ -30,6 +31,10 @@ def test_no_guess_is_no_success() -> None:
 def test_an_unknown_attack_is_named() -> None:
     with pytest.raises(InputError, match="There is no attack 'minimalty'"):
         ATTACKS.find("minimalty")
+    with pytest.raises(InputError, match=r"is no attack: decorate the function with @shoal\.risk"):
+        ATTACKS.find("shoal.risk.attack:wilson")
+    with pytest.raises(InputError, match="is no format: add it first"):
+        FORMATS.find("shoal.data.files:read_table")
 
 
 def test_an_attack_without_words_is_refused() -> None:

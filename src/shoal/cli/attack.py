@@ -31,7 +31,8 @@ def attack(
     original: Annotated[str, typer.Argument(metavar="ORIGINAL", help="The table before masking.")],
     released: Annotated[str, typer.Argument(metavar="RELEASE", help="The table as released.")],
     attacks: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="Which attacks, by name; all of them otherwise.")
+        list[str] | None,
+        typer.Option(metavar="A,B", help="Which attacks, by name, or your own module:function; all known otherwise."),
     ] = None,
     policy: opt.PolicyFile = None,
     quasi: opt.Quasi = None,

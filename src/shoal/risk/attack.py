@@ -5,8 +5,8 @@ right of the same guesses by an intruder who lacks what the attack adds (she gue
 with a **control**, the share right where the release cannot help her (people it is not about, or a truth that was
 shuffled). An attack that finds something lies above both by more than its interval.
 
-A new attack is one function with a decorator, in a module that `_HOMES` names; `shoal attack` and the report know it
-at once. One that has nothing to attack in a table says why by an InputError:
+A new attack is one function with a decorator, in a module that `ATTACKS` names; `shoal attack` and the report know it
+at once. One's own is named as `module:function`. One that has nothing to attack in a table says why by an InputError:
 
     @attack
     def blind(scene: Scene) -> list[Outcome]:
@@ -156,7 +156,9 @@ class Attack:
 
 
 ATTACKS: Registry[Attack] = Registry(
-    "attack", ("shoal.risk.minimality", "shoal.risk.definetti", "shoal.risk.found_again")
+    "attack",
+    ("shoal.risk.minimality", "shoal.risk.definetti", "shoal.risk.found_again"),
+    "shoal.risk.attack.attack",
 )
 
 
