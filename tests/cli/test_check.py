@@ -403,7 +403,7 @@ SEEN_APART = {
 }
 
 
-@pytest.mark.parametrize("engine", ["memory", "disk", pytest.param("spark", marks=ON_SPARK)])
+@pytest.mark.parametrize("engine", ["memory", "disk", pytest.param("spark", marks=[*ON_SPARK, pytest.mark.slow])])
 @pytest.mark.parametrize("kind", SEEN_APART)
 def test_texts_that_a_reader_can_tell_apart_are_different_values(
     shoal: Shoal, tmp_path: Path, engine: str, kind: str
