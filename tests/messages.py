@@ -10,6 +10,7 @@ import ast
 import re
 import sys
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from types import FrameType
 
@@ -41,10 +42,13 @@ def listen() -> None:
     ShoalError.__init__ = note  # type: ignore[method-assign]
 
 
-def sites() -> Iterator[tuple[str, str]]:
+@cache
+def sites() -> tuple[tuple[str, str], ...]:
     """Every site, with the file and function it stands in."""
-    for path in sorted(path for root in ROOTS for path in root.rglob("*.py")):
-        yield from _below(ast.parse(path.read_text(encoding="utf-8")), _named(path) or "", "")
+    paths = sorted(path for root in ROOTS for path in root.rglob("*.py"))
+    texts = ((_named(path) or "", path.read_text(encoding="utf-8")) for path in paths)
+    named = ((file, text) for file, text in texts if any(word in text for word in RAISED_BY))
+    return tuple(site for file, text in named for site in _below(ast.parse(text), file, ""))
 
 
 def _named(path: Path) -> str | None:
