@@ -9,7 +9,8 @@ import os
 from collections.abc import Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Generic, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Generic, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -34,6 +35,15 @@ if TYPE_CHECKING:
     from shoal.releases.ledger import Ledger
 
 
+class InFile(NamedTuple):
+    """A draft as a file shows it."""
+
+    table: pl.DataFrame  # its values
+    rows: npt.NDArray[np.int64]  # which record of the input each of its records is
+    spelled: pl.DataFrame  # its values in the text of the file that they were read from
+    copied: dict[str, pl.DataType]  # the columns whose text was copied from there, with the types of their values
+
+
 @dataclass(frozen=True)
 class Draft(Generic[Frame]):
     """A masked table that nobody has judged yet, and how it was made."""
@@ -53,6 +63,25 @@ class Draft(Generic[Frame]):
         """The draft with a note where hardly anybody in it is known to the ledger."""
         notes = [note for note in ledger.strangers(self.original.frame) if note not in self.notes]
         return replace(self, notes=(*self.notes, *notes))
+
+    def in_file(self, path: str | Path, order: npt.NDArray[np.uint32] | None = None) -> InFile:
+        """The draft as a file of this name shows it: its records in this order, or in that of the input."""
+        from shoal.data.files import is_delimited
+        from shoal.data.notation import respelled
+
+        rows = np.arange(self.table.height) if self.masked.kept is None else self.masked.kept
+        table = self.table
+        if order is not None:
+            table, rows = table[order], rows[order]
+        if Path(path).suffix.lower() != ".csv":  # elsewhere the codes would show
+            table = self.plain(table)
+        if self.spelling is None or not is_delimited(path):
+            return InFile(table, rows, table, {})
+        source = self.original.frame
+        spelled, copied = respelled(
+            table, source, list(self.schema), list(self.masked.columns), self.spelling.texts, pl.Series(rows)
+        )
+        return InFile(table, rows, spelled, {name: source[name].dtype for name in copied})
 
     def plain(self, table: pl.DataFrame) -> pl.DataFrame:
         """Records of the draft with every text as text."""

@@ -305,14 +305,9 @@ def as_file(
     _refuse_target(path, certificate=certificate is not None, ledger=ledger is not None, disarm=disarm)
     if ledger is not None:  # which tells values apart, not spellings: one that changed would be seen, and not judged
         draft = replace(draft, spelling=None)
-    order = np.arange(draft.table.height, dtype=np.uint32)
-    if not keep_order:  # position alone can re-identify: records leave in random order
-        order = np.random.default_rng(seed).permutation(order)
-    table = draft.table if keep_order else draft.table[order]
-    if Path(path).suffix.lower() != ".csv":  # elsewhere the codes would show
-        table = draft.plain(table)
-    rows = order.astype(np.int64) if draft.masked.kept is None else draft.masked.kept[order]
-    spelled, copied = _as_it_came(draft, table, rows, path)
+    # Position alone can re-identify: records leave in random order.
+    shuffled = np.random.default_rng(seed).permutation(np.arange(draft.table.height, dtype=np.uint32))
+    table, rows, spelled, copied = draft.in_file(path, None if keep_order else shuffled)
 
     def write_file(before_name: Callable[[Path], Judgement]) -> None:
         output = disarmed(spelled) if disarm else spelled
@@ -330,25 +325,18 @@ def as_file(
     def record(written: Path, judgement: Judgement) -> AbstractContextManager[None]:
         assert ledger is not None
         assert judgement.classes is not None
-        subjects = ledger.digests(draft.original.frame)[rows]
-        own = draft.original.frame.select(list(dict.fromkeys((*draft.table.columns, *shown_too))))
-        values = ledger.own(subjects, own[rows])
+        original = draft.original.frame
+        subjects = ledger.digests(original)[rows]
+        values = ledger.own(subjects, original.select(*dict.fromkeys((*draft.table.columns, *shown_too)))[rows])
         entry = _entry(judgement.release, subjects, values, judgement.classes, table, seed, epsilon)
         return ledger.entering(*entry, path, digest(written))
 
     def certify_file(partial: Path, written: Path, judgement: Judgement) -> None:
         partial.write_text(_certificate(judgement.release, table, written, keep_order=keep_order), encoding="utf-8")
 
-    def report_on(partial: Path, _: Path, judgement: Judgement) -> None:
-        judgement.release.report(partial, overwrite=True)
-
-    return Output(
-        None if is_sql(path) else Path(path),
-        write_file,
-        judge_file,
-        papers((certificate, certify_file, False), (report, report_on, True)),
-        record if ledger is not None else None,
-    )
+    with_it = papers((certificate, certify_file, False), (report, _report, True))
+    target = None if is_sql(path) else Path(path)
+    return Output(target, write_file, judge_file, with_it, record if ledger is not None else None)
 
 
 def _refuse_target(path: str | Path, *, certificate: bool, ledger: bool, disarm: bool) -> None:
@@ -363,22 +351,6 @@ def _refuse_target(path: str | Path, *, certificate: bool, ledger: bool, disarm:
         raise InputError("A ledger knows a release by its file's digest: write the release to a file.")
 
 
-def _as_it_came(
-    draft: Draft, table: pl.DataFrame, rows: npt.NDArray[np.int64], target: str | Path
-) -> tuple[pl.DataFrame, dict[str, pl.DataType]]:
-    """The table in the text of the file that it was read from, and the types of the columns copied from there."""
-    from shoal.data.files import is_delimited
-    from shoal.data.notation import respelled
-
-    if draft.spelling is None or not is_delimited(target):
-        return table, {}
-    source = draft.original.frame
-    spelled, copied = respelled(
-        table, source, list(draft.schema), list(draft.masked.columns), draft.spelling.texts, pl.Series(rows)
-    )
-    return spelled, {name: source[name].dtype for name in copied}
-
-
 def _certificate(release: Release, table: pl.DataFrame, written: Path, *, keep_order: bool) -> str:
     """The certificate of a written file, as JSON."""
     from shoal.report.certificate import Shown, certify
@@ -387,6 +359,10 @@ def _certificate(release: Release, table: pl.DataFrame, written: Path, *, keep_o
     content["record_order"] = "as in the source" if keep_order else "shuffled"
     content["sha256"] = digest(written)
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def _report(partial: Path, _: Path, judgement: Judgement) -> None:
+    judgement.release.report(partial, overwrite=True)
 
 
 def _entry(
