@@ -47,20 +47,20 @@ from shoal.releases.recorded import need_subject
 from shoal.report.certificate import refuse_uncertified
 from shoal.risk.dependence import Dependence, dependence
 from shoal.split_tables import (
+    MERGED,
     SplitTables,
     about,
-    beside,
     beside_each,
     beside_which,
     confidential_of,
     left_out_of_all,
+    paper_of,
     shown_by,
 )
 from shoal.survey import Survey
 from shoal.utility.information_loss import losses_by_table, squared_losses
 
 _TRIAL = 1000  # records that tell what a chunk will show
-MERGED = ""  # stands for all attributes in one table
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class ChunkedSplitDraft:
         targets = {name: str(target) for name, target in beside_each(folder, names).items()}
         if merge:
             targets = {MERGED: folder, **targets}
-        papers = {name: _paper(certificate, name) for name in targets}
+        papers = {name: paper_of(certificate, name) for name in targets}
         for name, target in targets.items():
             asked_by = partial(beside_which, name=name)
             refuse_uncertified(target, [papers[name]], overwrite=overwrite, asked_by=asked_by)
@@ -128,6 +128,15 @@ class ChunkedSplitDraft:
         return ChunkedSplitRelease(released, merged, self.dependence, (*self.notes, *strangers))
 
 
+def refuse_independent(engine: str) -> None:
+    """Refuses tables with classes of their own: what they tell together is judged over all records at once."""
+    raise InputError(
+        "Tables with classes of their own (--split confidential:independent) are tested for what depends on what, and "
+        f"judged by what all of them leave of each person, over all records at once, which the engine {engine!r} never "
+        "has: leave out independent, or use --engine memory."
+    )
+
+
 def place_of(table: Table, folder: str) -> Path:
     """Where on this machine a folder is written; refused where it is elsewhere."""
     place = table.place(folder)
@@ -142,12 +151,6 @@ def elsewhere(folder: str) -> InputError:
         f"The tables of a split release get their names together, or none does, and in the store of {folder!r} a name "
         "cannot be taken back: name a folder of this machine by its path, and copy the tables there."
     )
-
-
-def _paper(certificate: str | Path | None, name: str) -> Path | None:
-    if certificate is None:
-        return None
-    return Path(certificate) if name == MERGED else beside(certificate, name)
 
 
 def split_to(

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic
+from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
 import numpy as np
 
@@ -41,15 +41,16 @@ from shoal.risk.joined import Standing, attack_joined, broken_together
 from shoal.split_tables import (
     SplitTables,
     about,
-    beside,
     beside_each,
     beside_which,
     confidential_of,
     left_out_of_all,
+    paper_of,
     shown_by,
 )
 
 if TYPE_CHECKING:
+    from shoal.chunked_split import ChunkedSplitRelease
     from shoal.data.notation import Spelling
     from shoal.events import Listener, Stop
     from shoal.releases.ledger import Ledger
@@ -98,7 +99,7 @@ class SplitDraft(Generic[Frame]):
         self._check(merge, keep_order, ledger, report)
         self._judge_together()
         targets = beside_each(path, list(self.tables))
-        papers = {name: None if certificate is None else beside(certificate, name) for name in self.tables}
+        papers = {name: paper_of(certificate, name) for name in self.tables}
         queue = [(name, self.tables[name], target, papers[name]) for name, target in targets.items()]
         if merge and self.merged is not None:
             queue.insert(0, ("", self.merged, Path(path), None if certificate is None else Path(certificate)))
@@ -175,6 +176,7 @@ class SplitRelease(SplitTables, Generic[Frame]):
         return tuple(attack_joined(known, i, seed) for i in range(len(known)))
 
 
+@overload
 def split(
     frame: Frame,
     policy: Policy,
@@ -182,16 +184,53 @@ def split(
     independent: bool = False,
     seed: int | None = None,
     progress: Progress | None = None,
+    engine: Literal["memory"] | None = None,
     listen: Listener | None = None,
     stop: Stop | None = None,
-) -> SplitRelease[Frame]:
+) -> SplitRelease[Frame]: ...
+
+
+@overload
+def split(
+    frame: Any,
+    policy: Policy,
+    *,
+    independent: bool = False,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    engine: Literal["disk", "spark"],
+    listen: Listener | None = None,
+    stop: Stop | None = None,
+) -> ChunkedSplitRelease: ...
+
+
+def split(
+    frame: Any,
+    policy: Policy,
+    *,
+    independent: bool = False,
+    seed: int | None = None,
+    progress: Progress | None = None,
+    engine: str | None = None,
+    listen: Listener | None = None,
+    stop: Stop | None = None,
+) -> Any:
     """One table for each confidential attribute, handed out only if every promise holds of each and of all merged.
 
-    They share one partition. With `independent`, only those that depend on each other do. `listen`, `progress` and
-    `stop` are as in `shoal.anonymize`.
+    They share one partition. With `independent`, only those that depend on each other do, which the engine `memory`
+    alone can judge. `engine`, `listen`, `progress` and `stop` are as in `shoal.anonymize`.
     """
+    from shoal.engines.opening import engine_of, open_table
+
     with events.heard(listen or events.by_stage(progress), stop):
-        return split_draft(frame, policy, independent=independent, seed=seed).judged()
+        chosen = engine_of(frame, engine)
+        if chosen == "memory":
+            return split_draft(frame, policy, independent=independent, seed=seed).judged()
+        from shoal.chunked_split import refuse_independent, split_in_chunks
+
+        if independent:
+            refuse_independent(chosen)
+        return split_in_chunks(open_table(frame, chosen), policy, seed=seed).judged()
 
 
 @events.apart

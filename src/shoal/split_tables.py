@@ -19,6 +19,8 @@ from shoal.policy import Policy
 from shoal.risk.dependence import Dependence
 from shoal.show import Bars, Chart, Result, Series, Sheet
 
+MERGED = ""  # stands for all attributes in one table
+
 
 def confidential_of(policy: Policy) -> tuple[str, ...]:
     """The attributes that a release is split by."""
@@ -77,6 +79,13 @@ def beside_each(path: str | Path, names: Sequence[str]) -> dict[str, Path]:
     if len(set(targets.values())) < len(targets):
         raise InputError("Two confidential columns would be written to one file: rename one of them.")
     return targets
+
+
+def paper_of(certificate: str | Path | None, name: str) -> Path | None:
+    """Where the certificate of one table is written, if any is."""
+    if certificate is None:
+        return None
+    return Path(certificate) if name == MERGED else beside(certificate, name)
 
 
 def beside_which(path: Path, name: str) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -251,7 +252,15 @@ def test_a_broken_promise_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.M
     assert list(tmp_path.iterdir()) == []
 
 
-# ---- the job
+# ---- the doors
+
+
+def test_from_python_a_lazy_frame_is_split_on_disk() -> None:
+    release = shoal.split(TABLE.lazy(), policy(), engine="disk", seed=1)
+    assert_same(release, shoal.split(TABLE, policy(), seed=1))
+    assert isinstance(release.tables["ward"].frame, pl.LazyFrame)
+    with pytest.raises(InputError, match="'disk' never has: leave out independent"):
+        shoal.split(TABLE.lazy(), policy(), engine="disk", independent=True)
 
 
 def test_from_a_folder_of_text_to_folders_of_text_in_its_own_spelling(tmp_path: Path) -> None:
@@ -271,12 +280,14 @@ def test_from_a_folder_of_text_to_folders_of_text_in_its_own_spelling(tmp_path: 
     assert set(release.to_dict()) == {"tables", "merged", "dependence", "notes"}
     with pytest.raises(InputError, match="is there already"):
         on_disk.refuse()
+    with pytest.raises(InputError, match=r"c.charge.json' is the certificate of .*have both replaced .*c.json"):
+        replace(on_disk, certificate=None, overwrite=True).refuse()
 
 
 @pytest.mark.parametrize(
     ("choices", "words"),
     [
-        ({"independent": True}, "confidential:independent.*over all records at once.*'disk'.*leave out independent"),
+        ({"independent": True}, "classes of their own.*over all records at once.*'disk'.*leave out independent"),
         ({"report": Path("r.html")}, "A report compares.*'disk'.*leave out --report"),
         ({"output": "hdfs://host/r"}, "get their names together.*cannot be taken back: name a folder of this machine"),
         ({"policy": policy(confidential=["a b", "a/b"])}, "one file"),

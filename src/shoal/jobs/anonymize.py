@@ -165,14 +165,14 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
     def refuse(self) -> None:
         """Raises, before any work, where these choices and files cannot be meant."""
         from shoal.report.certificate import refuse_uncertified
-        from shoal.split_tables import beside, beside_which
+        from shoal.split_tables import beside, beside_which, paper_of
 
         if self._engine() != "memory":
             self._refuse_in_parts()
             return
         names, certificate = self.policy.confidential, self.certificate
         first, *others = [beside(self.output, name) for name in names] or [Path(self.output)]
-        papers = {name: None if certificate is None else beside(certificate, name) for name in names}
+        papers = {name: paper_of(certificate, name) for name in names}
         merged = [Path(self.output), certificate] if self.merge else []
         check_paths(_all_read(self), first, [*others, self.report, *papers.values(), *merged], overwrite=self.overwrite)
         for name, paper in papers.items():
@@ -205,17 +205,14 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
         return engine_of(self.source, self.engine)
 
     def _refuse_in_parts(self) -> None:
-        from shoal.chunked_split import elsewhere
+        from shoal.chunked_split import elsewhere, refuse_independent
         from shoal.data.paths import is_sql
-        from shoal.split_tables import beside, beside_each
+        from shoal.report.certificate import refuse_uncertified
+        from shoal.split_tables import MERGED, beside_each, beside_which, paper_of
 
         engine = self._engine()
         if self.independent:
-            raise InputError(
-                "--split confidential:independent tests which columns depend on each other, and judges what all tables "
-                f"leave of each person, over all records at once, which the engine {engine!r} never has: leave out "
-                "independent, or use --engine memory."
-            )
+            refuse_independent(engine)
         if self.report is not None:
             raise InputError(
                 f"A report compares records as they are masked, and the engine {engine!r} shows what is confidential "
@@ -223,10 +220,13 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
             )
         if is_sql(self.output):
             raise elsewhere(str(self.output))
-        names, certificate = self.policy.confidential, self.certificate
-        folders = [*beside_each(self.output, names).values(), *([Path(self.output)] if self.merge else [])]
-        papers = [] if certificate is None else [beside(certificate, name) for name in names]
-        _refuse_folders(self, folders, [*papers, certificate if self.merge else None], engine)
+        merged = {MERGED: Path(self.output)} if self.merge else {}
+        folders = {**beside_each(self.output, self.policy.confidential), **merged}
+        papers = {name: paper_of(self.certificate, name) for name in folders}
+        _refuse_folders(self, list(folders.values()), list(papers.values()), engine)
+        for name, folder in folders.items():
+            asked_by = partial(beside_which, name=name)
+            refuse_uncertified(folder, [papers[name]], overwrite=self.overwrite, asked_by=asked_by)
 
     def _work_in_parts(self) -> ChunkedSplitRelease:
         from shoal.chunked_split import split_to
