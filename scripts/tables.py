@@ -25,11 +25,15 @@ _TABLE = re.compile(r"(<!-- table: (\w+) -->\n\n).*?(\n<!-- end of table -->)", 
 
 def table(sort: str) -> str:
     """The table of a sort, in Markdown."""
+    if sort.startswith("api_"):
+        return _reference(sort.removeprefix("api_"))
+    if sort == "methods":
+        return _rows(("method", "choose it when"), [(f"`{kind.name}`", kind.choose) for kind in METHODS])
     if sort == "engines":
         strange = {each.name for known in (MEASURES, ATTACKS) for each in known.listed() if not _is_ours(each)}
         known = [each for each in capabilities() if each.name not in strange]
         return _rows(("sort", "", "disk and spark"), [(c.sort, c.name, c.in_chunks.how or "no") for c in known])
-    catalogues: dict[str, Catalogue[Any]] = {"methods": METHODS, "models": MODELS, "generators": GENERATORS}
+    catalogues: dict[str, Catalogue[Any]] = {"models": MODELS, "generators": GENERATORS}
     if sort in catalogues:
         catalogue = catalogues[sort]
         return _rows(
@@ -46,6 +50,14 @@ def table(sort: str) -> str:
         (f"`{each.name}`", each.sentence, ", ".join(each.suffixes), "yes" if each.write else "no") for each in formats
     ]
     return _rows(("format", "what it is", "names end in", "written too"), rows)
+
+
+def _reference(part: str) -> str:
+    """Entries of the Python reference: the models, or the methods of a folder; those of no other folder perturb."""
+    rooms = {name: home.split(".")[2] for name, home in METHODS.homes.items()}
+    parts = {name: room if room in ("grouping", "recoding") else "perturbing" for name, room in rooms.items()}
+    names = MODELS.homes if part == "models" else [name for name in parts if parts[name] == part]
+    return "```{eval-rst}\n" + "\n\n".join(f".. autoclass:: shoal.{name}" for name in names) + "\n```\n"
 
 
 def _ours(registry: Registry[Any]) -> list[Any]:

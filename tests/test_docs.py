@@ -297,5 +297,8 @@ def test_tables_of_what_there_is_come_from_the_catalogues() -> None:
         text = page.read_text(encoding="utf-8")
         assert renewed(text) == text, f"{page.name} is out of date: run `make tables`"
         sorts |= set(re.findall(r"<!-- table: (\w+) -->", text))
-    assert sorts == {"engines", "measures", "attacks", "formats", "generators"}
+    assert sorts == {
+        *("engines", "methods", "measures", "attacks", "formats", "generators"),
+        *(f"api_{part}" for part in ("models", "grouping", "recoding", "perturbing")),
+    }
     assert renewed("<!-- table: models -->\n\nold\n<!-- end of table -->").count("`k-map`") == 1

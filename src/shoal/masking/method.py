@@ -71,6 +71,7 @@ class Method(Entry):
     can_promise: ClassVar[tuple[str, ...]] = ()  # models that it brings about by itself; others are only judged
     has_frontier: ClassVar[bool] = False  # can list what it chose from (`frontier`)
     did: ClassVar[str] = ""  # what it did, in a sentence of a report
+    choose: ClassVar[str] = ""  # when to choose it, for people
 
     @property
     def undone(self) -> str:
@@ -145,9 +146,10 @@ class Method(Entry):
 
     @classmethod
     def abilities(cls) -> dict[str, Any]:
-        """What the catalogue shows beside its parameters: what it can promise, its strength, whether it draws lots."""
+        """What the catalogue shows beside its parameters: when to choose it, what it can promise, whether it draws."""
         strength = None if cls.strength is None else cls.strength.name
-        return {"can_promise": list(cls.can_promise), "strength": strength, "random": not cls.seedless}
+        able = {"can_promise": list(cls.can_promise), "strength": strength, "random": not cls.seedless}
+        return {"choose": cls.choose, **able}
 
     @classmethod
     def at(cls, strength: float, **choices: Any) -> tuple[Method, tuple[PrivacyModel, ...]]:

@@ -39,6 +39,7 @@ class IndividualRanking(Perturbing):
     whole: bool = parameter("integers stay whole", default=False)
     clamp: bool = parameter("values stay within stated domains", default=False)
 
+    choose = "numbers must stay numbers without a promise of classes: attributes apart, or in groups"
     strength = Strength("k", 2, inf, whole=True)
     seedless = True
     did = (

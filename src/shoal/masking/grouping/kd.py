@@ -17,6 +17,7 @@ from shoal.masking.partition import Partition
 class Kd(Grouping):
     """Space divided in two at the middle of the widest attribute, again and again (Mondrian)."""
 
+    choose = "classes must not overlap in space"
     did = "Records were divided in two at the middle of the attribute that varies most, again and again."
     by: ClassVar[str] = "space"  # where the widest attribute is cut: at the middle of its range, or at its median
 
@@ -28,6 +29,7 @@ class Kd(Grouping):
 class KdMedian(Kd):
     """Space divided in two at the median of the widest attribute, again and again (Mondrian as first published)."""
 
+    choose = "you compare with Mondrian as first published"
     did = "Records were divided in two at the median of the attribute that varies most, again and again."
     by = "median"
 

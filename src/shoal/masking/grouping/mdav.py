@@ -44,6 +44,7 @@ class Mdav(Grouping):
 
     scale: Scale = parameter("distances in standard deviations or in ranges", default="sigma")
 
+    choose = "numbers must stay numbers, and you compare with others: each class shows its mean"
     known_for = "mean"
     did = "Records farthest from the middle were grouped with their nearest, again and again (MDAV)."
     improve: ClassVar[bool] = False  # by exchanges between the classes
@@ -63,6 +64,7 @@ class MdavPlus(Mdav):
     Distances are in standard deviations (`sigma`) or, as in paper 5, in ranges.
     """
 
+    choose = "numbers must stay numbers; or the table is small and must lose least (`mdav+:publish=range`)"
     did = (
         "Records farthest from the middle were grouped with their nearest (MDAV), and groups then exchanged "
         "records as long as that brought them nearer together."

@@ -14,6 +14,7 @@ from shoal.masking.partition import Partition
 class Sorted(Grouping):
     """Records by their distance from zero, cut into runs of k."""
 
+    choose = "you compare with the published Algorithm S2"
     in_chunks = SAME
     by_distance = True
     did = "Records were put in order by distance from zero and cut into runs of k (Sánchez et al. 2016, Algorithm S2)."

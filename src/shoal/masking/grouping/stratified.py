@@ -47,6 +47,7 @@ class Stratified(Grouping):
 
     remainder: Remainder = parameter("from where left-over records are taken; last: as printed", default="central")
 
+    choose = "you compare with the published Algorithm S4"
     strength = None
     needs = ("confidential",)
     in_chunks = INSIDE_RANDOM

@@ -67,6 +67,7 @@ class MultiplicativeNoise(Perturbing):
     clamp: bool = parameter("values stay within stated domains", default=False)
     within: Within = parameter("what falls out of the domain is reflected, or stays", default="domain")
 
+    choose = "only to compare with: no risk of it can be promised"
     needs = ("numbers or dates",)
     strength = Strength("s", 0.001, 10.0)
     did = "Every value was multiplied by a random factor near one, and moments were restored."

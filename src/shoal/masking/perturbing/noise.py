@@ -50,6 +50,7 @@ class Noise(Perturbing):
     clamp: bool = parameter("values stay within stated domains", default=False)
     within: Within = parameter("what falls out of the domain is reflected, or stays", default="domain")
 
+    choose = "every record must stay apart, and moments are to be kept; promise a measured risk"
     needs = ("numbers or dates",)
     strength = Strength("gamma", 0.0001, 100.0)
     can_promise = ("measured-risk",)

@@ -22,6 +22,7 @@ class Pram(EachByItself):
 
     p: float = parameter("with which probability a category is drawn anew", default=0.2, above=0, most=1)
 
+    choose = "every record must stay apart, and values are categories; promise a measured risk"
     needs = ("categories",)
     kinds = CATEGORIES
     strength = Strength("p", 0.001, 1.0)

@@ -27,6 +27,7 @@ class Resample(EachByItself):
     weight: float = parameter("of one sample in the mean: 1/t of t samples", default=0.2, above=0, most=1)
     whole: bool = parameter("integers stay whole", default=False)
 
+    choose = "every record must stay apart, and the spread of each attribute is to be kept; promise a measured risk"
     needs = ("numbers or dates",)
     kinds = ON_A_LINE
     strength = Strength("weight", 0.01, 1.0)

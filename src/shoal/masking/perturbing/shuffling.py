@@ -48,6 +48,7 @@ class Shuffle(Perturbing):
 
     p: float = parameter("share of the residual's variance that is drawn anew", default=0.5, above=0, most=1)
 
+    choose = "every record must stay apart, and values and their relations are to be kept; promise a measured risk"
     needs = ("an order",)
     strength = Strength("p", 0.001, 1.0)
     can_promise = ("measured-risk",)

@@ -35,6 +35,7 @@ class Swap(EachByItself):
     order: Literal["random", "ascending"] = parameter("in which ranks are visited", default="random")
     rounds: int = parameter("one is as published, and can be undone", default=2, least=1, most=2)
 
+    choose = "every record must stay apart, and the values of each attribute are to be kept; promise a measured risk"
     needs = ("an order",)
     kinds = IN_ORDER
     strength = Strength("p", 0.001, 1.0)

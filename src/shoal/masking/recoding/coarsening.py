@@ -42,6 +42,7 @@ class Coarsen(Method):
     resolution: int | dict[str, int] = parameter("intervals, of all columns or by column", default=8, least=1)
     mode: Mode = parameter("cut the distinct values into runs, or the domain into equal widths", default="labels")
 
+    choose = "every value must be recoded the same way; it promises nothing, so the check may refuse"
     strength = Strength("resolution", 1, inf, whole=True)
     seedless = True
     in_chunks = SAME

@@ -87,6 +87,7 @@ class CutPoints(Method):
 
     seconds: float | None = parameter("how long to search for the optimum and its proof", default=30.0, least=0)
 
+    choose = "analysts need one recoding for all records, and attributes have an order but no hierarchy"
     needs = ("an order",)
     seedless = True
     can_promise = ("k-anonymity",)

@@ -44,6 +44,7 @@ class Recode(Method):
     local: bool = parameter("recode each record by itself, as finely as it has company", default=False)
     levels: Mapping[str, int] | None = parameter("no search: these levels by column, others at 0", default=None)
 
+    choose = "analysts need one recoding for all records: the best level of each hierarchy, proven"
     needs = ("hierarchies",)
     seedless = True
     has_frontier = True

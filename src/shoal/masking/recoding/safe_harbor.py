@@ -96,6 +96,7 @@ class SafeHarbor(Method):
 
     ladder: Sequence[Step] | None = parameter("the steps, one after the other; if not given, Table S3's", default=None)
 
+    choose = "a rule asks for HIPAA's masking order; it promises nothing, so the check may refuse"
     seedless = True
     in_chunks = SAME
     did = "Records that were still unique were masked step by step, in a fixed order (Sánchez et al. 2016, Table S3)."
