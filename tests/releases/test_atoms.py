@@ -10,9 +10,10 @@ import polars as pl
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
 
 from shoal.errors import InputError
-from shoal.releases.atoms import Pool, may_stay
+from shoal.releases.atoms import Pool, may_stay, signatures
 from shoal.releases.audit import audit, overlapping
 from shoal.releases.published import Published, published
 from tests.oracles.releases import anonymity
@@ -90,6 +91,19 @@ def test_those_whose_values_changed_apart_are_told_apart(releases: list[dict[str
     pool = Pool.of([published(release) for release in releases])
     sizes = Counter(signature(who) for who in pool.subjects)
     assert pool.anonymity.tolist() == [sizes[signature(who)] for who in pool.subjects]
+
+
+def test_signatures_are_the_same_where_nobody_of_a_piece_is_in_some_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    subjects = pl.Series([bytes([i]) * 16 for i in range(0, 256, 4)], dtype=pl.Binary)
+    everybody, few = (
+        Published("r", pl.DataFrame({"subject": some, "class": 0}), pl.DataFrame(), pl.DataFrame({"x": some}))
+        for some in (subjects, subjects[:3])
+    )
+    whole = signatures([everybody, few])
+    monkeypatch.setattr("shoal.releases.published.PIECE", 8)
+    assert everybody.pieces == 8
+    assert_frame_equal(signatures([everybody, few]), whole, check_row_order=False, check_column_order=False)
+    assert sorted(whole["people"]) == [3, 61]
 
 
 @example(1, [6, 8], 5)  # one of each, and two more

@@ -112,10 +112,11 @@ def _firsts(releases: Sequence[Published], everyone: pl.DataFrame) -> tuple[list
             how="vertical_relaxed",
         ).join(everyone, on="subject")
         rows = rows.with_columns(first=pl.col("release").min().over("person", "value"))
-        for (number,), part in rows.group_by("release"):
+        for number in showing:  # also where nobody of a piece is in it: signatures say the same in every piece
+            part = rows.filter(pl.col("release") == number)
             first = np.full(everyone.height, ABSENT, np.int32)
             first[part["person"].to_numpy()] = part["first"].to_numpy()
-            firsts[int(number)].append(first)
+            firsts[number].append(first)
     return firsts
 
 
