@@ -91,6 +91,13 @@ def test_tables_of_the_same_columns_are_put_together(engine: Engine) -> None:
 
 
 @pytest.mark.each_engine
+def test_records_from_elsewhere_come_to_the_same_engine(engine: Engine) -> None:
+    table, frames = engine(records()), (records()[begin : begin + 3] for begin in range(0, 8, 3))
+    assert_frame_equal(collected(table.union(table.like(frames, table.schema))), pl.concat([records(), records()[:9]]))
+    assert collected(table.like([], table.schema)).equals(records().clear())
+
+
+@pytest.mark.each_engine
 def test_missing_values_are_counted_like_any_other(engine: Engine) -> None:
     by = ['a `word`, in "quotes".', "number"]
     expected = records().group_by(by).agg(pl.len().cast(pl.Int64).alias(COUNTED))

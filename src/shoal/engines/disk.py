@@ -154,6 +154,10 @@ class DiskTable:
         """As many batches at once as there are cores, handed on in their order."""
         return DiskTable(self.disk, schema, lambda: side_by_side(work, self.batches()))
 
+    def like(self, frames: Iterable[pl.DataFrame], schema: pl.Schema) -> DiskTable:
+        """Each frame goes to a file of its own in the scratch folder."""
+        return DiskTable(self.disk, schema, lambda: frames).kept()[0]
+
     def union(self, added: Table) -> DiskTable:
         """This table's records, then the others, with the columns in this table's order."""
         assert isinstance(added, DiskTable)

@@ -7,7 +7,7 @@ itself. A release in memory is written by its job (one file of any format); `wri
 from __future__ import annotations
 
 import atexit
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -58,6 +58,10 @@ class MemoryTable:
         """The work is done at once, on the whole frame; without records it is not done at all."""
         done = work(Batch(self.frame, 0)) if self.frame.height else pl.DataFrame(schema=schema)
         return MemoryTable(done, self.files)
+
+    def like(self, frames: Iterable[pl.DataFrame], schema: pl.Schema) -> MemoryTable:
+        """All frames as one."""
+        return MemoryTable(pl.concat([pl.DataFrame(schema=schema), *frames]))
 
     def union(self, added: Table) -> MemoryTable:
         """This table's records, then the others, with the columns in this table's order."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
@@ -84,6 +84,10 @@ class Table(Protocol):
 
     def map(self, work: Callable[[Batch], pl.DataFrame], schema: pl.Schema) -> Table:
         """Batch by batch, as many records out as in or fewer; nothing is done before it is asked for."""
+        ...
+
+    def like(self, frames: Iterable[pl.DataFrame], schema: pl.Schema) -> Table:
+        """Other records, on the same engine: the frames are taken one by one, at once, and never held together here."""
         ...
 
     def union(self, added: Table) -> Table:

@@ -5,8 +5,9 @@ Records travel to their part as blocks; a Spark task is one part. Nothing but sm
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -85,6 +86,21 @@ class SparkTable:
                 yield from to_arrow(work(batch), schema)
 
         return SparkTable(self.spark, self._in_tasks(run, to_spark(schema)), schema, made_of=self._sources())
+
+    def like(self, frames: Iterable[pl.DataFrame], schema: pl.Schema) -> SparkTable:
+        """They wait in the driver as they travel between tasks, packed."""
+        import pyarrow as pa
+
+        some = chain([pl.DataFrame(schema=schema)], frames)
+        blocks = pa.Table.from_batches(to_blocks((0, 0, frame.height, packed(frame)) for frame in some))
+
+        def run(arrow: Arrow) -> Arrow:
+            for batch in arrow:
+                for block in batch.column(3):
+                    yield from to_arrow(unpacked([block.as_py()]), schema)
+
+        frame = self.spark.mapped(self.spark.session.createDataFrame(blocks), run, to_spark(schema))
+        return SparkTable(self.spark, frame, schema)
 
     def union(self, added: Table) -> SparkTable:
         """As Spark's own: partitions of this table, then those of the other, columns in this table's order."""
