@@ -27,7 +27,7 @@ _OTHERS = {
     "pooled audit by key": SAME,
     "audit by linking, differencing": Chunks(),
     "ledger": SAME,
-    "incremental": Chunks(),
+    "incremental": Chunks("the same people; new ones grouped inside chunks"),
     "split, over shared classes": Chunks("to folders of this machine; without a report"),
     "split, with classes of their own": Chunks(),
     "report": Chunks("counts of all records, values of some that are drawn"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from secrets import randbits
 from typing import Any
 
@@ -26,10 +27,10 @@ from shoal.draft import assemble
 from shoal.engines.order import put_in_order, refuse_order, with_positions
 from shoal.engines.paired import ORIGINAL
 from shoal.engines.spelled import Spelled
-from shoal.engines.table import FACTS, Table, selected
+from shoal.engines.table import FACTS, Parts, Table, selected
 from shoal.engines.whole import POSITION
 from shoal.masking import chunks
-from shoal.masking.chunks import Attributes, at_random
+from shoal.masking.chunks import Attributes, WholeTable, at_random
 from shoal.masking.collapse import refuse_single_class
 from shoal.masking.method import Masked, Method
 from shoal.masking.publishing.confidential import Showing, check_promises, publish_confidential
@@ -39,6 +40,7 @@ from shoal.privacy.classes import class_sizes
 from shoal.privacy.in_chunks import judged_by_classes, measured, measured_in_chunk
 from shoal.privacy.judge import Original, WentAlong
 from shoal.privacy.model import PrivacyModel
+from shoal.releases.continued import GoingOn, going_on
 from shoal.releases.ledger import Ledger
 from shoal.releases.recorded import Digests
 from shoal.report.drawn import facts_to_report
@@ -56,6 +58,7 @@ class ChunkedDraft:
     table: Table = field(repr=False)  # as it will be shown, and what is carried; worked out when it is read
     carried: Carried
     in_order: bool  # whether the release keeps the order of the input
+    going_on: GoingOn | None = field(default=None, repr=False)  # from earlier releases
 
     @property
     def public(self) -> Table:
@@ -82,12 +85,14 @@ def draft_in_chunks(
     seed: int | None = None,
     keep_order: bool = False,
     ledger: Ledger | None = None,
+    incremental: bool = False,
     drawn: int = 0,
     apart: Sequence[str] = (),
 ) -> ChunkedDraft:
     """Masks the table as the policy says, when the draft is read; `drawn` records are drawn for a report.
 
-    Columns that are shown `apart`, each in a table of its own, go along as they are, with what was lost beside them.
+    An `incremental` one goes on from the releases of the ledger. Columns that are shown `apart`, each in a table of its
+    own, go along as they are, with what was lost beside them.
     """
     refuse_in_chunks(policy, table.engine)
     if keep_order:
@@ -99,7 +104,7 @@ def draft_in_chunks(
     refuse_single_class(
         known.records, schema, lambda name: np.append(whole[name].counts, whole[name].missing), known.promises
     )
-    if keep_order:
+    if keep_order or incremental:
         known = replace(known, table=with_positions(known.table))
     alike = Alike(policy.show, policy.private_means())
     if policy.show:
@@ -111,11 +116,16 @@ def draft_in_chunks(
     originals = {name: dtype for name, dtype in judged_by.items() if name in policy.show}
     originals |= {name: known.table.schema[name] for name in apart}
     carried = Carried(keep_order, None if ledger is None else Digests(ledger, columns), originals, bool(apart))
-    masked = _masked(known, alike, carried, randbits(63) if seed is None else seed, min(1.0, drawn / known.records))
+    seed, going = randbits(63) if seed is None else seed, None
+    if incremental:
+        assert carried.digests is not None
+        going = going_on(known.whole, policy.method, carried.digests, partial(_chunks, policy.method, seed=seed))
+        known = replace(known, table=going.table, notes=(*known.notes, *going.notes))
+    masked = _masked(known, going, alike, carried, seed, min(1.0, drawn / known.records))
     if keep_order:
         masked = put_in_order(masked, known.records, chunks.CHUNK)
         carried = replace(carried, position=False)
-    return ChunkedDraft(known, masked, carried, keep_order)
+    return ChunkedDraft(known, masked, carried, keep_order, going)
 
 
 def refuse_in_chunks(policy: Policy, engine: str) -> None:
@@ -136,16 +146,20 @@ def _repeating(table: Table, identifiers: Sequence[str], records: int) -> Iterat
             yield f"{sentence} How many people each class holds was not counted: the memory engine does that."
 
 
-def _masked(known: Survey, alike: Alike, carried: Carried, seed: int, draws: float) -> Table:
+def _masked(known: Survey, going: GoingOn | None, alike: Alike, carried: Carried, seed: int, draws: float) -> Table:
     """The table as it will be shown, worked out when it is read; a trial tells its columns."""
     whole, method = known.whole, known.policy.method
     prepared = method.prepared(whole)
     work = MaskChunk(whole.attributes, known.released, prepared, known.promises, alike, seed, known.spelled)
     trial = replace(work, promises=judged_by_classes(known.promises))(_trial(known), 0).schema
     shown = pl.Schema({**trial, **dict.fromkeys(with_stars(known), pl.String()), **carried.schema})
-    work = replace(work, shown=shown, carried=carried, draws=draws)
-    together = at_random(whole, seed) if measured(known.promises) else method.chunks(whole, seed)
+    work = replace(work, shown=shown, carried=carried, draws=draws, method=prepared if going is None else going.method)
+    together = _chunks(method, whole, seed=seed) if going is None else going.chunks
     return together.map(work, shown)
+
+
+def _chunks(method: Method, whole: WholeTable, *, seed: int) -> Parts:
+    return at_random(whole, seed) if measured(whole.promises) else method.chunks(whole, seed)
 
 
 def _trial(known: Survey) -> pl.DataFrame:

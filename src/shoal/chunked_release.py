@@ -243,14 +243,15 @@ def anonymize_to(
     overwrite: bool = False,
     keep_order: bool = False,
     ledger: Ledger | None = None,
+    incremental: bool = False,
     report: str | Path | None = None,
 ) -> ChunkedRelease:
     """The same, written to a folder that gets its name only if every promise holds of what stands in it.
 
     The certificate lies in the folder, and where it is named as a file, there too. Records leave in random order,
     or with `keep_order` in that of the input, over the files in the order of their names. With a ledger the release is
-    recorded there, and refused where it would expose somebody beside earlier ones. The custodian's report counts all
-    records, and compares the values of some.
+    recorded there, and refused where it would expose somebody beside earlier ones; an `incremental` one goes on from
+    these. The custodian's report counts all records, and compares the values of some.
     """
     for paper in (certificate, report):
         if paper is not None:
@@ -260,8 +261,9 @@ def anonymize_to(
         need_subject(table, ledger)
         seed = randbits(63) if seed is None else seed  # the ledger keeps it
     made = draft_in_chunks(
-        table, policy, seed=seed, keep_order=keep_order, ledger=ledger, drawn=PAIRS if report is not None else 0
-    )
+        table, policy, seed=seed, keep_order=keep_order, ledger=ledger, incremental=incremental,
+        drawn=PAIRS if report is not None else 0,
+    )  # fmt: skip
     facts: list[str] = []
     if made.carried.schema:  # worked out once, for the files and for what went along
         made, facts = made.kept()
@@ -278,7 +280,8 @@ def judged_release(made: ChunkedDraft, shown: Table, texts: Sequence[str]) -> Ch
     judged = _judged(made, shown, facts)
     refuse_broken(judged.verdicts)
     loss = sum(fact["loss"] for fact in facts) / sum(fact["records"] for fact in facts)
-    about = {"information_loss": loss, "chunks": len(facts), **facts[0]["facts"]}
+    of_method = facts[0]["facts"] if made.going_on is None else made.going_on.facts([fact["facts"] for fact in facts])
+    about = {"information_loss": loss, "chunks": len(facts), **of_method}
     classes, largest = int(judged.sizes.classes.sum()), int(judged.sizes.size.max(initial=0))
     notes = (
         *known.notes,

@@ -111,6 +111,19 @@ def test_a_ledger_refuses_and_goes_on_incrementally(shoal: Shoal, people: tuple[
     assert "2 b.csv" in shoal("releases", "list", "--ledger", tmp_path / "ledger.db").out
 
 
+def test_a_ledger_goes_on_on_an_engine(shoal: Shoal, people: tuple[Path, Path], tmp_path: Path) -> None:
+    a, b = people
+    assert nightly(shoal, a, tmp_path / "a.csv").code == 0
+    on_disk = nightly(shoal, b, tmp_path / "b", "--engine", "disk", "--incremental", "--json")
+    assert on_disk.code == 0
+    memory = nightly(shoal, b, tmp_path / "b.csv", "--incremental", "--json")  # nobody came or went since
+    names = ("records", "suppressed", "withheld")
+    assert [on_disk.json[name] for name in names] == [memory.json[name] for name in names]
+    assert shoal("releases", "audit", "--ledger", tmp_path / "ledger.db", "--json").json["smallest_pooled_class"] >= 4
+    roles = (*ROLES, "--engine", "disk", "--incremental")
+    assert "name their --ledger" in shoal("anonymize", a, "-o", tmp_path / "c", *roles).sentence
+
+
 def test_a_release_made_elsewhere_is_recorded(
     shoal: Shoal, keyed: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

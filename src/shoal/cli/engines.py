@@ -87,7 +87,7 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
         (
             *("source", "output", *_ROLES, "identifiers", "insensitive", "rest", "hierarchies"),
             *(*_PROMISES, *_METHOD, "seed", "certificate", "overwrite", "write", "report", *_ALWAYS),
-            *("ledger", "subject", "shown", "split"),
+            *("ledger", "subject", "incremental", "shown", "split"),
         )
     ),
     "check": frozenset(

@@ -64,8 +64,8 @@ class Anonymize(Job["Release | ChunkedRelease"]):
             need_matplotlib()
         if self._engine() != "memory":
             self._refuse_in_parts()
-            return
-        self._refuse_files()
+        else:
+            self._refuse_files()
         if self.incremental and self.ledger.path is None:
             raise InputError("--incremental goes on from earlier releases: name their --ledger.")
 
@@ -134,7 +134,8 @@ class Anonymize(Job["Release | ChunkedRelease"]):
         ledger, policy, table, kind = _opened(self, self._engine())
         return anonymize_to(
             table, policy, str(self.output), kind, seed=self.seed, certificate=self.certificate,
-            overwrite=self.overwrite, keep_order=self.keep_order, ledger=ledger, report=self.report,
+            overwrite=self.overwrite, keep_order=self.keep_order, ledger=ledger, incremental=self.incremental,
+            report=self.report,
         )  # fmt: skip
 
 

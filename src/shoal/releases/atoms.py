@@ -57,15 +57,19 @@ class Pool:
         """release -> subject -> which of her values changed when, one number a pattern."""
         return tuple(together([np.zeros(len(self.subjects), np.int32), *firsts]) for firsts in self.firsts)
 
-    def signatures(self) -> pl.DataFrame:
-        """How many `people` have each signature: `class i` and what changed (`change i ...`) in each release i."""
+    def signed(self) -> pl.DataFrame:
+        """The signature of each subject: `class i` and what changed (`change i ...`) in each release i."""
         labels = {f"class {i}": label for i, label in enumerate(self.labels)}
         changes = {
             f"change {i} {word}": number
             for i, firsts in enumerate(self.firsts)
             for word, number in enumerate(_in_words(firsts, len(self.labels)))
         }
-        frame = pl.DataFrame(labels | changes)
+        return pl.DataFrame(labels | changes)
+
+    def signatures(self) -> pl.DataFrame:
+        """How many `people` have each signature."""
+        frame = self.signed()
         return frame.group_by(frame.columns, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("people"))
 
     @cached_property

@@ -21,7 +21,7 @@ Defined in docs/spec.md#incremental.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -30,7 +30,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.cells import WILDCARD, MaskedColumn, unescape
-from shoal.data.microdata import Microdata, encode
+from shoal.data.microdata import Microdata, Whole, encode
 from shoal.data.parse_cells import label_rows, plain_truths, read_cells
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError, PromiseError
@@ -59,31 +59,67 @@ class Incremental(Method):
         self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
         """Classes that go on from earlier releases, of those who may be shown again."""
-        if self.method.shown_by != "range":
-            raise InputError("An incremental release shows classes by ranges: take --method hilbert, kd or the like.")
-        k, others = class_size(microdata, models), beyond_size(models)
-        past = _Past.of(self.earlier, self.subjects, self.values)
-        kept = np.flatnonzero(_staying(past, k))
-        if not len(kept):
-            raise PromiseError(
-                f"Nobody of the {len(microdata):,} records can be shown without exposing somebody over all releases "
-                f"at k = {k}: nothing was released. Wait for more people, or ask for a smaller k."
-            )
-        rest, atom = microdata.take(kept), past.atom[kept]
-        unit = _units(rest, atom, self.method, k, others, seed)
-        partition = enforce(rest, _along_the_line(rest, unit), others, suppression, divisible=False)
-        masked = _publish(rest, partition, past, atom)
+        refuse_method(self.method)
+        k = class_size(microdata, models)
+        past = Past.of(self.earlier, self.subjects, self.values)
+        kept = np.flatnonzero(past.stays(k))
+        refuse_nobody(len(kept), len(microdata), k)
+        left_out = np.delete(past.atom, kept)
+        waiting = int((left_out == NEW).sum())
+        again = replace(past, atom=past.atom[kept])
+        masked = regroup(microdata.take(kept), again, self.method, models, suppression=suppression, seed=seed)
         records = kept if masked.kept is None else kept[masked.kept]
         return replace(
             masked,
             kept=None if len(records) == len(microdata) else records,
-            notes=_notes(past, kept, k),
-            facts=_facts(past, atom, unit, kept),
+            notes=left_out_notes(waiting, len(left_out) - waiting, k),
+            facts={**masked.facts, "withheld": len(left_out)},
         )
 
 
+def refuse_method(method: Method) -> None:
+    """Refuses a method whose classes cannot cover what was shown before."""
+    if method.shown_by != "range":
+        raise InputError("An incremental release shows classes by ranges: take --method hilbert, kd or the like.")
+
+
+def refuse_nobody(kept: int, records: int, k: int) -> None:
+    """Refuses a release that would show nobody."""
+    if not kept:
+        raise PromiseError(
+            f"Nobody of the {records:,} records can be shown without exposing somebody over all releases "
+            f"at k = {k}: nothing was released. Wait for more people, or ask for a smaller k."
+        )
+
+
+def regroup(
+    rest: Microdata,
+    past: Past,
+    method: Method,
+    models: Sequence[PrivacyModel],
+    *,
+    suppression: float = 0.0,
+    seed: int | None = None,
+    all_new: Mapping[str, Whole] | None = None,
+) -> Masked:
+    """Those who may be shown: whoever stood together stands together again, new people among new ones.
+
+    Where these are a chunk of a table, `all_new` is what all new people of the table say of each attribute.
+    """
+    k, others = class_size(rest, models), beyond_size(models)
+    unit = past.atom.astype(np.int64)
+    new = np.flatnonzero(unit == NEW)
+    if len(new):
+        newcomers = Microdata(rest.frame[new], rest.schema, all_new)
+        partition = next(method.groupings(newcomers, k, others, seed))
+        unit[new] = unit.max() + 1 + partition.class_of(len(new))
+    partition = enforce(rest, _along_the_line(rest, unit), others, suppression, divisible=False)
+    facts = {"classes_kept": len(np.unique(np.delete(unit, new))), "classes_new": len(np.unique(unit[new]))}
+    return replace(_publish(rest, partition, past), facts=facts)
+
+
 @dataclass(frozen=True)
-class _Past:
+class Past:
     """What is known of the table's people from earlier releases."""
 
     atom: Labels  # record -> atom, NEW where she was in none
@@ -92,7 +128,8 @@ class _Past:
     shown: dict[str, pl.DataFrame]  # attribute -> what each atom was ever shown as: `atom`, `text`
 
     @classmethod
-    def of(cls, earlier: Sequence[Published], subjects: pl.Series, values: pl.DataFrame) -> _Past:
+    def of(cls, earlier: Sequence[Published], subjects: pl.Series, values: pl.DataFrame) -> Past:
+        """Of these people, by their digests and what stands for their values now."""
         if not earlier:
             none = np.full(len(subjects), NEW, np.int32)
             return cls(none, np.zeros_like(none), np.zeros(0, np.int64), {})
@@ -107,6 +144,16 @@ class _Past:
         here[record[there]], change[record[there]] = atom[there], pool.changes[-1][there]
         absent = np.bincount(atom[seen & ~there], minlength=atom.max(initial=-1) + 1)
         return cls(here, change, absent, _ever_shown(earlier, labels, atom))
+
+    def stays(self, k: int) -> npt.NDArray[np.bool_]:
+        """Which records may be shown; of a group that must lose some, the first in the table stay."""
+        new = self.atom == NEW
+        atom = np.where(new, len(self.absent), self.atom).astype(np.int32)  # the new ones come last
+        group = divide(atom, np.where(new, 0, self.change))
+        _, first, present = np.unique(group, return_index=True, return_counts=True)
+        stays = may_stay(np.append(self.absent, 0), atom[first], present, k)
+        place = pl.DataFrame({"group": group}).select(pl.int_range(pl.len()).over("group")).to_series().to_numpy()
+        return np.asarray(place < stays[group], np.bool_)
 
 
 def _ever_shown(earlier: Sequence[Published], labels: Sequence[Labels], atom: Labels) -> dict[str, pl.DataFrame]:
@@ -124,31 +171,8 @@ def staying(
     earlier: Sequence[Published], subjects: pl.Series, values: pl.DataFrame, k: int
 ) -> tuple[Labels, npt.NDArray[np.bool_]]:
     """The atom in which each of these people stood, NEW where she was in no release, and who may be shown again."""
-    past = _Past.of(earlier, subjects, values)
-    return past.atom, _staying(past, k)
-
-
-def _staying(past: _Past, k: int) -> npt.NDArray[np.bool_]:
-    """Which records may be shown; of a group that must lose some, the first in the table stay."""
-    new = past.atom == NEW
-    atom = np.where(new, len(past.absent), past.atom).astype(np.int32)  # the new ones come last
-    group = divide(atom, np.where(new, 0, past.change))
-    _, first, present = np.unique(group, return_index=True, return_counts=True)
-    stays = may_stay(np.append(past.absent, 0), atom[first], present, k)
-    place = pl.DataFrame({"group": group}).select(pl.int_range(pl.len()).over("group")).to_series().to_numpy()
-    return np.asarray(place < stays[group], np.bool_)
-
-
-def _units(
-    rest: Microdata, atom: Labels, method: Method, k: int, others: Sequence[PrivacyModel], seed: int | None
-) -> npt.NDArray[np.int64]:
-    """record -> the people she is shown together with: her atom, or other new ones."""
-    unit = atom.astype(np.int64)
-    new = np.flatnonzero(atom == NEW)
-    if len(new):
-        partition = next(method.groupings(rest.take(new), k, others, seed))
-        unit[new] = atom.max() + 1 + partition.class_of(len(new))
-    return unit
+    past = Past.of(earlier, subjects, values)
+    return past.atom, past.stays(k)
 
 
 def _along_the_line(rest: Microdata, unit: npt.NDArray[np.int64]) -> Partition:
@@ -161,13 +185,13 @@ def _along_the_line(rest: Microdata, unit: npt.NDArray[np.int64]) -> Partition:
     return Partition.of_labels(rank)
 
 
-def _publish(rest: Microdata, partition: Partition, past: _Past, atom: Labels) -> Masked:
+def _publish(rest: Microdata, partition: Partition, past: Past) -> Masked:
     """Each class as the range of its values and of all that its people were ever shown as."""
     label = partition.class_of(len(rest))
     kept = np.flatnonzero(label >= 0)
     class_of_atom = np.full(len(past.absent), -1, np.int32)
-    old = kept[atom[kept] != NEW]
-    class_of_atom[atom[old]] = label[old]
+    old = kept[past.atom[kept] != NEW]
+    class_of_atom[past.atom[old]] = label[old]
 
     def show(name: str) -> MaskedColumn:
         attribute = rest.schema[name]
@@ -279,9 +303,8 @@ def _leaves(texts: pl.DataFrame, attribute: Attribute) -> pl.DataFrame:
 # ---- what the custodian should know
 
 
-def _notes(past: _Past, kept: npt.NDArray[np.int64], k: int) -> tuple[str, ...]:
-    left_out = np.delete(past.atom, kept)
-    waiting, withheld = int((left_out == NEW).sum()), int((left_out != NEW).sum())
+def left_out_notes(waiting: int, withheld: int, k: int) -> tuple[str, ...]:
+    """Why so many new records wait, and so many others are withheld."""
     notes = []
     if waiting:
         notes.append(f"{waiting:,} new records wait until there are {k} new ones: alone they could be told apart.")
@@ -291,12 +314,3 @@ def _notes(past: _Past, kept: npt.NDArray[np.int64], k: int) -> tuple[str, ...]:
             f"of fewer than {k} of a class: shown, they would tell who left, or what changed."
         )
     return tuple(notes)
-
-
-def _facts(past: _Past, atom: Labels, unit: npt.NDArray[np.int64], kept: npt.NDArray[np.int64]) -> dict[str, int]:
-    new = atom == NEW
-    return {
-        "classes_kept": len(np.unique(atom[~new])),
-        "classes_new": len(np.unique(unit[new])),
-        "withheld": len(past.atom) - len(kept),
-    }

@@ -116,11 +116,18 @@ class Ledger:
 
     def releases(self) -> tuple[Published, ...]:
         """All releases so far, in memory; none where there is no ledger yet."""
+        with self.earlier() as earlier:
+            return tuple(release.whole() for release in earlier)
+
+    @contextmanager
+    def earlier(self) -> Iterator[list[Recorded]]:
+        """All releases so far, of any size, to be read inside the context; none where there is no ledger yet."""
         if not self.path.exists():
-            return ()
+            yield []
+            return
         with opened(self.path) as connection:
             self._check_key(connection)
-            return tuple(entry.published for entry in entries_of(connection, self.path))
+            yield [entry.recorded for entry in entries_of(connection, self.path)]
 
     def strangers(self, table: pl.DataFrame) -> tuple[str, ...]:
         """A word of warning where hardly anybody of a table is known to a ledger that is not empty."""
@@ -129,11 +136,7 @@ class Ledger:
 
     def strangers_of(self, release: Recorded) -> tuple[str, ...]:
         """A word of warning where hardly anybody of a release is known to a ledger that is not empty."""
-        if not self.path.exists():
-            return ()
-        with opened(self.path) as connection:
-            self._check_key(connection)
-            earlier = [entry.recorded for entry in entries_of(connection, self.path)]
+        with self.earlier() as earlier:
             if not earlier:
                 return ()
             share = known_again(earlier, release) / max(release.records, 1)

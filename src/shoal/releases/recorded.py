@@ -65,7 +65,7 @@ def recorded(masked: Table, written: Table, quasi: Sequence[str], subject: str, 
     shown = _shown(by_class.map(_Shown(tuple(quasi)), _Shown.schema(quasi)))
     numbered = by_class.map(_Numbered(tuple(quasi)), _Numbered.schema(own))
     pieces = pieces_for(records)
-    people = numbered.exchange(_ByPiece(pieces), pieces).map(_Once(subject), numbered.schema)
+    people = numbered.exchange(_ByPiece(pieces), pieces).map(Once(subject), numbered.schema)
     kept = _Kept.of(people, pieces, shown[CODE].to_numpy())
     attributes = [name.removeprefix(VALUE) for name in own]
     return InPieces("The release", kept.records, pieces, attributes, lambda: shown.drop(CODE), kept.read)
@@ -130,12 +130,13 @@ class _ByPiece:
 
 
 @dataclass(frozen=True)
-class _Once:
+class Once:
     """Refuses a subject of two records: her class would not be one."""
 
     subject: str
 
     def __call__(self, frame: pl.DataFrame, piece: int) -> pl.DataFrame:
+        """The records as they are."""
         if frame[SUBJECT].n_unique() < frame.height:
             raise InputError(
                 f"The table names somebody in {self.subject!r} in more than one record: give one record a subject, or "
