@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 from shoal import events
 from shoal.data.frames import Frame
 from shoal.draft import draft
-from shoal.errors import InputError
 from shoal.policy import Policy
 from shoal.release import Release, judged
 
@@ -41,6 +40,7 @@ def anonymize(
     *,
     seed: int | None = None,
     progress: Progress | None = None,
+    after: Ledger | None = None,
     engine: Literal["disk", "spark"],
     listen: Listener | None = None,
     stop: Stop | None = None,
@@ -72,9 +72,7 @@ def anonymize(
         if chosen != "memory":
             from shoal.chunked_release import anonymize_in_chunks
 
-            if after is not None:
-                raise InputError(f"The engine {chosen!r} cannot go on from a ledger: use 'memory'.")
-            return anonymize_in_chunks(open_table(frame, chosen), policy, seed=seed)
+            return anonymize_in_chunks(open_table(frame, chosen), policy, seed=seed, after=after)
         masked = draft(frame, policy, seed=seed, after=after)
         events.stage("judging the result")
         return judged(masked)

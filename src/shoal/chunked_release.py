@@ -18,6 +18,7 @@ from shoal.data.commit import Output, commit, papers
 from shoal.data.digests import digest_of_list
 from shoal.data.outputs import CERTIFICATE, refuse_within
 from shoal.engines.table import Table
+from shoal.errors import InputError
 from shoal.masking.collapse import few_classes
 from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken, released_sheets
@@ -93,8 +94,20 @@ class ChunkedRelease(Result):
         content = {**self.certificate, "sha256": digest_of_list(self.table.digests())}
         return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
-    def write(self, folder: str | Path, kind: str = "parquet", *, overwrite: bool = False) -> None:
-        """As a folder of files, judged once more as they stand there; a release that is there is replaced if asked."""
+    def write(
+        self,
+        folder: str | Path,
+        kind: str = "parquet",
+        *,
+        seed: int | None = None,
+        ledger: Ledger | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """As a folder of files, judged once more as they stand there; a release that is there is replaced if asked.
+
+        One that was made after a ledger is recorded there if that is given, with the seed if it is told, and refused
+        where it would expose somebody beside earlier ones.
+        """
 
         def judge_files(written: Table, _: list[str]) -> dict[str, bytes]:
             judged = _judged(self.draft, written, self.chunks)
@@ -102,7 +115,16 @@ class ChunkedRelease(Result):
             return {CERTIFICATE: replace(self, table=written, judged=judged).certificate_of_files()}
 
         refuse_uncertified(folder, [], overwrite=overwrite)
-        self.table.write(str(folder), kind, judge_files, overwrite=overwrite)
+        if ledger is None:
+            self.table.write(str(folder), kind, judge_files, overwrite=overwrite)
+            return
+        carried = self.draft.carried.digests
+        if carried is None or carried.ledger != ledger:
+            raise InputError("The release was not made after this ledger: make it with after=ledger, to be recorded.")
+        epsilon = sum(mean.epsilon for mean in self.survey.policy.private_means().values())
+        facts = [json.dumps(fact) for fact in self.chunks]
+        target = ToFolder(self.draft, facts, str(folder), kind, overwrite, seed, ledger, epsilon)
+        commit([target.output(None)], overwrite=overwrite)
 
     def reported(self) -> DrawnRelease:
         """The release as the report asks for it, where records were drawn as they were masked."""
@@ -150,10 +172,15 @@ class ChunkedRelease(Result):
 
 
 def anonymize_in_chunks(
-    table: Table, policy: Policy, *, seed: int | None = None, keep_order: bool = False
+    table: Table, policy: Policy, *, seed: int | None = None, keep_order: bool = False, after: Ledger | None = None
 ) -> ChunkedRelease:
-    """Masks the table as the policy says, and hands out the release only if every promise holds."""
-    made = draft_in_chunks(table, policy, seed=seed, keep_order=keep_order)
+    """Masks the table as the policy says, and hands out the release only if every promise holds.
+
+    Given a ledger, the release goes on from all those recorded there.
+    """
+    if after is not None:
+        need_subject(table, after)
+    made = draft_in_chunks(table, policy, seed=seed, keep_order=keep_order, ledger=after, incremental=after is not None)
     made, facts = made.kept()
     events.stage("judging the result")
     public = made.public.kept()[0] if made.carried.schema else made.public  # by itself, to be handed out

@@ -147,6 +147,25 @@ def test_the_order_of_the_input_and_a_report_go_with_it(engine: Engine, ledger: 
         assert shown["charge"].equals(there["charge"])
 
 
+def test_from_frame_to_frame_and_into_the_ledger(ledger: Ledger, tmp_path: Path) -> None:
+    in_memory(FIRST, ledger)
+    other = copy_of(ledger)
+    release = shoal.anonymize(SECOND.lazy(), POLICY, seed=1, after=ledger, engine="disk")
+    assert release.frame.collect().columns == [*QUASI, "charge"]
+    assert len(entries(ledger.path)) == 1  # nothing is recorded before it is written
+    release.write(tmp_path / "second", ledger=ledger, seed=1)
+    in_memory(SECOND, other)
+    assert stood(ledger) == stood(other)
+    assert [entry.seed for entry in entries(ledger.path)] == [1, 1]
+    plain = shoal.anonymize(SECOND.lazy(), POLICY, engine="disk")
+    for made, book in ((plain, ledger), (release, other)):
+        with pytest.raises(InputError, match="was not made after this ledger: make it with after=ledger"):
+            made.write(tmp_path / "third", ledger=book)
+    with pytest.raises(InputError, match=r"has no column 'ids' to tell subjects by\. Did you mean 'id'"):
+        shoal.anonymize(SECOND.lazy(), POLICY, after=Ledger(ledger.path, KEY, "ids"), engine="disk")
+    assert not (tmp_path / "third").exists()
+
+
 @each_engine
 def test_what_cannot_go_on_is_refused_in_a_sentence(engine: Engine, ledger: Ledger) -> None:
     with pytest.raises(InputError, match="shows classes by ranges"):
