@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ from shoal.data import hidden_content
 from shoal.data.files import FORMATS, Format
 from shoal.data.generators import GENERATORS, Generator
 from shoal.data.microdata import Microdata
+from shoal.errors import InputError
+from shoal.masking import METHODS
 from shoal.masking.method import Masked, Method, Strength
 from shoal.measure import MEASURES, Pair, measure
 from shoal.policy import Policy
@@ -270,3 +273,27 @@ def test_a_format_that_can_be_scanned_is_read_in_chunks(tmp_path: Path) -> None:
         pl.DataFrame({"a": range(6), "b": ["x", "y"] * 3}).write_ndjson(folder / f"part-{part}.toy")
     asked("anonymize", folder, "-o", tmp_path / "r", "--quasi", "a", "--confidential", "b", "--k", "3")
     assert pl.read_parquet(tmp_path / "r" / "*.parquet").height == 12
+
+
+def test_nobody_takes_a_word_of_ours() -> None:
+    """A promise by that word would be judged by whatever took it."""
+
+    def found_again(pair: object) -> float:
+        """Always zero."""
+        return 0.0
+
+    ours = MEASURES.loaded()["found_again"]
+    with pytest.raises(InputError, match="measure 'found_again' of Shoal's own already: give yours another name"):
+        measure("risk", "riskier")(found_again)
+    assert MEASURES["found_again"] is ours
+
+    def linkage(scene: object) -> list[object]:
+        """Finds nobody."""
+        return []
+
+    with pytest.raises(InputError, match="attack 'linkage' of Shoal's own"):
+        attack(linkage)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="format 'csv' of Shoal's own"):
+        FORMATS.add(replace(FORMATS["csv"], sentence="Mine."))
+    with pytest.raises(InputError, match="method 'hilbert' of Shoal's own"):
+        METHODS.add(type("Hilbert", (shoal.Hilbert,), {}))

@@ -183,7 +183,10 @@ class Catalogue(Generic[Thing]):
 
     def add(self, thing: Thing) -> Thing:
         """Adds one of the running program, as a decorator or by a call; gives it back."""
-        self._added[thing.name] = thing  # type: ignore[attr-defined]
+        word: str = thing.name  # type: ignore[attr-defined]
+        if word in self._ours:
+            raise taken(self.sort, word)
+        self._added[word] = thing
         return thing
 
     def remove(self, word: str) -> None:
@@ -244,6 +247,7 @@ class Registry(dict[str, Thing]):
         self.sort = sort
         self.homes = tuple(homes)
         self.decorator = decorator
+        self._ours: set[str] = set()
 
     @cached_property
     def _installed(self) -> list[Any]:
@@ -251,15 +255,25 @@ class Registry(dict[str, Thing]):
 
         return list(entry_points(group=f"shoal.{self.sort}s"))
 
-    def add(self, thing: Thing) -> Thing:
-        """Adds one by its name; gives it back."""
-        self[thing.name] = thing  # type: ignore[attr-defined]
+    def add(self, thing: Thing, module: str = "") -> Thing:
+        """Adds one, written in that module, by its name; gives it back. No stranger takes a name of ours."""
+        word: str = thing.name  # type: ignore[attr-defined]
+        if module.partition(".")[0] == __package__:
+            self._ours.add(word)
+        else:
+            self._import_ours()
+            if word in self._ours:
+                raise taken(self.sort, word)
+        self[word] = thing
         return thing
+
+    def _import_ours(self) -> None:
+        for home in self.homes:
+            import_module(home)
 
     def loaded(self) -> Self:
         """With all of ours and of installed packages."""
-        for home in self.homes:
-            import_module(home)
+        self._import_ours()
         for point in self._installed:
             _load(point, self.sort)
         return self
@@ -278,13 +292,18 @@ class Registry(dict[str, Thing]):
         if word in known:
             return known[word]
         if own is not None:
-            found = [each for each in known.values() if own is each or own is vars(each).get("function")]
-            if not found:
+            registered = [each for each in known.values() if own is each or own is vars(each).get("function")]
+            if not registered:
                 how = f"decorate the function with @{self.decorator}" if self.decorator else "add it first"
                 raise InputError(f"{word!r} is no {kind or self.sort}: {how}.")
-            return found[0]
+            return registered[0]
         hint = did_you_mean(word, known) or f" Known are {', '.join(known)}."
         raise InputError(f"There is no {kind or self.sort} {word!r}.{hint}")
+
+
+def taken(sort: str, word: str) -> InputError:
+    """The error of one's own code that has the word of ours: a promise by that word would mean something else."""
+    return InputError(f"There is a {sort} {word!r} of Shoal's own already: give yours another name.")
 
 
 def _load(point: Any, sort: str) -> Any:

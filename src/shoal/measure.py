@@ -219,7 +219,8 @@ def measure(
         if not meaning:
             raise InputError(f"The measure {function.__name__!r} says nothing of itself: give it a line of words.")
         name = function.__name__
-        MEASURES.add(Measure(name, about, higher_is, meaning, function, needs_pairs, how, promised, way, of_tables))
+        made = Measure(name, about, higher_is, meaning, function, needs_pairs, how, promised, way, of_tables)
+        MEASURES.add(made, function.__module__)
         return function
 
     return register

@@ -41,12 +41,12 @@ def show_k_prime(
     from shoal.cli.console import out, say, show
     from shoal.jobs.scenario import KPrime
 
-    found = KPrime(k, fraction, test, alpha, classes).run()  # type: ignore[arg-type]
+    needed = KPrime(k, fraction, test, alpha, classes).run()  # type: ignore[arg-type]
     if as_json:
-        show(found.to_dict(), as_json)
+        show(needed.to_dict(), as_json)
         return
-    out.print(found.k_prime)
-    for remark in found.remarks():
+    out.print(needed.k_prime)
+    for remark in needed.remarks():
         say(remark)
 
 

@@ -293,4 +293,4 @@ for _known in (
     ),
     Format("sas", "SAS data sets.", (".sas7bdat",), read_statistical, None, inspect_statistical),
 ):  # fmt: skip
-    FORMATS.add(_known)
+    FORMATS.add(_known, __name__)

@@ -64,8 +64,8 @@ class LeastSize(Result):
 
     def to_dict(self) -> dict[str, Any]:
         """What was asked and found, ready for JSON."""
-        found = {"k_prime": self.k_prime, "smallest_class": min(self.asked.k, self.k_prime), "error": self.error}
-        return asdict(self.asked) | found
+        answer = {"k_prime": self.k_prime, "smallest_class": min(self.asked.k, self.k_prime), "error": self.error}
+        return asdict(self.asked) | answer
 
 
 @dataclass(frozen=True)

@@ -167,7 +167,7 @@ def attack(function: Callable[[Scene], Sequence[Outcome]]) -> Callable[[Scene], 
     meaning = (function.__doc__ or "").strip().split("\n")[0]
     if not meaning:
         raise InputError(f"The attack {function.__name__!r} says nothing of itself: give it a line of words.")
-    ATTACKS.add(Attack(function.__name__.replace("_", "-"), meaning, function))
+    ATTACKS.add(Attack(function.__name__.replace("_", "-"), meaning, function), function.__module__)
     return function
 
 
