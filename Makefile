@@ -65,8 +65,9 @@ demo-spark: setup java
 	.venv/bin/shoal warm-up --quiet
 	@touch $@
 
+# Two processes share the cores: with threads of Polars besides, they would wait for each other.
 test: .venv/warm browser java
-	.venv/bin/python -m pytest
+	POLARS_MAX_THREADS=1 .venv/bin/python -m pytest
 
 test-all: .venv/warm browser java
 	.venv/bin/python -m pytest -m "" --hypothesis-profile=all --cov

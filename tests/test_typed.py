@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import get_type_hints
 
+import pytest
+
 from shoal.policy import AttributeChoice, AttributeTable, Choices, Policy
 
 RIGHT = """
@@ -37,6 +39,7 @@ WRONG = {
 }
 
 
+@pytest.mark.slow
 def test_mistakes_are_found_where_they_stand_and_nothing_else(tmp_path: Path) -> None:
     """By the project's own settings, so that what was learnt when the library was checked is used again."""
     from mypy import api

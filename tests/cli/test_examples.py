@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.conftest import COMMANDS, Run, Shoal, run_command
 
-LONG = ("shoal study ", "shoal demo", "shoal sample purchases --customers 100000")
+LONG = ("shoal study ", "shoal demo", "shoal sample purchases --customers 100000", "shoal warm-up")
 MILLIONS = re.compile(r"\d{7}")
 ASKS = ("shoal scenario",)  # questions, which a test cannot answer
 OWN = (

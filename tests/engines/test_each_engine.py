@@ -37,7 +37,7 @@ TREES = {
     "patzip": tuple((str(zip_code), f"{str(zip_code)[:2]}...", "*") for zip_code in TABLE["patzip"].unique()),
 }
 
-pytestmark = pytest.mark.each_engine
+pytestmark = pytest.mark.each_engine(spark="slow")
 
 
 @pytest.fixture(autouse=True)
@@ -119,6 +119,7 @@ def test_texts_of_one_hash_are_two_classes(engine: Engine) -> None:
         ]
 
 
+@pytest.mark.each_engine
 def test_classes_are_those_of_the_same_table_in_memory(engine: Engine) -> None:
     texts = [None, "", "a", "1:a", "a1:", "-"]
     floats = [None, 0.0, -0.0, float("nan")]

@@ -192,6 +192,7 @@ def test_the_ledger_records_what_it_records_in_memory(tmp_path: Path, merge: boo
 
 
 @pytest.mark.engine
+@pytest.mark.slow
 @pytest.mark.xdist_group("spark")
 def test_on_spark_a_new_split_takes_the_names_of_an_old_one(spark: Spark, tmp_path: Path) -> None:
     for name in ("charge", "ward"):

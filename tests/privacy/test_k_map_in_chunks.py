@@ -23,7 +23,7 @@ TREES = {
     "sex": {"hierarchy": tuple((str(sex), "*") for sex in range(10))},
 }
 
-pytestmark = pytest.mark.each_engine
+pytestmark = pytest.mark.each_engine(spark="slow")
 
 
 @pytest.fixture(autouse=True)

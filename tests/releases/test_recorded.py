@@ -70,7 +70,6 @@ def test_the_entry_is_that_of_the_release_in_memory(engine: Engine, ledger: Ledg
     assert shown.columns == ["age_yrs", "sex", "patzip", "charge"]
 
 
-@pytest.mark.each_engine
 def test_what_would_expose_somebody_is_refused_and_leaves_no_folder(
     engine: Engine, ledger: Ledger, tmp_path: Path
 ) -> None:

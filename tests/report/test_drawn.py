@@ -59,7 +59,6 @@ def test_what_is_counted_is_what_is_counted_in_memory(engine: Engine, tmp_path: 
     assert found.correlations.after == pytest.approx(expected.correlations.after, nan_ok=True, abs=1e-9)
 
 
-@pytest.mark.each_engine
 def test_the_page_says_which_numbers_are_of_drawn_records(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -62,7 +62,9 @@ def test_a_class_that_joins_the_next_gives_away_what_it_held(monkeypatch: pytest
     assert everybody.rate > everybody.baseline
 
 
-@pytest.mark.parametrize("grouping", ["hilbert", "sorted", "kd", "mdav"])
+@pytest.mark.parametrize(
+    "grouping", ["hilbert", *(pytest.param(name, marks=pytest.mark.slow) for name in ("sorted", "kd", "mdav"))]
+)
 def test_merges_along_the_tree_tell_no_more_than_class_frequencies(grouping: str) -> None:
     for outcome in attack(people(), policy(L2, shoal.METHODS.find(grouping)())):  # type: ignore[arg-type]
         assert outcome.interval[0] <= outcome.baseline
@@ -121,6 +123,7 @@ def test_a_recoding_goes_up_rather_than_leave_out_who_has_what() -> None:
     assert 500 - len(kept) == sizes.filter(pl.col("len") < 4)["len"].sum()  # for its size alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("grouping", "models"), [("hilbert", L2), ("kd", T3)])
 def test_on_adult_too_the_salary_is_not_told_by_merges(grouping: str, models: Sequence[PrivacyModel]) -> None:
     path = Path(os.environ.get("SHOAL_DATA", ""), "adult", "adult.csv")

@@ -193,6 +193,7 @@ def test_the_order_of_a_written_release_does_not_tell_the_lots(monkeypatch: pyte
     assert (drawn[0] == np.random.default_rng(3).permutation(300)).mean() < 0.1
 
 
+@pytest.mark.slow
 def test_on_adult_too_strata_do_not_tell_the_salary() -> None:
     path = Path(os.environ.get("SHOAL_DATA", ""), "adult", "adult.csv")
     if not path.exists():

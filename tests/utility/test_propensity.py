@@ -19,6 +19,7 @@ def test_the_same_records_cannot_be_told_apart() -> None:
     assert pmse(pair_of(X, X[::-1])) == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_records_drawn_from_the_original_are_told_apart_as_by_chance() -> None:
     """Nine coefficients: 3 attributes, 3 squares, 3 products; nine squared normals vary by 2 / 9 about their mean."""
     rng = np.random.default_rng(0)

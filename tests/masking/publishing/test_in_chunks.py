@@ -65,7 +65,6 @@ def test_runs_of_zero_distance_show_what_they_show_in_memory(engine: Engine, by:
     assert release.certificate["quasi_identifiers"] == [*QUASI, "charge"]
 
 
-@pytest.mark.each_engine
 def test_diversity_of_what_is_shown_alike_is_judged_beside_the_originals_that_went_along(
     engine: Engine, tmp_path: Path
 ) -> None:

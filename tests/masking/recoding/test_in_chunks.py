@@ -160,7 +160,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize("models", MODELS.values(), ids=MODELS.keys())
-@pytest.mark.parametrize("suppression", [0.0, 0.05])
+@pytest.mark.parametrize("suppression", [0.0, pytest.param(0.05, marks=pytest.mark.slow)])
 def test_with_l_and_t_the_best_recoding_is_that_of_the_table_in_memory(models: object, suppression: float) -> None:
     asked = models if isinstance(models, tuple) else (models,)
     release = assert_same(people(), policy(shoal.Recode(), 5, suppression, *asked))
