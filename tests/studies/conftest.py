@@ -1,4 +1,4 @@
-"""Whole studies take minutes: what is read off them is tested by `make test-all`, and the commands at small sizes by both."""
+"""Whole studies take minutes: what is read off them is tested by `make test-all`."""
 
 from __future__ import annotations
 
