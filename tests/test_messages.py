@@ -294,11 +294,6 @@ def nothing_to_protect() -> None:
     shoal.anonymize(frame, shoal.Policy(quasi_identifiers=["age"], confidential=["charge"]), engine="disk")
 
 
-def after_a_ledger() -> None:
-    policy = shoal.Policy(quasi_identifiers=["age"])
-    shoal.anonymize(pl.DataFrame({"age": [1, 2]}), policy, after=object(), engine="disk")  # type: ignore[call-overload]
-
-
 DEEP = [
     (not_to_be_parsed, ("d.csv", "odd")),
     (bands_of_values, ("'bands'", "at least 1")),
@@ -308,7 +303,6 @@ DEEP = [
     (lambda: shoal.Recode(seconds=-1), ("'seconds'", "at least 0")),
     (lambda: recode(numbered(4, 1), levels={"age 0": 9}), ("levels of age 0", "from 0 to 1")),
     (nothing_to_protect, ("'charge'", "missing in every record")),
-    (after_a_ledger, ("'disk'", "ledger")),
     (lambda: studied("k_map", samples=0), ("'samples'", "at least 1")),
     (lambda: studied("k_map", seed=-1), ("'seed'", "at least 0")),
     (lambda: studied("purchases", seed=-1), ("'seed'", "at least 0")),

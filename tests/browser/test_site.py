@@ -15,7 +15,7 @@ import shoal
 from tests.browser.inspection import DESKTOP, PHONE, Inspected
 
 DOCS = Path(__file__).parents[2] / "docs"
-pytestmark = pytest.mark.filterwarnings("ignore:.*myst_parser.*is deprecated")
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore:.*myst_parser.*is deprecated")]
 
 
 @dataclass

@@ -148,5 +148,5 @@ def test_an_example_runs_and_fits_80_columns(try_out, example: str) -> None:  # 
 
 def test_every_command_that_is_quick_has_an_example_here() -> None:
     shown = {" ".join(words) for example in examples() for words in (words_of(example)[:1], words_of(example)[:2])}
-    long = {"demo"} | {command for command in COMMANDS if command.startswith("study ")}
+    long = {"demo", "warm-up"} | {command for command in COMMANDS if command.startswith("study ")}
     assert set(COMMANDS) - shown == long

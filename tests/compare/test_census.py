@@ -32,6 +32,7 @@ def found() -> Comparison:
     return compare(census, methods=PAPER, at_risk=0.45, runs=2)
 
 
+@pytest.mark.slow
 def test_microaggregation_is_best_noise_worst(found: Comparison) -> None:
     assert [one.method for one in found.outcomes] == ["mdav", "swap", "multiplicative-noise", "noise"]
 

@@ -38,6 +38,7 @@ def test_a_table_in_parts_is_released_or_refused_as_in_memory(case: Case) -> Non
     assert_same(case.table, case.policy.model_copy(update={"models": (case.policy.models[0],)}))  # k-anonymity
 
 
+@pytest.mark.slow
 @quickly
 @given(cases(shoal.SafeHarbor([Step("age", "suppress")])))
 def test_a_ladder_is_climbed_in_parts_as_in_memory(case: Case) -> None:

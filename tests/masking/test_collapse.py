@@ -48,6 +48,7 @@ def test_one_class_is_said_with_the_column_that_forced_it() -> None:
     assert note in release.to_dict()["notes"]
 
 
+@pytest.mark.slow
 def test_so_it_is_in_the_report_and_on_disk(tmp_path: Path) -> None:
     release = shoal.anonymize(people(), BOUND)
     release.report(tmp_path / "r.html")

@@ -64,7 +64,9 @@ def released(table: pl.DataFrame, method: Method, **choices: Any) -> Release:
 # ---- what is allowed holds
 
 
-@pytest.mark.parametrize("levels", [None, dict.fromkeys(QUASI, 1), dict.fromkeys(QUASI, 2)])
+@pytest.mark.parametrize(
+    "levels", [None, *(pytest.param(dict.fromkeys(QUASI, level), marks=pytest.mark.slow) for level in (1, 2))]
+)
 def test_of_fixed_cells_no_more_are_too_small_than_the_verdict_says(levels: dict[str, int] | None) -> None:
     small, expected = 0, 0.0
     for seed in range(POPULATIONS):

@@ -66,6 +66,7 @@ def pending(folder: Path) -> bool:
         return bool(connection.execute("SELECT count(*) FROM release WHERE state = 'pending'").fetchone()[0])
 
 
+@pytest.mark.slow
 def test_ledger_and_file_agree_after_every_kill(tmp_path: Path) -> None:
     rng = np.random.default_rng(8)
     before = 0

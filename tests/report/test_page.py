@@ -306,6 +306,7 @@ def test_names_and_values_are_shown_not_interpreted() -> None:
     assert "\x07" not in page
 
 
+@pytest.mark.slow
 def test_a_wide_table_of_many_categories_makes_a_small_page(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     labels = np.array([f"a rather long category, number {i:05}" for i in range(1_500)])

@@ -52,6 +52,7 @@ def join_the_next(
     return partition
 
 
+@pytest.mark.slow
 def test_a_class_that_joins_the_next_gives_away_what_it_held(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in ("masking.grouped", "risk.minimality"):
         monkeypatch.setattr(import_module(f"shoal.{module}"), "enforce", join_the_next)

@@ -307,6 +307,7 @@ def test_points_of_other_parameters_are_not_taken(
     assert len(quick) == 2 * len(FRACTIONS)
 
 
+@pytest.mark.slow
 def test_points_of_another_table_of_the_same_name_are_not_taken(tmp_path: Path, quick: list[tuple[str, float]]) -> None:
     file = tmp_path / "people.csv"
     for seed in (5, 6):

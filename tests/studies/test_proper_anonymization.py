@@ -298,6 +298,7 @@ def test_the_agreement_is_that_of_the_two_tables(study: Study) -> None:
 # ---- a table of one's own
 
 
+@pytest.mark.slow
 def test_a_file_gives_what_the_same_generated_table_gives(
     study: Study, table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -337,6 +338,7 @@ def test_charges_as_text_are_refused(table: pl.DataFrame, tmp_path: Path) -> Non
         STUDY.run(tmp_path / "out", data=str(tmp_path / "d.parquet"))
 
 
+@pytest.mark.slow
 def test_missing_values_and_whole_numbers_kept_as_floats_are_everyday_input(
     table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

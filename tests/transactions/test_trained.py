@@ -71,7 +71,11 @@ def test_she_tells_the_paper_s_dummies_and_finds_their_customers(shop: Histories
 
 @pytest.mark.parametrize(
     ("show", "dummies"),
-    [([], "scattered"), (MORE, "scattered"), (["price", "quantity"], "visits")],
+    [
+        ([], "scattered"),
+        pytest.param(MORE, "scattered", marks=pytest.mark.slow),
+        pytest.param(["price", "quantity"], "visits", marks=pytest.mark.slow),
+    ],
     ids=["default", "scattered", "no visits"],
 )
 def test_she_is_blind_where_a_cluster_is_shown_alike(shop: Histories, show: list[str], dummies: Dummies) -> None:
@@ -79,6 +83,7 @@ def test_she_is_blind_where_a_cluster_is_shown_alike(shop: Histories, show: list
     assert_blind(attacked(release), len(release.sizes), len(shop.customers))
 
 
+@pytest.mark.slow
 def test_whole_visits_hide_who_and_give_their_other_goods_away(shop: Histories) -> None:
     """What is promised is who is who; what else is bought in a visit is read by who knows a part of it."""
     release = made(shop, MORE, "visits")

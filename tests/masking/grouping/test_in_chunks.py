@@ -159,6 +159,7 @@ def test_a_broken_promise_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @given(st.integers(10, 400), st.integers(2, 9), st.integers(0, 9))
 def test_any_size_holds(rows: int, k: int, seed: int) -> None:
     table = discharges(rows, seed=seed)

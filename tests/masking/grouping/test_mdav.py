@@ -101,6 +101,7 @@ def test_the_loss_on_the_test_files_is_the_known_one(name: str, known: tuple[flo
     assert found == pytest.approx(known, abs=5e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "known"), [("census", CENSUS), ("UTILITYID", UTILITIES)])
 def test_bettered_groups_lose_less_by_more_than_a_tenth(name: str, known: tuple[float, float, float]) -> None:
     rows = places(numbers(casc(name)).quasi)
