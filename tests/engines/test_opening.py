@@ -104,6 +104,12 @@ def test_what_needs_the_whole_table_is_refused() -> None:
         shoal.check(TABLE, POLICY, original=TABLE, engine="disk")
 
 
+def test_what_spark_does_not_read_is_refused_before_it_is_begun(tmp_path: Path) -> None:
+    TABLE.write_ipc(tmp_path / "part-0.arrow")
+    with pytest.raises(shoal.InputError, match="holds arrow: write it as Parquet"):
+        open_table(tmp_path, "spark")
+
+
 def test_codes_keep_their_leading_zeros(tmp_path: Path) -> None:
     codes = pl.DataFrame({"zip": ["00501", "02134"] * 200, "sex": [1, 2] * 200, "charge": range(400)})
     codes.write_csv(tmp_path / "d.csv")

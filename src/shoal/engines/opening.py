@@ -102,7 +102,11 @@ def _on_spark(frame: Any, master: str | None, text: Sequence[str], as_written: S
     if not isinstance(frame, str | Path):
         raise InputError("Spark reads its own frames, and folders, files or tables by name: give one of these.")
     kind = kind_of(Path(frame)) or ("table" if _names_a_table(str(frame)) else "parquet")
-    here = _on_this_machine(str(frame)) if kind in ("csv", "parquet") else None
+    if kind not in ("csv", "parquet", "table"):
+        raise InputError(
+            f"Spark reads Parquet and CSV, and {str(frame)!r} holds {kind}: write it as Parquet, or use --engine disk."
+        )
+    here = None if kind == "table" else _on_this_machine(str(frame))
     if here is not None:
         _check_for_spark(*table_files(here))
     return Spark(master=master).read(str(frame), kind, text, as_written, spelled=spelled, whole=here is not None)
