@@ -110,6 +110,11 @@ def test_an_unmasked_table_is_found_again() -> None:
     assert judge.found_again(released("25", "25", "25", "25"), TABLE) == pytest.approx(0.25)
 
 
+def test_a_column_that_is_missing_everywhere_tells_nobody_apart() -> None:
+    empty = replace(TABLE, quasi=(Column("age", pl.Series([None] * 4, dtype=pl.Int64), ordered=True),))
+    assert judge.found_again(released(None, None, None, None), empty) == pytest.approx(0.25)
+
+
 class Pretender(Shoal):
     """Writes the table as it is, whatever it is asked for."""
 

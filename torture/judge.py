@@ -245,8 +245,8 @@ def _add_distances(total: list[list[float]], rows: Sequence[Row], column: Column
     before = [_number(value) for value in column.values]
     after = [_number(row[column.name]) for row in rows]
     known = [number for number in before if number is not None]
-    mean = sum(known) / len(known)
-    deviation = math.sqrt(sum((number - mean) ** 2 for number in known) / len(known)) or 1.0
+    mean = sum(known) / max(len(known), 1)  # a column may be missing in every record
+    deviation = math.sqrt(sum((number - mean) ** 2 for number in known) / max(len(known), 1)) or 1.0
     for i, one in enumerate(before):
         for j, other in enumerate(after):
             if one is None or other is None:
