@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from shoal.data import files, scratch
+from shoal.data import scratch, statistical_files
 from shoal.data.files import read_table, same_file, write_table
 from shoal.data.paths import atomic_write
 from shoal.errors import InputError, PromiseError
@@ -227,7 +227,7 @@ def test_no_space_left_when_the_disk_is_flushed(tmp_path: Path, monkeypatch: pyt
 
 def test_statistical_format_that_was_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyreadstat")
-    monkeypatch.setattr(files, "read_statistical", lambda path: pl.DataFrame())
+    monkeypatch.setattr(statistical_files, "read_statistical", lambda path: pl.DataFrame())
     with pytest.raises(InputError, match="no space is left"):
         write_table(pl.DataFrame({"a": [1]}), tmp_path / "t.sav")
     assert list(tmp_path.iterdir()) == []

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import errno
-import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,23 +14,23 @@ from shoal import events
 from shoal.catalogue import Chunks, Registry
 from shoal.data import hidden_content, sql
 from shoal.data.clean_copy import made_anew
+from shoal.data.codebook import Codebook
 from shoal.data.csv_files import read_delimited, write_delimited
 from shoal.data.frames import check_names, finite
 from shoal.data.ordered_categories import with_orders
 from shoal.data.paths import atomic_write, check_readable, is_sql, reason, same_path
+from shoal.data.statistical_files import (
+    inspect_statistical,
+    long_integers_as_text,
+    read_statistical,
+    write_statistical,
+)
 from shoal.data.workbook import inspect_excel
 from shoal.errors import InputError, ShoalError, did_you_mean, extra_package
 
-STATISTICAL = {
-    ".dta": "dta",
-    ".sav": "sav",
-    ".xpt": "xport",
-    ".sas7bdat": "sas7bdat",
-}  # as pyreadstat calls them
 EXCEL_ROWS = 1_048_576
 EXCEL_TEXT = 32_767  # characters of a cell, as UTF-16 counts them
 NO_TIME = dt.datetime(1980, 1, 1)
-EXACT = 2**53  # integers up to here are exact as floats
 
 
 @events.apart
@@ -79,6 +77,7 @@ def write_table(
     overwrite: bool = False,
     private: bool = False,
     before_commit: Callable[[Path], object] | None = None,
+    book: Codebook | None = None,
 ) -> None:
     """Write the table to a file or an SQL table, whole or not at all; a `private` file is its owner's alone.
 
@@ -86,7 +85,7 @@ def write_table(
 
     `before_commit` is given what was written, as a file that `read_table` reads, before it takes the target's
     place; if it raises, nothing is left. Before that the file's bytes are looked at: nothing may stand in them that
-    no row shows (`shoal.data.hidden_content`).
+    no row shows (`shoal.data.hidden_content`). The `book` labels what SPSS and Stata files show of its columns.
     """
     if is_sql(target):
         sql.write_sql(frame, str(target), overwrite=overwrite, before_commit=before_commit)
@@ -97,7 +96,7 @@ def write_table(
         raise InputError(f"Files ending in {path.suffix} can be read, not written: write .csv, .parquet or .xlsx.")
     with atomic_write(path, private=private, overwrite=overwrite) as partial:
         try:
-            _write(known, frame, partial)
+            _write(known, frame, partial, book)
         except (ShoalError, OSError):
             raise
         except Exception as error:  # a type or name that the format does not know, in the package's own words
@@ -108,8 +107,11 @@ def write_table(
 
 
 @events.apart
-def _write(known: Format, frame: pl.DataFrame, path: Path) -> None:
+def _write(known: Format, frame: pl.DataFrame, path: Path, book: Codebook | None) -> None:
     assert known.write is not None
+    if known.write is write_statistical:
+        write_statistical(made_anew(frame), path, book)
+        return
     known.write(frame if known.is_text else made_anew(frame), path)
 
 
@@ -176,16 +178,6 @@ def read_excel(path: Path) -> pl.DataFrame:
     return pl.read_excel(path, drop_empty_cols=False, infer_schema_length=None, raise_if_empty=False)
 
 
-def read_statistical(path: Path) -> pl.DataFrame:
-    """Stata, SPSS, SAS: codes, not labels; whole numbers, which these formats keep as floats, as integers."""
-    pyreadstat = extra_package("pyreadstat", "Reading Stata, SPSS and SAS files", "files")
-    read = getattr(pyreadstat, f"read_{STATISTICAL[path.suffix.lower()]}")
-    frame: pl.DataFrame = read(path, output_format="polars")[0]
-    floats = [column for column in frame if column.dtype.is_float()]
-    whole = [c.name for c in floats if ((c == c.round()) & (c.abs() <= EXACT)).all()]
-    return frame.with_columns(pl.col(whole).cast(pl.Int64), pl.col(pl.String).replace("", None))
-
-
 def write_arrow(frame: pl.DataFrame, path: Path) -> None:
     """Writes an Arrow file with texts one after the other, not as views into buffers that others may share."""
     frame.write_ipc(path, compat_level=pl.CompatLevel.oldest())
@@ -213,28 +205,6 @@ def refuse_long_texts(frame: pl.DataFrame) -> None:
                     f"Column {column.name!r} has a text of {len(column[row]):,} characters in row {row + 2}: a cell "
                     f"of Excel holds {EXCEL_TEXT:,}. Write .csv or .parquet, or leave the column out."
                 )
-
-
-def write_statistical(frame: pl.DataFrame, path: Path) -> None:
-    """A Stata, SPSS or SAS file; refused where it does not hold all records afterwards."""
-    pyreadstat = extra_package("pyreadstat", "Writing Stata, SPSS and SAS files", "files")
-    write = getattr(pyreadstat, f"write_{STATISTICAL[path.suffix.lower()]}")
-    write(long_integers_as_text(frame).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String)), path)
-    if read_statistical(path).height != frame.height:  # pyreadstat does not tell when the disk is full
-        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def inspect_statistical(path: Path) -> None:
-    """Refuses a Stata, SPSS or SAS file that holds labels or notes."""
-    pyreadstat = extra_package("pyreadstat", "Reading Stata, SPSS and SAS files", "files")
-    read = getattr(pyreadstat, f"read_{STATISTICAL[path.suffix.lower()]}")
-    hidden_content.inspect_statistical(read(path, metadataonly=True)[1], path)
-
-
-def long_integers_as_text(frame: pl.DataFrame) -> pl.DataFrame:
-    """The table with integers beyond 53 bits as text, for formats that keep every number as a float."""
-    long = [c.name for c in frame if c.dtype.is_integer() and not c.is_between(-EXACT, EXACT).all()]
-    return frame.with_columns(pl.col(long).cast(pl.String))
 
 
 _AT_ONCE = Chunks(instead="write the table as Parquet or CSV")
@@ -288,8 +258,8 @@ for _known in (
     Format("excel", "A workbook of Excel.", (".xlsx",), read_excel, write_excel, inspect_excel),
     Format("spreadsheet", "Older workbooks.", (".xls", ".ods"), read_excel, None, hidden_content.inspect_unknown),
     Format(
-        "statistical", "Stata, SPSS and SAS transport.", (".dta", ".sav", ".xpt"), read_statistical, write_statistical,
-        inspect_statistical,
+        "statistical", "Stata, SPSS and SAS transport.", (".dta", ".sav", ".zsav", ".xpt"), read_statistical,
+        write_statistical, inspect_statistical,
     ),
     Format("sas", "SAS data sets.", (".sas7bdat",), read_statistical, None, inspect_statistical),
 ):  # fmt: skip

@@ -14,7 +14,7 @@ import binascii
 import json
 import re
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -333,17 +333,20 @@ def _same(raw: Any, shown: Any, physical: str) -> bool:
 # ---- statistical packages, compressed text
 
 
-def inspect_statistical(about: Any, path: Path) -> None:
-    """Refuses a Stata, SPSS or SAS file with labels or notes; `about` is what pyreadstat says of it."""
+def inspect_statistical(about: Any, path: Path, shown: Mapping[str, Collection[Any]]) -> None:
+    """Refuses a Stata, SPSS or SAS file with notes, or labels of codes that no row shows.
+
+    `about` is what pyreadstat says of it, `shown` the codes of each column that labels them. Labels of columns say what
+    a column is and are no more hidden than its name.
+    """
     if about.file_label:
         raise refuse(f"labels or notes, {cut_short(about.file_label)}", path)
     if about.notes:
         raise refuse(f"labels or notes, {cut_short(str(about.notes[0]))}", path)
-    for name, label in about.column_names_to_labels.items():
-        if label:
-            raise refuse(f"labels or notes: of the column {name!r}, {cut_short(label)}", path)
-    for name in about.variable_value_labels:
-        raise refuse(f"labels or notes: of values of the column {name!r}", path)
+    for name, labels in about.variable_value_labels.items():
+        for code, label in labels.items():
+            if code not in shown[name]:
+                raise refuse(f"labels or notes: of a value of the column {name!r}, {cut_short(str(label))}", path)
     if getattr(about, "mr_sets", None):
         raise refuse("labels or notes: of sets of columns", path)
     if path.suffix.lower() == ".dta":
