@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from shoal.data.build_hierarchy import BUILDERS, build
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.hierarchy_levels import merging
+from shoal.data.number_bands import learnt_bands
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError
@@ -146,7 +147,7 @@ def test_equal_frequencies_are_equal() -> None:
 
 def test_learnt_cuts_are_round_and_near_the_middle() -> None:
     ages = pl.Series(np.random.default_rng(1).normal(46.3, 15, 20_000).clip(0, 99).astype(int))
-    tree = build({"type": "auto"}, ages, "age")
+    tree = learnt_bands(ages, "age")
     assert len(tree.labels(tree.levels - 2)) == 2
     assert tree.labels(tree.levels - 2)[1] in ("45+", "50+")
     records = np.bincount(tree.ancestors[tree.levels - 3][tree.encode(ages)])
@@ -322,15 +323,19 @@ def test_a_tree_is_learnt_from_anything(values: list[Any]) -> None:
 
 def test_rare_values_are_bundled_with_each_other() -> None:
     values = ["often"] * 600 + ["half"] * 300 + [f"r{i:02d}" for i in range(100)]
-    tree = build({"type": "auto"}, pl.Series(values), "x")
+    tree = build({"type": "auto", "least": 1}, pl.Series(values), "x")
     shown = dict(zip(tree.nodes[0], tree.nodes[1], strict=True))
     assert (shown["often"], shown["half"]) == ("often", "half")
     records = np.bincount(tree.ancestors[1][tree.encode(pl.Series(values))])
     assert sorted(records)[1:-2] == pytest.approx([1000 / 64] * (len(records) - 3), abs=1)
-    few = build({"type": "auto"}, pl.Series(["a"] * 900 + list("bcd")), "x")
+    few = build({"type": "auto", "least": 1}, pl.Series(["a"] * 900 + list("bcd")), "x")
     assert few.labels(1).to_list() == ["a", "{b;c;d}"]
-    many = build({"type": "auto"}, pl.Series(["a"] * 900 + list("bcdefghijk")), "x")
-    assert many.labels(1).to_list() == ["a", "b and 9 others"]
+    many = build({"type": "auto", "least": 1}, pl.Series(["a"] * 900 + list("bcdefghijk")), "x")
+    assert many.labels(1).to_list() == ["a", "b, c and 8 more"]
+    named = build({"type": "auto", "least": 2}, pl.Series(["a"] * 900 + ["b"] * 2 + list("cdefghijk")), "x")
+    assert named.labels(1).to_list() == ["a", "b and 9 more"]
+    nobody = build({"type": "auto"}, pl.Series(["a"] * 900 + list("bcd")), "x")
+    assert nobody.labels(1).to_list() == ["a", "3 rare values"]
 
 
 @pytest.mark.parametrize(
@@ -340,7 +345,7 @@ def test_rare_values_are_bundled_with_each_other() -> None:
         ([f"A{i:02d}" for i in range(20)], "A0*"),
         ([dt.date(2024, 1, 1), dt.date(2024, 1, 2), dt.date(2024, 2, 1)], "2024-01"),
         (["2024-01-01", "2024-01-02", "2024-02-01"], "2024-01"),
-        ([str(i) for i in range(1, 9)], "[0;2]"),
+        ([str(i) for i in range(1, 9)], "[0;1]"),
     ],
 )
 def test_what_values_are_decides_how_they_merge(values: list[Any], shown: str) -> None:
@@ -403,8 +408,8 @@ def test_what_cannot_be_built_is_said_in_one_sentence(
         assert word in str(error.value)
 
 
-def test_every_builder_is_tried_above() -> None:
-    assert set(BUILDERS) == {"steps", "width", "frequency", "cuts", "mask", "dates", "order", "tree", "auto"}
+def test_every_builder_is_tried_above() -> None:  # prefixes in test_prefix_trees
+    assert set(BUILDERS) == {"steps", "width", "frequency", "cuts", "mask", "prefix", "dates", "order", "tree", "auto"}
 
 
 @given(st.lists(st.lists(st.integers(0, 2), min_size=4, max_size=4), max_size=3))

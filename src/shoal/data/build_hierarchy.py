@@ -18,25 +18,29 @@ from typing import Any
 
 import polars as pl
 
-from shoal.data.category_groups import learnt_bundles, order, tree
+from shoal.data.category_groups import LEAST, learnt_bundles, order, tree
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.hierarchy_levels import Levels, distinct, merging, refuse
-from shoal.data.number_bands import cuts, frequency, learnt_bands, steps, width
+from shoal.data.number_bands import cuts, frequency, round_widths, steps, width
+from shoal.data.prefix_trees import LONGEST_CODE, prefix_tree, prefixes
+from shoal.data.roles import infer_kind
+from shoal.data.schema import Kind, Scalar
 from shoal.errors import InputError, did_you_mean, require
 
-LONGEST_CODE = 50  # characters; what is longer is text, not a code
-FEWEST_CODES = 10  # distinct values before texts of one shape are taken for codes
 
+def build(spec: Mapping[str, Any], values: pl.Series, attribute: str, counts: pl.Series | None = None) -> Hierarchy:
+    """The hierarchy that a table of choices describes: its `type`, and what that builder takes.
 
-def build(spec: Mapping[str, Any], values: pl.Series, attribute: str) -> Hierarchy:
-    """The hierarchy that a table of choices describes: its `type`, and what that builder takes."""
+    Where each value is listed once, `counts` says how many records have it, for builders that ask how often.
+    """
     choices = dict(spec)
     kind = choices.pop("type", None)
     if kind not in BUILDERS:
         hint = did_you_mean(str(kind), BUILDERS) or f" Known are {', '.join(BUILDERS)}."
         raise InputError(f"The hierarchy of {attribute!r} has no type {kind!r}.{hint}")
     builder = BUILDERS[kind]
-    known = {n: p for n, p in inspect.signature(builder).parameters.items() if p.kind is p.KEYWORD_ONLY}
+    takes = inspect.signature(builder).parameters
+    known = {n: p for n, p in takes.items() if p.kind is p.KEYWORD_ONLY}
     for choice in choices:
         if choice not in known:
             hint = did_you_mean(choice, known) or f" It takes {', '.join(known) or 'nothing'}."
@@ -44,6 +48,8 @@ def build(spec: Mapping[str, Any], values: pl.Series, attribute: str) -> Hierarc
     for name, parameter in known.items():
         if parameter.default is parameter.empty and name not in choices:
             raise InputError(f"The hierarchy of {attribute!r}, of type {kind!r}, needs {name!r}: give it.")
+    if "counts" in takes:
+        return builder(values, attribute, counts, **choices)
     return builder(values, attribute, **choices)
 
 
@@ -148,34 +154,39 @@ def _weeks_within(above: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
     return pl.when(above(monday) == above(sunday)).then(UNITS["week"](day)).otherwise(part)
 
 
-def auto(values: pl.Series, attribute: str) -> Hierarchy:
-    """The hierarchy that suits the values: dates, ordered categories, numbers, codes of one shape, or other texts."""
-    dtype = values.dtype
-    if dtype == pl.Date or isinstance(dtype, pl.Datetime):
+def auto(values: pl.Series, attribute: str, counts: pl.Series | None = None, *, least: int = LEAST) -> Hierarchy:
+    """The hierarchy that suits the values: dates, ordered categories, numbers, codes by their beginnings, other texts.
+
+    Of other texts, a label names only values of at least so many records (`learnt_bundles`).
+    """
+    return suited(values, attribute, infer_kind(values), counts=counts, least=least)
+
+
+def suited(
+    values: pl.Series,
+    attribute: str,
+    kind: Kind,
+    domain: Sequence[Scalar] | None = None,
+    *,
+    counts: pl.Series | None = None,
+    least: int = LEAST,
+) -> Hierarchy:
+    """The hierarchy that suits values of this kind; `domain` are the categories of ordinal ones, in their order."""
+    if kind is Kind.ORDINAL:
+        return order(values, attribute, order=None if domain is None else [str(category) for category in domain])
+    if kind is Kind.DATE:
         return dates(values, attribute)
-    if isinstance(dtype, pl.Enum):
-        return order(values, attribute)
-    if dtype.is_numeric():
-        return learnt_bands(values, attribute)
+    if kind is Kind.NUMERIC:
+        return round_widths(values, attribute, counts)
+    codes = prefix_tree(values, attribute)
+    if codes is not None:
+        return codes
     labels = distinct(values, attribute)["label"]
-    if _look_like_codes(labels):
-        return mask(values, attribute)
     if labels.str.to_date("%Y-%m-%d", strict=False).null_count() == 0:
         return dates(values, attribute)
-    if labels.str.contains(r"^-?\d{1,15}(\.\d+)?$").all():
-        return learnt_bands(values, attribute)
-    return learnt_bundles(values, attribute)
-
-
-def _look_like_codes(labels: pl.Series) -> bool:
-    """Many texts of one shape, letters and digits at the same places in all of them."""
-    shape = labels.str.replace_all(r"\p{L}", "A").str.replace_all(r"\d", "9").unique()
-    return (
-        len(labels) >= FEWEST_CODES
-        and len(shape) == 1
-        and bool(shape.str.contains(r"^[A9]{3,12}$")[0])
-        and "9" in shape[0]
-    )
+    if values.dtype == pl.String and labels.str.contains(r"^-?\d{1,15}(\.\d+)?$").all():
+        return round_widths(values, attribute, counts)
+    return learnt_bundles(values, attribute, counts, least=least)
 
 
 BUILDERS: dict[str, Callable[..., Hierarchy]] = {
@@ -184,6 +195,7 @@ BUILDERS: dict[str, Callable[..., Hierarchy]] = {
     "frequency": frequency,
     "cuts": cuts,
     "mask": mask,
+    "prefix": prefixes,
     "dates": dates,
     "order": order,
     "tree": tree,

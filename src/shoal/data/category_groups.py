@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import polars as pl
 
+from shoal.data.abridged import abridged
 from shoal.data.cells import interval_text, set_text
 from shoal.data.hierarchy import Hierarchy, from_levels
 from shoal.data.hierarchy_levels import Ints, as_levels, check_nested, distinct, merging
+from shoal.data.short_sets import LONGEST
 from shoal.errors import InputError, did_you_mean, require
 
 BUNDLES = (64, 16, 4)  # about how many groups learnt from frequencies, level by level
+LEAST = 5  # records of a value that a label names, unless told
 IN_FULL = 8  # values of a group that its label still lists
 
 
@@ -124,28 +128,32 @@ def _depths(up: Ints, names: Sequence[str], attribute: str) -> Ints:
     return depth
 
 
-def learnt_bundles(values: pl.Series, attribute: str) -> Hierarchy:
-    """Values from the most to the least frequent, the rarer ones bundled: a bundle is a stretch of equal share."""
-    distinct_values = distinct(values, attribute).sort("count", "label", descending=[True, False])
-    count = distinct_values["count"].cast(pl.Int64).to_numpy()
+def learnt_bundles(
+    values: pl.Series, attribute: str, counts: pl.Series | None = None, *, least: int = LEAST
+) -> Hierarchy:
+    """Values from the most to the least frequent, the rarer ones bundled: a bundle is a stretch of equal share.
+
+    A label names no value of fewer than `least` records, since it is read where nobody has that value; all of these are
+    in one bundle, so that whoever knows what the others hold knows what this one does.
+    """
+    listed = distinct(values, attribute, counts).sort("count", "label", descending=[True, False])
+    count = listed["count"].to_numpy()
     before = np.cumsum(count) - count
-    levels = [
-        (
-            f"rare values in bundles of 1/{parts} of the records",
-            _bundled(distinct_values["label"], before * parts // count.sum()),
-        )
-        for parts in BUNDLES
-    ]
-    return replace(merging(distinct_values["label"], levels, attribute), learnt=True)
+    common = int(np.searchsorted(-count, -least, side="right"))
+    levels = []
+    for parts in BUNDLES:
+        bundle = before * parts // count.sum()
+        bundle[common:] = bundle[min(common, len(bundle) - 1)]
+        levels.append((f"bundles of 1/{parts} of the records", _bundled(listed["label"], bundle, common)))
+    return replace(merging(listed["label"], levels, attribute), learnt=True)
 
 
-def _bundled(labels: pl.Series, bundle: Ints) -> pl.Series:
-    """`{a;b;c}`, or the first with the number of others where there are many."""
+def _bundled(labels: pl.Series, bundle: Ints, common: int) -> pl.Series:
+    """`{a;b;c}` where they are few, `a, b and 40 more` where they are many, `12 rare values`; `common` come first."""
     first, group = np.unique(bundle, return_index=True, return_inverse=True)[1:]
     offsets = np.append(first, len(labels))
-    size = pl.Series(np.diff(offsets))
-    listed = set_text(labels, offsets, np.arange(len(labels), dtype=np.int32))
-    many = pl.DataFrame({"first": labels.gather(first), "more": size - 1}).select(
-        pl.format("{} and {} others", "first", "more")
-    )
-    return listed.zip_with(size <= IN_FULL, many.to_series()).gather(group)
+    texts = set_text(labels, offsets, np.arange(len(labels), dtype=np.int32)).to_list()
+    for i, (begin, end) in enumerate(pairwise(offsets.tolist())):
+        if end > common or end - begin > IN_FULL or len(texts[i]) > LONGEST:
+            texts[i] = abridged(labels[begin : min(end, common)].to_list(), end - begin)
+    return pl.Series(texts, dtype=pl.String).gather(group)

@@ -1,21 +1,22 @@
 r"""Masked values: what a released cell shows, and the set of original values it admits (docs/spec.md#cells; paper 1).
 
-| text        | admits                                   |
-|-------------|------------------------------------------|
-| `26`        | that value                               |
-| `[24;28]`   | every value from 24 to 28, both included |
-| `{a;b}`     | the listed values                        |
-| `937**`     | every code of that length that begins so |
-| `85+`       | 85 and all above (numbers; else a label) |
-| node label  | the leaves below it in the hierarchy     |
-| `*`         | the whole domain                         |
-| (empty)     | missing, a value of its own              |
+| text            | admits                                   |
+|-----------------|------------------------------------------|
+| `26`            | that value                               |
+| `[24;28]`       | every value from 24 to 28, both included |
+| `{a;b}`         | the listed values                        |
+| `937**`         | every code of that length that begins so |
+| `all but {a;b}` | every category of the domain but those   |
+| `85+`           | 85 and all above (numbers; else a label) |
+| node label      | the leaves below it in the hierarchy     |
+| `*`             | the whole domain                         |
+| (empty)         | missing, a value of its own              |
 
-A text leaves as it came unless it would be misread: one that begins and ends like a range or a set (`[a;b]`, `{a}`),
-ends in a star, or holds a backslash before one of `\ ; { } [ ] *`. In such a text, and in every text that stands inside
-a range, a set or before stars, a backslash is put before each of these characters; who reads takes it away again. So
-`[70-80)`, `a;b`, `a*b` and `9\3` are released as they are, and a value `[a;b]` as `\[a\;b\]`. Node labels are escaped
-alike, unless they are masks that say what the node says (`937**`).
+A text leaves as it came unless it would be misread: one that begins and ends like a range, a set or what a set leaves
+out (`[a;b]`, `{a}`, `all but {a}`), ends in a star, or holds a backslash before one of `\ ; { } [ ] *`. In such a text,
+and in every text that stands inside a range, a set or before stars, a backslash is put before each of these characters;
+who reads takes it away again. So `[70-80)`, `a;b`, `a*b` and `9\3` are released as they are, and a value `[a;b]` as
+`\[a\;b\]`. Node labels are escaped alike, unless they are masks that say what the node says (`937**`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ WILDCARD = "*"
 _EXACT = 2.0**53  # integers up to here are exact as floats
 _SPECIAL = r"([\\;{}\[\]*])"
 _ESCAPED = r"\\([\\;{}\[\]*])"
-MISREAD = rf"(?s)^\[.*;.*\]$|^\{{.*\}}$|\*$|{_ESCAPED}"  # a text that would not read back as itself
+ALL_BUT = "all but "  # and the set of what is left out
+MISREAD = rf"(?s)^\[.*;.*\]$|^({ALL_BUT})?\{{.*\}}$|\*$|{_ESCAPED}"  # a text that would not read back as itself
 Positions = npt.NDArray[np.int64] | npt.NDArray[np.uint64] | npt.NDArray[np.float64]
 
 
@@ -66,6 +68,7 @@ class MaskedColumn:
     high: npt.NDArray[np.float64]  # cell -> greatest admitted position; NaN where missing
     size: npt.NDArray[np.float64]  # cell -> how many categories it admits (nominal), else NaN
     runs: Runs | None = None  # the same exactly, as read_cells gives it
+    shortened: int = 0  # cells that stand for sets too long to be read
 
     def hidden(self) -> npt.NDArray[np.bool_]:
         """Which cells are the wildcard; a column that shows plain values in their own type has none."""

@@ -28,14 +28,19 @@ def merging(leaves: pl.Series, levels: Iterable[tuple[str, pl.Series]], attribut
     return from_levels([*columns, top], attribute, [*(name for name, _ in kept), ""])
 
 
-def distinct(values: pl.Series, attribute: str) -> pl.DataFrame:
-    """The distinct values by the text that stands for them, with their records."""
-    values = (values.fill_nan(None) if values.dtype.is_float() else values).drop_nulls()
-    if values.is_empty():
+def distinct(values: pl.Series, attribute: str, counts: pl.Series | None = None) -> pl.DataFrame:
+    """The distinct values by the text that stands for them, with their records.
+
+    Where each value is listed once, `counts` says how many records have it.
+    """
+    records = pl.repeat(1, len(values), eager=True) if counts is None else counts
+    values = values.fill_nan(None) if values.dtype.is_float() else values
+    listed = pl.DataFrame({"value": values, "records": records}).drop_nulls("value")
+    if listed.is_empty():
         raise InputError(f"Column {attribute!r} has no values to build a hierarchy from: give the hierarchy itself.")
     label = pl.col("value").cast(pl.String)
     by = label.alias("label") if values.dtype.is_float() else pl.col("value")  # 0.0 equals -0.0, the texts do not
-    counted = pl.DataFrame({"value": values}).group_by(by).agg(pl.first("value").alias("any"), count=pl.len())
+    counted = listed.group_by(by).agg(pl.first("value").alias("any"), count=pl.sum("records"))
     return counted.select(value="any", count=pl.col("count").cast(pl.Int64)).with_columns(label=label).sort("label")
 
 

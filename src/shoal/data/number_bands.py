@@ -27,6 +27,10 @@ from shoal.errors import InputError, require
 EXACT = 2**53  # whole numbers up to here are exact as decimals
 LARGEST = 2**58  # of whole numbers: ends of their bands still have 64 bits
 FINEST = 6  # halvings of learnt bands: at most 64 of them
+_BANDS = 50  # of the finest of round widths, over the bulk of the records
+_BULK = (0.05, 0.95)  # shares of the records below its ends
+_FEW = 10  # whole numbers that are told apart two by two
+_NEXT = {1: 2, 2: 5, 5: 2}  # the first digit of a round width -> how many of it are the next: 5, 10, 20, 100
 MIDDLE = (0.4, 0.6)  # share of the records below a learnt cut, so that there is a choice of round numbers
 
 
@@ -40,8 +44,8 @@ class _Numbers:
     whole: bool  # only whole numbers occur, kept as such
 
 
-def _numbers(values: pl.Series, attribute: str) -> _Numbers:
-    distinct_values = distinct(values, attribute)
+def _numbers(values: pl.Series, attribute: str, counts: pl.Series | None = None) -> _Numbers:
+    distinct_values = distinct(values, attribute, counts)
     dtype = values.dtype
     if not (dtype.is_numeric() or dtype == pl.String or isinstance(dtype, pl.Categorical | pl.Enum)):
         raise InputError(f"Column {attribute!r} holds {dtype}, not numbers: build its hierarchy by another type.")
@@ -190,6 +194,35 @@ def _roundest(low: Decimal, high: Decimal, near: Decimal, whole: bool) -> Decima
             if first <= last:
                 return min(max(round(near / unit), first), last) * unit
     return near
+
+
+def round_widths(values: pl.Series, attribute: str, counts: pl.Series | None = None) -> Hierarchy:
+    """Bands of nested round widths, 5, 10, 20, 100 and so on, that begin at their multiples.
+
+    The finest suit where nine in ten of the records lie: there are some fifty of them at most. Where bands end tells
+    nothing of any record; how wide they are, about how far the column reaches.
+    """
+    numbers = _numbers(values, attribute, counts)
+    farthest = float(np.abs(numbers.numbers).max())
+    if not numbers.whole and farthest >= EXACT:
+        return learnt_bands(values, attribute)
+    widths = [_finest(numbers, farthest)]
+    span = _exact(numbers.numbers[-1]) - _exact(numbers.numbers[0])
+    while widths[-1] < span:
+        widths.append(widths[-1] * _NEXT[widths[-1].as_tuple().digits[0]])
+    return replace(merging(numbers.labels, _stepped(numbers, widths, Decimal(0), attribute), attribute), learnt=True)
+
+
+def _finest(numbers: _Numbers, farthest: float) -> Decimal:
+    """The least of 1 and 5 times a power of ten of which few make up the bulk; of whole numbers at least 2."""
+    upto = np.cumsum(numbers.counts)
+    ends = numbers.numbers[np.searchsorted(upto, upto[-1] * np.array(_BULK))]
+    bulk = _exact(ends[1]) - _exact(ends[0]) or _exact(numbers.numbers[-1]) - _exact(numbers.numbers[0])
+    if numbers.whole and bulk <= _FEW:
+        return Decimal(2)
+    narrowest = max(bulk / _BANDS, Decimal(farthest) / 10**12, Decimal(5 if numbers.whole else 0))
+    power = narrowest.adjusted()
+    return next(Decimal(digit).scaleb(power) for digit in (1, 5, 10) if Decimal(digit).scaleb(power) >= narrowest)
 
 
 def learnt_bands(values: pl.Series, attribute: str) -> Hierarchy:

@@ -12,13 +12,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.cells import WILDCARD, MaskedColumn, Runs, plain_text, unescape
+from shoal.data.cells import ALL_BUT, WILDCARD, MaskedColumn, Runs, plain_text, unescape
 from shoal.data.ordered_categories import refuse_without_order
 from shoal.data.schema import Attribute, Kind
 from shoal.data.text_types import FALSE, TRUE, as_dates
 from shoal.errors import InputError
 
 _IN_ORDER = r"^(?:\d{4}-\d\d-\d\d.*|\d\d:\d\d.*|(?i:true|false))$"  # texts that the alphabet puts in their own order
+_SET = r"\{(?:\\.|[^\\])*\}$"  # that no backslash turns into a text
+_PREFIX = r"(?s)^((?:\\.|[^\\*;{}\[\]])+)(\*+)$"
+SHORTENED = rf"(?s)^{ALL_BUT}{_SET}|{_PREFIX.removeprefix('(?s)')}"  # what stands for a set too long to be read
 _LABEL = r"((?:\\.|[^\\;])*)"  # up to the next semicolon that is not escaped
 
 
@@ -210,12 +213,21 @@ def _category_runs(shown: pl.Series, attribute: Attribute, values: pl.Series | N
     """Cells as indices into the ordered categories."""
     text = shown if shown.dtype == pl.String else plain_text(shown)
     nodes = _node_rows(text, attribute)
-    rows = label_rows(_cells_left(text, nodes).filter(pl.col("text") != WILDCARD))
+    cells = _cells_left(text, nodes).filter(pl.col("text") != WILDCARD)
+    all_but = cells["text"].str.contains(rf"(?s)^{ALL_BUT}{_SET}")
+    rows, left_out = label_rows(cells.filter(~all_but)), _left_out(cells.filter(all_but))
     if values is not None and values.dtype == pl.Boolean:
         rows = rows.with_columns(plain_truths(rows["first"]), plain_truths(rows["last"]))
     declared = _declared_labels(attribute, values)
-    labels = _shown_labels(rows, attribute) if declared is None else declared
-    rows = pl.concat([rows.filter(pl.col("stars") == 0).drop("stars", "text"), nodes, _expand_prefixes(rows, labels)])
+    labels = _shown_labels(pl.concat([rows, left_out]), attribute) if declared is None else declared
+    rows = pl.concat(
+        [
+            rows.filter(pl.col("stars") == 0).drop("stars", "text"),
+            nodes,
+            _expand_prefixes(rows, labels),
+            _of_nothing(left_out, labels),
+        ]
+    )
     labels = _with_unknown(labels, rows, attribute)
     low, high = (rows[end].cast(pl.Enum(labels)).to_physical().cast(pl.Int64) for end in ("first", "last"))
     if (low > high).any():
@@ -223,7 +235,34 @@ def _category_runs(shown: pl.Series, attribute: Attribute, values: pl.Series | N
     rows = pl.DataFrame({"cell": rows["cell"], "low": low, "high": high})
     whole = (text == WILDCARD).arg_true()
     everything = pl.DataFrame({"cell": whole, "low": 0, "high": max(len(labels) - 1, 0)}, schema=rows.schema)
-    return _merge(pl.concat([rows, everything]), text, discrete=True)
+    others = _others(left_out.join(rows, on="cell", how="anti"), labels).cast(rows.schema)
+    return _merge(pl.concat([rows, everything, others]), text, discrete=True)
+
+
+def _left_out(cells: pl.DataFrame) -> pl.DataFrame:
+    """Of cells `all but {a;b}`, what `label_rows` makes of the sets, beside the cells' own texts."""
+    sets = label_rows(cells.with_columns(pl.col("text").str.slice(len(ALL_BUT))))
+    return sets.with_columns(pl.concat_str(pl.lit(ALL_BUT), "text").alias("text"))
+
+
+def _of_nothing(left_out: pl.DataFrame, labels: pl.Series) -> pl.DataFrame:
+    """Cells that leave out every label that is known: each stays as a label of its own."""
+    known = left_out.filter(pl.col("first").is_in(labels.implode())).group_by("cell", "text").agg(pl.n_unique("first"))
+    own = known.filter(pl.col("first") == labels.n_unique())
+    return own.select("cell", first=unescape(own["text"]), last=unescape(own["text"]))
+
+
+def _others(left_out: pl.DataFrame, labels: pl.Series) -> pl.DataFrame:
+    """Rows (cell, low, high): the stretches between the labels that each cell leaves out."""
+    place = left_out["first"].cast(pl.Enum(labels), strict=False).to_physical().cast(pl.Int64)
+    gaps = left_out.select("cell", place=place).drop_nulls().unique()
+    each = left_out.select("cell").unique()
+    begins = pl.concat([each.with_columns(low=pl.lit(0, pl.Int64)), gaps.select("cell", low=pl.col("place") + 1)])
+    ends = pl.concat(
+        [gaps.select("cell", high=pl.col("place") - 1), each.with_columns(high=pl.lit(len(labels) - 1, pl.Int64))]
+    )
+    rows = begins.sort("cell", "low").with_columns(ends.sort("cell", "high")["high"])
+    return rows.filter(pl.col("low") <= pl.col("high"))
 
 
 def plain_truths(labels: pl.Series) -> pl.Series:
@@ -234,9 +273,9 @@ def plain_truths(labels: pl.Series) -> pl.Series:
 def label_rows(cells: pl.DataFrame) -> pl.DataFrame:
     """Rows (cell, text, first, last, stars): labels unescaped; with stars, `first` is only a beginning."""
     text = pl.col("text")
-    is_set = text.str.contains(r"(?s)^\{(?:\\.|[^\\])*\}$")
+    is_set = text.str.contains(rf"(?s)^{_SET}")
     ends = text.str.extract_groups(rf"(?s)^\[{_LABEL};{_LABEL}\]$").struct
-    prefix = text.str.extract_groups(r"(?s)^((?:\\.|[^\\*;{}\[\]])+)(\*+)$").struct
+    prefix = text.str.extract_groups(_PREFIX).struct
     single = cells.filter(~is_set).select(
         "cell",
         "text",

@@ -1,7 +1,7 @@
 """A class shown by what it spans: numbers, dates and ordinals as [least;greatest], nominal values as a set.
 
-(Paper 1, Algorithm S2, lines 8 to 13.) A class that mixes missing and present shows `*`; one that is missing
-throughout shows nothing.
+(Paper 1, Algorithm S2, lines 8 to 13.) A set too long to be read is shown shorter (`shoal.data.short_sets`). A class
+that mixes missing and present shows `*`; one that is missing throughout shows nothing.
 """
 
 from __future__ import annotations
@@ -10,29 +10,35 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.cells import WILDCARD, MaskedColumn, interval_text, set_text
+from shoal.data.cells import WILDCARD, MaskedColumn, interval_text
 from shoal.data.microdata import Coded, code_numbers
+from shoal.data.short_sets import LONGEST, SetCells, set_cells
 from shoal.masking.partition import Partition
 
 
-def publish_range(coded: Coded, partition: Partition, index: npt.NDArray[np.int32]) -> MaskedColumn:
-    """`index` is the partition's class of each kept record."""
+def publish_range(
+    coded: Coded, partition: Partition, index: npt.NDArray[np.int32], longest: int = LONGEST
+) -> MaskedColumn:
+    """`index` is the partition's class of each kept record; no set is longer than so many characters."""
     from shoal.kernels.segments import distinct, extremes
 
     low, high = extremes(coded.codes, partition.order, partition.starts)
+    mixed, missing, shortened = (low < 0) & (high >= 0), high < 0, 0
     if coded.is_nominal:
         offsets, codes = distinct(coded.codes, partition.order, partition.starts)
-        text = _sets(coded, offsets, codes, low < 0)
-        size = np.where(low < 0, len(coded.values), np.diff(offsets)).astype(np.float64)
+        sets = _sets(coded, offsets, codes, longest)
+        text, size = sets.text, np.where(low < 0, float(len(coded.values)), sets.size)
+        low, high = np.where(low < 0, low, sets.low), np.where(low < 0, high, sets.high)
+        shortened = int(np.count_nonzero(low[sets.shortened] >= 0))
     else:
         low, high, cell = _distinct_pairs(low, high)
         index = cell[index]
         text = interval_text(_values(coded, low, low < 0), _values(coded, high, low < 0))
         size = np.broadcast_to(np.nan, len(low))  # only categories are counted
-    mixed, missing = (low < 0) & (high >= 0), high < 0
+        mixed, missing = (low < 0) & (high >= 0), high < 0
     text = _with_missing(text, mixed, missing)
     least, greatest = _ends(coded, low, high, mixed, missing)
-    return MaskedColumn(coded.attribute, index, text, least, greatest, size)
+    return MaskedColumn(coded.attribute, index, text, least, greatest, size, shortened=shortened)
 
 
 def _distinct_pairs(
@@ -52,14 +58,13 @@ def _values(coded: Coded, codes: npt.NDArray[np.int32], skip: npt.NDArray[np.boo
     return coded.values.gather(np.where(skip, 0, codes))
 
 
-def _sets(
-    coded: Coded, offsets: npt.NDArray[np.int64], codes: npt.NDArray[np.int32], skip: npt.NDArray[np.bool_]
-) -> pl.Series:
-    if not skip.any():
-        return set_text(coded.values, offsets, codes)
-    if len(coded.values) == 0:
-        return pl.Series(coded.name, [None] * (len(offsets) - 1), dtype=pl.String)
-    return set_text(coded.values, offsets, np.maximum(codes, 0))
+def _sets(coded: Coded, offsets: npt.NDArray[np.int64], codes: npt.NDArray[np.int32], longest: int) -> SetCells:
+    """The sets of what is there; a class of which some is missing gets its text later."""
+    if len(coded.values):
+        return set_cells(coded.values, offsets, np.maximum(codes, 0), longest)
+    none = np.full(len(offsets) - 1, -1, np.int32)
+    text = pl.Series(coded.name, [None] * len(none), dtype=pl.String)
+    return SetCells(text, np.zeros(len(none)), none, none, np.zeros(0, np.int64))
 
 
 def _with_missing(text: pl.Series, mixed: npt.NDArray[np.bool_], missing: npt.NDArray[np.bool_]) -> pl.Series:

@@ -9,6 +9,7 @@ nothing is promised: what is unique may stay so, which is the paper's point agai
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import inf
 from typing import Literal
 
@@ -17,9 +18,10 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.catalogue import SAME, parameter
-from shoal.data.cells import MaskedColumn, interval_text, set_text
+from shoal.data.cells import MaskedColumn, interval_text
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Kind
+from shoal.data.short_sets import LONGEST, set_cells, shortened_note
 from shoal.errors import InputError, did_you_mean
 from shoal.masking.chunks import WholeTable
 from shoal.masking.method import Masked, Method, Strength
@@ -41,6 +43,7 @@ class Coarsen(Method):
 
     resolution: int | dict[str, int] = parameter("intervals, of all columns or by column", default=8, least=1)
     mode: Mode = parameter("cut the distinct values into runs, or the domain into equal widths", default="labels")
+    longest: int = parameter("characters of a set; one that is longer is shown shorter", default=LONGEST, least=3)
 
     choose = "every value must be recoded the same way; it promises nothing, so the check may refuse"
     strength = Strength("resolution", 1, inf, whole=True)
@@ -57,13 +60,14 @@ class Coarsen(Method):
         """Each attribute in its intervals; one without a resolution stays as it is, and a note says so."""
         resolutions = self.resolutions(microdata.schema.quasi_identifiers)
         columns = {
-            coded.name: coarsen(coded, resolutions[coded.name], self.mode)
+            coded.name: coarsen(coded, resolutions[coded.name], self.mode, self.longest)
             if coded.name in resolutions
             else unmasked(coded)
             for coded in microdata.quasi
         }
         left = [name for name in columns if name not in resolutions]
         notes = tuple(f"Column {name!r} has no resolution and is shown as it is." for name in left)
+        notes += tuple(note for column in columns.values() for note in shortened_note(column, self.longest))
         return suppress_failing(microdata, Masked(columns, notes=notes), models, suppression)
 
     def refuse_in_chunks(self, models: Sequence[PrivacyModel], suppression: float, engine: str) -> None:
@@ -95,7 +99,7 @@ class Coarsen(Method):
         return dict(self.resolution)
 
 
-def coarsen(coded: Coded, resolution: int, mode: Mode = "labels") -> MaskedColumn:
+def coarsen(coded: Coded, resolution: int, mode: Mode = "labels", longest: int = LONGEST) -> MaskedColumn:
     """One attribute at that resolution; values stay as they are where intervals are as many or more."""
     distinct = len(coded.values)
     if coded.unlisted is None and resolution >= distinct:
@@ -103,7 +107,8 @@ def coarsen(coded: Coded, resolution: int, mode: Mode = "labels") -> MaskedColum
     if mode == "width" and coded.attribute.kind in (Kind.NUMERIC, Kind.DATE):
         return _equal_widths(coded, resolution)
     i = np.arange(resolution + 1)
-    return _runs(coded, i * distinct // resolution if mode == "labels" else -(-i * distinct // resolution))
+    starts = i * distinct // resolution if mode == "labels" else -(-i * distinct // resolution)
+    return _runs(coded, starts, longest)
 
 
 def unmasked(coded: Coded) -> MaskedColumn:
@@ -111,17 +116,20 @@ def unmasked(coded: Coded) -> MaskedColumn:
     return _runs(coded, np.arange(len(coded.values) + 1))
 
 
-def _runs(coded: Coded, starts: npt.NDArray[np.int64]) -> MaskedColumn:
+def _runs(coded: Coded, starts: npt.NDArray[np.int64], longest: int = LONGEST) -> MaskedColumn:
     """Cell c admits the values from code starts[c] up to starts[c + 1], which it excludes."""
     first, last, sizes = starts[:-1], starts[1:] - 1, np.diff(starts)
+    shortened = 0
     if coded.is_nominal:
-        text = set_text(coded.values, starts, np.arange(starts[-1], dtype=np.int32))
-        size = sizes.astype(np.float64)
+        sets = set_cells(coded.values, starts, np.arange(starts[-1], dtype=np.int32), longest)
+        text, size, shortened = sets.text, sets.size, len(sets.shortened)
+        first, last = sets.low.astype(np.int64), sets.high.astype(np.int64)
     else:
         text = interval_text(coded.values.gather(first), coded.values.gather(last))
         size = np.full(len(first), np.nan)
     cell_of_code = np.repeat(np.arange(len(first)), sizes)
-    return _column(coded, cell_of_code, text, coded.positions[first], coded.positions[last], size)
+    column = _column(coded, cell_of_code, text, coded.positions[first], coded.positions[last], size)
+    return replace(column, shortened=shortened)
 
 
 def _equal_widths(coded: Coded, parts: int) -> MaskedColumn:

@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, prod
+from operator import attrgetter
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -38,6 +39,7 @@ from shoal import events
 from shoal.catalogue import Chunks, parameter
 from shoal.data.cells import WILDCARD, MaskedColumn
 from shoal.data.microdata import MISSING, Coded, Microdata
+from shoal.data.short_sets import LONGEST, shortened_note
 from shoal.errors import InputError, require
 from shoal.masking.chunks import WholeTable
 from shoal.masking.method import Masked, Method, class_size
@@ -45,7 +47,7 @@ from shoal.masking.partition import Partition
 from shoal.masking.publishing.range import publish_range
 from shoal.masking.recoding import frequencies
 from shoal.masking.recoding.frequencies import count_rows, how_many, refuse_unlisted
-from shoal.masking.recoding.suppressing import classes_of, refuse_suppressing, suppress_failing, without_small
+from shoal.masking.recoding.suppressing import classes_of, enlarged, refuse_suppressing, without_small
 from shoal.privacy.model import PrivacyModel
 
 if TYPE_CHECKING:
@@ -86,11 +88,12 @@ class CutPoints(Method):
     """
 
     seconds: float | None = parameter("how long to search for the optimum and its proof", default=30.0, least=0)
+    longest: int = parameter("characters of a set; one that is longer is shown shorter", default=LONGEST, least=3)
 
     choose = "analysts need one recoding for all records, and attributes have an order but no hierarchy"
     needs = ("an order",)
     seedless = True
-    can_promise = ("k-anonymity",)
+    can_promise = ("k-anonymity", "persons")
     in_chunks = Chunks("same result; of too many distinct rows by a sample, verified on all")
     did = (
         "Every quasi-identifier was cut into intervals, the same for all records: the cheapest set of cuts "
@@ -101,9 +104,12 @@ class CutPoints(Method):
         self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
         """Each quasi-identifier in the intervals that cost least."""
-        result = search(microdata, class_size(microdata, models), suppression=suppression, seconds=self.seconds)
-        masked = _shown(microdata.quasi, result).mask(microdata, models)
-        return suppress_failing(microdata, masked, models, suppression)
+
+        def recoded(k: int) -> Masked:
+            result = search(microdata, k, suppression=suppression, seconds=self.seconds)
+            return _shown(microdata.quasi, result, self.longest).mask(microdata, models)
+
+        return enlarged(microdata, recoded, class_size(microdata, models), models, suppression)
 
     def refuse_in_chunks(self, models: Sequence[PrivacyModel], suppression: float, engine: str) -> None:
         """Refuses to suppress for how few people of a population fit a class: an engine counts records alone."""
@@ -119,7 +125,7 @@ class CutPoints(Method):
             result = _search(quasi, candidates, _counted(whole, candidates), whole.k, whole.suppression, self.seconds)
         else:
             result = _by_sample(whole, candidates, self.seconds)
-        return without_small(whole, _shown(quasi, result))
+        return without_small(whole, _shown(quasi, result, self.longest))
 
 
 def search(microdata: Microdata, k: int, *, suppression: float = 0.0, seconds: float | None = 30.0) -> CutPointSearch:
@@ -232,7 +238,7 @@ def _exchanged(problem: Problem, rows: Rows, best: _Recoding, deadline: float) -
         for u in np.flatnonzero(best.chosen):
             if monotonic() >= deadline:
                 return best
-            best = min(best, _without(problem, rows, best, [u]), key=_cost)
+            best = min(best, _without(problem, rows, best, [u]), key=attrgetter("cost"))
     return best
 
 
@@ -259,7 +265,7 @@ def _prove(problem: Problem, rows: Rows, best: _Recoding, deadline: float) -> tu
         for _ in range(_TRIES if status == PAUSED and best.chosen.any() else 0):
             events.check()
             some = dice.permutation(np.flatnonzero(best.chosen))[: dice.geometric(0.25)]
-            best = min(best, _without(problem, rows, best, some), key=_cost)
+            best = min(best, _without(problem, rows, best, some), key=attrgetter("cost"))
         progress.best[0] = best.cost
     return best, int(open_bound(problem, stack, levels, hashes, progress)), int(progress.at[2])
 
@@ -292,10 +298,6 @@ def _compile() -> None:
 
     problem, rows = problem_of([1], 1, 1, 0), (np.zeros((1, 1), np.uint8), np.ones(1, np.int64))
     _prove(problem, rows, _good_start(problem, rows, np.inf), np.inf)
-
-
-def _cost(recoding: _Recoding) -> int:
-    return recoding.cost
 
 
 # ---- in chunks
@@ -350,18 +352,19 @@ class Intervals(Method):
         return Masked(columns, notes=self.notes)
 
 
-def _shown(quasi: Sequence[Coded], result: CutPointSearch) -> Intervals:
-    cells = {coded.name: _recode(coded, result.cuts[coded.name]) for coded in quasi}
-    return Intervals(cells, (_in_words(result), *map(_cuts_in_words, cells.values()), *_reservations(quasi)))
+def _shown(quasi: Sequence[Coded], result: CutPointSearch, longest: int) -> Intervals:
+    cells = {coded.name: _recode(coded, result.cuts[coded.name], longest) for coded in quasi}
+    shorter = (note for column in cells.values() for note in shortened_note(column, longest))
+    return Intervals(cells, (_in_words(result), *map(_cuts_in_words, cells.values()), *_reservations(quasi), *shorter))
 
 
-def _recode(coded: Coded, cuts: tuple[int, ...]) -> MaskedColumn:
+def _recode(coded: Coded, cuts: tuple[int, ...], longest: int) -> MaskedColumn:
     """The interval of each value that occurs in the table, missing last."""
     occurring = np.flatnonzero(np.append(coded.counts, coded.missing))
     cell = np.searchsorted(cuts, occurring, side="right").astype(np.int32)
     starts = np.append(0, np.cumsum(np.bincount(cell, minlength=len(cuts) + 1)))
     codes = np.where(occurring == len(coded.values), MISSING, occurring).astype(np.int32)
-    column = publish_range(replace(coded, codes=codes), Partition(np.arange(len(cell)), starts), cell)
+    column = publish_range(replace(coded, codes=codes), Partition(np.arange(len(cell)), starts), cell, longest)
     index = np.zeros(len(coded.values) + 1, np.int32)
     index[occurring] = column.index
     return replace(column, index=index)

@@ -33,7 +33,10 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Held:
-    """One attribute's histogram: of the distinct row row[i], coded.weights[i] records have the value coded.codes[i]."""
+    """One attribute's histogram: of the distinct row row[i], coded.weights[i] records have the value coded.codes[i].
+
+    Where people are counted, the person coded.people[i] has it there, once.
+    """
 
     row: Ints
     coded: Coded
@@ -42,6 +45,11 @@ class Held:
     def of(cls, coded: Coded, row: Ints) -> Held:
         """Of records: each has a code and is in a row."""
         room = len(coded.values) + 1
+        if coded.people is not None:
+            triples = np.unique(np.stack([row * room + coded.codes + 1, coded.people]), axis=1)
+            codes = (triples[0] % room - 1).astype(np.int32)
+            once = np.ones(len(codes), np.int64)
+            return cls(triples[0] // room, replace(coded, codes=codes, people=triples[1], weights=once))
         pairs, counts = np.unique(row * room + coded.codes + 1, return_counts=True)
         return cls(pairs // room, replace(coded, codes=(pairs % room - 1).astype(np.int32), weights=counts))
 
@@ -59,7 +67,10 @@ class Held:
         codes, weights = self.coded.codes[kept], self.coded.weights[kept]
         counts = np.bincount(codes + 1, weights, len(self.coded.values) + 1).astype(np.int64)
         coded = replace(self.coded, counts=counts[1:], missing=int(counts[0]))
-        if not model.weighs:  # record by record
+        if coded.people is not None:  # each stands for herself, and the others are not there
+            coded = replace(coded, codes=codes, people=coded.people[kept], having=None, weights=weights[:0])
+            order = np.searchsorted(kept, order)
+        elif not model.weighs:  # record by record
             times = self.coded.weights[order]
             starts = np.append(0, np.cumsum(times))[starts]
             coded, order = replace(coded, weights=times[:0]), np.repeat(order, times)
@@ -85,7 +96,7 @@ class Beyond:
     def out(
         self, packing: Packing, levels: Levels, keys: Keys, class_of_row: Ints, small: Flags, sizes: Ints, limit: int
     ) -> Flags:
-        """The classes to suppress, for their size or for how few people fit them; all, where the rest miss a model.
+        """The classes to suppress, for their size or for how few people they are; all, where the rest miss a model.
 
         The classes are known by their keys at these levels, in the lattice's order; `small` are those below k.
         """
@@ -93,9 +104,12 @@ class Beyond:
         for model in self.models:
             if model.counted_in is not None:
                 out = out | self._too_few_people(model, packing, levels, keys)
+            elif model.about_who and self.records is not None:
+                microdata, row = self.records
+                out = out | failing(microdata, Partition.of_labels(class_of_row[row]), [model])
         if out.all() or sizes[out].sum() > limit:
             return out
-        judged = [model for model in self.models if model.counted_in is None]
+        judged = [model for model in self.models if model.counted_in is None and not model.about_who]
         return np.ones_like(out) if any(self._misses(model, class_of_row, out) for model in judged) else out
 
     def _misses(self, model: PrivacyModel, class_of_row: Ints, out: Flags) -> bool:

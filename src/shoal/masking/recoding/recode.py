@@ -48,7 +48,7 @@ class Recode(Method):
     needs = ("hierarchies",)
     seedless = True
     has_frontier = True
-    can_promise = ("k-anonymity", "k-map", "l-diversity", "t-closeness")
+    can_promise = ("k-anonymity", "persons", "k-map", "l-diversity", "t-closeness")
     in_chunks = Chunks(
         "same result; of too many distinct rows by a sample, verified on all; local with l or t: inside random chunks"
     )

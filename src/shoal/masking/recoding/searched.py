@@ -13,9 +13,13 @@ from math import ceil, prod
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from shoal.data.microdata import Microdata
-from shoal.masking.chunks import WholeTable
+from shoal.data.schema import Schema
+from shoal.engines.table import COUNTED, Batch
+from shoal.errors import InputError
+from shoal.masking.chunks import Attributes, WholeTable
 from shoal.masking.method import beyond_size
 from shoal.masking.recoding import frequencies
 from shoal.masking.recoding.frequencies import count_rows, how_many, refuse_unlisted
@@ -43,6 +47,11 @@ def searched(whole: WholeTable, search: Search) -> AtLevels:
     packing = packing_of(whole.sample.quasi)
     quasi = [coded.attribute for coded in whole.sample.quasi]
     models = beyond_size(whole.promises)
+    if whole.schema.person is not None and protected(models):
+        raise InputError(
+            "Where a table is recoded in chunks, the people of a class are counted, not those who have a confidential "
+            "value: use --engine memory, or a method that groups records."
+        )
     if fits(whole, packing, protected(models)):
         keys, counts = distinct_rows(whole, packing)
         beyond = _beyond(whole, Lifted(packing), keys) if models else None
@@ -94,7 +103,36 @@ def _beyond(whole: WholeTable, lifted: Lifted, keys: Keys) -> Beyond:
         pairs, counts = count_rows(whole, _Pairs(lifted, name))
         row = np.searchsorted(keys, pairs["key"].view(np.uint64))
         held[name] = Held(row, replace(whole.sample[name], codes=pairs["code"].astype(np.int32), weights=counts))
-    return Beyond(models, whole.schema, whole.sample.quasi, held)
+    return Beyond(models, whole.schema, whole.sample.quasi, held, _of_people(whole, lifted, keys))
+
+
+def _of_people(whole: WholeTable, lifted: Lifted, keys: Keys) -> tuple[Microdata, Ints] | None:
+    """One record of each person in each distinct row, where people are counted and nothing else is asked of records."""
+    person = whole.schema.person
+    alone = [model for model in beyond_size(whole.promises) if model.attribute is None and model.counted_in is None]
+    if person is None or not alone or not all(model.about_who for model in alone):
+        return None
+    who = whole.table.schema[person.column]
+    keyed = whole.table.map(_Whose(whole.attributes, lifted, person.column), pl.Schema({"key": pl.Int64(), "who": who}))
+    pairs = keyed.counts(["key", "who"])
+    if person.one_each:  # whoever is not named is several people
+        pairs = pairs.select(pl.exclude(COUNTED).repeat_by(pl.when(pl.col("who").is_null()).then(COUNTED).otherwise(1)))
+        pairs = pairs.explode("key", "who")
+    row = np.searchsorted(keys, pairs["key"].to_numpy().view(np.uint64))
+    return Microdata(pairs.select(pl.col("who").alias(person.column)), Schema((), person)), row
+
+
+@dataclass(frozen=True)
+class _Whose:
+    """A record's row at some levels, and whose it is."""
+
+    attributes: Attributes
+    lifted: Lifted
+    person: str
+
+    def __call__(self, batch: Batch) -> pl.DataFrame:
+        keys = self.lifted.keys(self.attributes.microdata(batch.frame)).view(np.int64)
+        return pl.DataFrame({"key": keys, "who": batch.frame[self.person]})
 
 
 # ---- more than can be counted here

@@ -6,7 +6,7 @@ miss k-anonymity are left out everywhere, or nowhere where they hold more record
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.cells import MaskedColumn
+from shoal.data.frames import OWN
 from shoal.data.microdata import Microdata
 from shoal.engines.table import COUNTED, Batch
 from shoal.errors import InputError
@@ -23,6 +24,8 @@ from shoal.masking.method import Masked, Method
 from shoal.masking.partition import Partition
 from shoal.privacy.classes import CLASS, in_classes
 from shoal.privacy.model import PrivacyModel
+
+_WHO = f"{OWN}who"
 
 
 def classes_of(columns: Sequence[tuple[npt.NDArray[np.int32], int]]) -> Partition:
@@ -60,6 +63,32 @@ def suppress_failing(
     may, notes = _may_suppress(lost, limit, len(microdata))
     masked = replace(masked, notes=(*masked.notes, *notes))
     return _only(masked, np.sort(partition.order[np.repeat(~bad, partition.sizes)])) if may else masked
+
+
+def enlarged(
+    microdata: Microdata,
+    recoded: Callable[[int], Masked],
+    k: int,
+    models: Sequence[PrivacyModel],
+    suppression: float,
+) -> Masked:
+    """The table `recoded` into classes of k records, or of more until each holds the people that are promised."""
+    while True:
+        masked = suppress_failing(microdata, recoded(k), models, suppression)
+        if k == len(microdata) or not _misses_who(microdata, masked, models):
+            return masked
+        k = min(len(microdata), k + k // 2 + 1)
+
+
+def _misses_who(microdata: Microdata, masked: Masked, models: Sequence[PrivacyModel]) -> bool:
+    """Whether a class that is kept misses a model about who it is, and larger ones may not."""
+    asked = [model for model in models if model.about_who]
+    if not asked or not masked.columns:
+        return False
+    partition = classes_of([(column.index, len(column.text)) for column in masked.columns.values()])
+    if masked.kept is not None:
+        partition = Partition(masked.kept[partition.order], partition.starts)
+    return bool(failing(microdata, partition, asked).any())
 
 
 def _may_suppress(lost: int, limit: int, records: int) -> tuple[bool, tuple[str, ...]]:
@@ -115,9 +144,11 @@ def without_small(whole: WholeTable, method: Method) -> Method:
     limit = int(whole.suppression * whole.records + 1e-9)
     if limit == 0 or whole.k == 1:
         return method
-    shown = pl.Schema({CLASS: pl.String()})
-    counts = whole.table.map(_Classes(whole.attributes, method), shown).counts([CLASS])
-    small = counts.filter(pl.col(COUNTED) < whole.k)
+    person = whole.schema.person
+    shown = pl.Schema({CLASS: pl.String()} | ({} if person is None else {_WHO: whole.table.schema[person.column]}))
+    classes = whole.table.map(_Classes(whole.attributes, method), shown)
+    counts = classes.counts([CLASS]) if person is None else _of_people(classes.counts([CLASS, _WHO]))
+    small = counts.filter(pl.col(_WHO if person is not None else COUNTED) < whole.k)
     may, notes = _may_suppress(int(small[COUNTED].sum()), limit, whole.records)
     return WithoutSmall(method, small.select(CLASS) if may else small.select(CLASS).clear(), notes)
 
@@ -130,7 +161,16 @@ class _Classes:
     method: Method
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
-        return classes_shown(self.method.mask(self.attributes.microdata(batch.frame), ()).columns)
+        microdata = self.attributes.microdata(batch.frame)
+        shown = classes_shown(self.method.mask(microdata, ()).columns)
+        person = self.attributes.schema.person
+        return shown if person is None else shown.with_columns(batch.frame[person.column].alias(_WHO))
+
+
+def _of_people(pairs: pl.DataFrame) -> pl.DataFrame:
+    """The records and the people of each class, of the records that each person has there; nobody is one each."""
+    people = pl.col(_WHO).drop_nulls().n_unique() + pl.col(COUNTED).filter(pl.col(_WHO).is_null()).sum()
+    return pairs.group_by(CLASS).agg(pl.col(COUNTED).sum(), people.cast(pl.Int64).alias(_WHO))
 
 
 def classes_shown(columns: Mapping[str, MaskedColumn]) -> pl.DataFrame:
