@@ -90,3 +90,11 @@ def t_closeness(
         inside = [values[i] for i in members]
         found.append(ordered_distance(inside, values, line) if ordered else equal_distance(inside, values))
     return max(found)
+
+
+# ---- of people
+
+
+def told_once(people: Sequence[Value], values: Sequence[Value], members: Sequence[int]) -> list[Value]:
+    """The values of these records, each as often as there are people who have it."""
+    return [value for _, value in dict.fromkeys((people[i], values[i]) for i in members)]

@@ -157,7 +157,7 @@ class Attack:
 
 ATTACKS: Registry[Attack] = Registry(
     "attack",
-    ("shoal.risk.minimality", "shoal.risk.definetti", "shoal.risk.found_again"),
+    ("shoal.risk.minimality", "shoal.risk.definetti", "shoal.risk.found_again", "shoal.risk.histories"),
     "shoal.risk.attack.attack",
 )
 

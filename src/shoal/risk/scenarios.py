@@ -21,14 +21,16 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.schema import Schema
+from shoal.data.weights import need_weights, weights_of
 from shoal.engines.memory import table_of
 from shoal.engines.table import Table, records_of
-from shoal.errors import InputError, did_you_mean, require
+from shoal.errors import InputError, require
 from shoal.measure import Fact
 from shoal.privacy.classes import RECORDS, How, by_class, class_sizes
 from shoal.privacy.k_map import KMap, individual_risk, reached
 from shoal.privacy.people import people_of_classes
 from shoal.risk.classes import class_risk
+from shoal.risk.individual import IndividualRisk
 from shoal.risk.measure import need_quasi_identifiers
 from shoal.risk.population import PopulationUniques, population_uniques
 from shoal.show import Bars, Chart, Result, Series, Sheet
@@ -62,6 +64,7 @@ class Scenarios(Result):
     basis: Basis | None = None
     classes_beyond_population: int = 0  # with more records than there are people who fit: the population lacks some
     population_uniques: PopulationUniques | None = None
+    individual: IndividualRisk | None = None  # by sampling weights
 
     @property
     def note(self) -> str:
@@ -91,6 +94,7 @@ class Scenarios(Result):
             "basis": self.basis,
             "classes_beyond_population": self.classes_beyond_population,
             "population_uniques": self.population_uniques.to_dict() if self.population_uniques else None,
+            **({"individual_risk": self.individual.to_dict()} if self.individual else {}),
             "higher_is": FACTS["prosecutor"].higher_is,
             "note": self.note,
         }
@@ -141,7 +145,9 @@ def scenarios(
     quasi = [schema[name] for name in need_quasi_identifiers(list(table.schema), schema)]
     names = [attribute.name for attribute in quasi]
     if weights is not None:
-        weights_of(pl.DataFrame(schema=table.schema), weights)
+        need_weights(table.schema, weights)
+        if table.whole is not None:
+            weights_of(table.whole, weights)  # of the whole table, so that a record is known by its line
         return _by_weights(table.select(list(dict.fromkeys((*names, weights)))), names, weights, threshold, alpha)
     table = table.select(names)
     if population is not None:
@@ -195,18 +201,6 @@ def inferred(sizes: Ints, share: Floats, threshold: float, alpha: float, classes
     return chance(sizes, 1.0 / people[which], mean[which], threshold, classes)
 
 
-def weights_of(frame: pl.DataFrame, name: str) -> Floats:
-    """The sampling weights in a column; refused where one is missing or not above 0."""
-    if name not in frame.columns:
-        raise InputError(f"The table has no column {name!r} of weights.{did_you_mean(name, frame.columns)}")
-    column = frame[name]
-    if not column.dtype.is_numeric() or column.null_count() or not (column > 0).all():
-        raise InputError(
-            f"Column {name!r} cannot be sampling weights: each record needs a number above 0, of people it stands for."
-        )
-    return column.cast(pl.Float64).to_numpy()
-
-
 @dataclass(frozen=True)
 class _People:
     """The people that the records of a class stand for."""
@@ -216,7 +210,7 @@ class _People:
     adds: ClassVar[dict[str, tuple[pl.DataType, How]]] = {"people": (pl.Float64(), "sum")}
 
     def __call__(self, frame: pl.DataFrame) -> list[pl.Series]:
-        return [pl.Series("people", weights_of(frame, self.weights))]
+        return [pl.Series("people", weights_of(frame, self.weights, in_order=False))]
 
 
 @dataclass(frozen=True)
@@ -229,6 +223,7 @@ class _Inferred:
     def __call__(self, classes: pl.DataFrame) -> pl.DataFrame:
         records, people = classes[RECORDS].to_numpy(), classes["people"].to_numpy()
         risk = inferred(records, np.minimum(records / people, 1.0), self.threshold, self.alpha)
+        own = IndividualRisk.of(records, people, self.threshold)
         size, number = np.unique(records, return_counts=True)
         nothing = [0.0] * (len(size) - 1)  # the chances stand in the first row
         return pl.DataFrame(
@@ -238,12 +233,17 @@ class _Inferred:
                 "highest": [risk.highest, *nothing],
                 "right": [risk.average * int(records.sum()), *nothing],
                 "above": [risk.records_above, *map(int, nothing)],
+                "riskiest": [own.highest, *nothing],
+                "risky": [own.records_above, *map(int, nothing)],
             },
             schema=self.schema,
         )
 
     schema = pl.Schema(
-        {"size": pl.Int64(), "classes": pl.Int64(), "highest": pl.Float64(), "right": pl.Float64(), "above": pl.Int64()}
+        {
+            **{name: pl.Int64() for name in ("size", "classes", "above", "risky")},
+            **{name: pl.Float64() for name in ("highest", "right", "riskiest")},
+        }
     )
 
 
@@ -254,9 +254,11 @@ def _by_weights(table: Table, quasi: Sequence[str], weights: str, threshold: flo
         return of_sizes(np.zeros(0, np.int64), threshold, Chance(0.0, 0.0, 0), "sampling weights")
     sizes = chances.group_by("size").agg(pl.col("classes").sum())
     size, classes = sizes["size"].to_numpy(), sizes["classes"].to_numpy()
-    highest, right, above = (chances[name].to_numpy() for name in ("highest", "right", "above"))
-    journalist = Chance(float(highest.max()), float(right.sum() / (size @ classes)), int(above.sum()))
-    return of_sizes(size, threshold, journalist, "sampling weights", classes)
+    records, expected = int(size @ classes), float(chances["right"].sum())
+    most = chances.select(pl.col("highest", "riskiest").max(), pl.col("above", "risky").sum()).row(0, named=True)
+    journalist = Chance(most["highest"], expected / records, most["above"])
+    individual = IndividualRisk(records, most["riskiest"], expected, most["risky"])
+    return of_sizes(size, threshold, journalist, "sampling weights", classes, individual=individual)
 
 
 # ---- showing
@@ -280,6 +282,8 @@ def _sheets(risks: Scenarios) -> list[Sheet]:
     if risks.classes_beyond_population:
         lacking = [("with more records than people who fit", f"{risks.classes_beyond_population:,}")]
         sheets.append(Sheet("The population lacks people of the table", ("", "classes"), lacking))
+    if risks.individual is not None:
+        sheets.append(risks.individual.sheet(risks.threshold))
     if risks.population_uniques is not None:
         sheets.append(_uniques_sheet(risks.population_uniques))
     return sheets

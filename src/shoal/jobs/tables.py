@@ -1,0 +1,94 @@
+"""Tables: several tables of the same people are masked together, judged and written; or nothing is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from shoal import events
+from shoal.errors import InputError
+from shoal.jobs.job import Job
+from shoal.jobs.layout import Layout
+from shoal.jobs.paths import check_paths
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from shoal.policy import Policy
+    from shoal.report.certificate import Checked
+    from shoal.tables import TablesRelease
+
+
+@dataclass(frozen=True)
+class Tables(Job["TablesRelease"]):
+    """A release of the table of people and of those that the policy names, written to `output` and beside it.
+
+    Of a table `visits`, `r.visits.csv` stands beside `r.csv`. The certificate is one a file, the report about the table
+    of people.
+    """
+
+    source: str | Path
+    policy: Policy
+    output: str | Path
+    certificate: Path | None = None
+    report: Path | None = None
+    keep_order: bool = False
+    disarm: bool = False
+    seed: int | None = field(default=None, repr=False)
+    overwrite: bool = False
+    engine: str | None = None
+    layout: Layout = field(default_factory=Layout)
+    reads: tuple[str | Path | None, ...] = ()
+
+    def refuse(self) -> None:
+        """Raises, before any work, where these choices and files cannot be meant."""
+        from shoal.engines.opening import engine_of
+        from shoal.split_tables import paper_of
+        from shoal.tables import files_of, policies_of
+
+        policies = policies_of(self.policy)
+        if (engine := engine_of(self.source, self.engine)) != "memory":
+            raise InputError(
+                f"The engine {engine!r} cannot release several tables together, as all rows of everybody are put side "
+                "by side: use --engine memory."
+            )
+        targets = files_of(self.output, self.policy)
+        papers = [paper_of(self.certificate, name) for name in policies]
+        first, *others = targets.values()
+        read = [self.source, *self.reads, *self.policy.files]
+        check_paths(read, first, [*others, self.report, *papers], overwrite=self.overwrite)
+
+    def work(self) -> TablesRelease:
+        """Reads the tables, masks them, and writes all files once every promise holds of all of them."""
+        from shoal.tables import PEOPLE, policies_of, tables_draft
+
+        events.stage("reading")
+        sources = {PEOPLE: str(self.source), **{name: table.file for name, table in self.policy.tables.items()}}
+        spellings = {name: self.layout.spelling(source) for name, source in sources.items()}
+        frames: dict[str, pl.DataFrame] = {}
+        for name, own in policies_of(self.policy).items():
+            # A key is known by what stands there, not by a number it reads as.
+            frames[name] = self.layout.read(sources[name], own, [str(own.person)])
+        made = tables_draft(frames, self.policy, seed=self.seed, spellings=spellings)
+        return made.write(
+            self.output, keep_order=self.keep_order, certificate=self.certificate, report=self.report, seed=self.seed,
+            disarm=self.disarm, overwrite=self.overwrite,
+        )  # fmt: skip
+
+
+def check_files(source: str | Path, policy: Policy, layout: Layout) -> Checked:
+    """Judges the released table of people and those that stand beside it."""
+    from shoal.data.released import read_released
+    from shoal.report.inspection import inspect_released
+    from shoal.tables import check_tables, files_of, policies_of
+
+    tables = {}
+    for name, own in policies_of(policy).items():
+        path = files_of(source, policy)[name]
+        tables[name] = read_released(
+            path, own.quasi_identifiers, delimiter=layout.delimiter, encoding=layout.encoding, decimal=layout.decimal,
+            text=layout.text,
+        )  # fmt: skip
+        inspect_released(path)
+    return check_tables({name: (each.table, each.written) for name, each in tables.items()}, policy)

@@ -1,0 +1,107 @@
+"""Whose histories are shown alike, judged from what is released: the multiset of shown rows of each owner.
+
+Rows are put together by the pseudonym that the file shows. Two owners are alike if each shows what the other shows, as
+often. Compared are the classes of the rows, which the values themselves make: no hash stands for any of them.
+
+Defined in docs/spec.md#linked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from shoal.catalogue import Chunks, parameter
+from shoal.data.person import people_of_classes
+from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
+
+Ints = npt.NDArray[np.int64]
+
+
+def same_history(tables: Sequence[tuple[Ints, Ints]], owners: int) -> Ints:
+    """Owner -> a number, the same for all who show the same rows; `tables` are (row -> class, row -> owner).
+
+    Owners are told apart by how many rows they have, then by the first of these, sorted by their classes, then by the
+    second, and so on: whoever has no more rows is done with, so that each row is looked at once.
+    """
+    label = np.zeros(owners, np.int64)
+    for shown, owner in tables:
+        count = np.bincount(owner, minlength=owners)
+        order, starts = np.lexsort((shown, owner)), np.cumsum(count) - count
+        label = _divided(label, count)
+        there = np.arange(owners)
+        for place in range(int(count.max(initial=0))):
+            there = there[count[there] > place]
+            further = _divided(label[there], shown[order[starts[there] + place]])
+            label[there] = further + label.max() + 1
+    return _divided(label, np.zeros_like(label))
+
+
+def _divided(label: Ints, sign: Ints) -> Ints:
+    """Labels told apart further, numbered anew from 0."""
+    number = np.unique(label, return_inverse=True)[1].reshape(-1)
+    return np.unique(number * (sign.max(initial=0) + 1) + sign, return_inverse=True)[1].reshape(-1)
+
+
+def alike(tables: Sequence[tuple[Ints, Ints]], owners: int) -> Ints:
+    """Owner -> how many, he among them, show the same history."""
+    label = same_history(tables, owners)
+    return np.bincount(label)[label] if owners else label
+
+
+class WholeHistories(PrivacyModel):
+    """A promise about all rows of each owner together: a person's or a household's."""
+
+    k: int = parameter("least number of owners with the same history", least=2)
+
+    in_chunks = Chunks(
+        instead="whole histories are put side by side and compared, which needs all rows of everybody in memory: use "
+        "--engine memory"
+    )
+    instead_of_k = True
+    owners: ClassVar[str]  # whose rows they are, in the plural
+
+    @property
+    def asked(self) -> float:
+        """The owners promised."""
+        return self.k
+
+    @property
+    def smallest_class(self) -> int:
+        """k owners have k rows at least."""
+        return self.k
+
+    @property
+    def asked_in_words(self) -> str:
+        """The level as people say it."""
+        return f"k ≥ {self.k} {self.owners} with the same history"
+
+    def owner_of(self, about: EquivalenceClasses) -> Ints:
+        """Released row -> whose it is, by what the file shows."""
+        raise NotImplementedError
+
+    def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Whether each class holds rows of k owners."""
+        return levels >= self.k
+
+    def verdict(self, classes: EquivalenceClasses) -> Verdict:
+        """Judges by the history that fewest show; a table without records keeps every promise."""
+        return self.judged([(classes.key.to_numpy(), self.owner_of(classes))])
+
+    def judged(self, tables: Sequence[tuple[Ints, Ints]]) -> Verdict:
+        """The same of several tables, whose owners have the same numbers in all of them."""
+        owners = max((int(owner.max(initial=-1)) for _, owner in tables), default=-1) + 1
+        present = np.zeros(owners, np.bool_)
+        for _, owner in tables:
+            present[owner] = True
+        fewest = alike(tables, owners)[present]
+        achieved = int(fewest.min()) if len(fewest) else 0
+        return Verdict(self.name, self.k, achieved, len(fewest) == 0 or achieved >= self.k)
+
+
+def owners_of_classes(owner: Ints, order: Ints, starts: Ints) -> npt.NDArray[np.float64]:
+    """The owners of each class: no history in it can be that of more."""
+    return people_of_classes(owner, order, starts).astype(np.float64)
