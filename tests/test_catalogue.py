@@ -297,3 +297,30 @@ def test_nobody_takes_a_word_of_ours() -> None:
         FORMATS.add(replace(FORMATS["csv"], sentence="Mine."))
     with pytest.raises(InputError, match="method 'hilbert' of Shoal's own"):
         METHODS.add(type("Hilbert", (shoal.Hilbert,), {}))
+
+
+class Unfinished(Method):
+    """Says nothing of how it masks."""
+
+
+class UnfinishedModel(PrivacyModel):
+    """Says nothing of what it asks."""
+
+
+class UnfinishedGenerator(Generator):
+    """Says nothing of what it makes."""
+
+
+def test_an_unfinished_method_or_model_is_told_what_it_lacks() -> None:
+    ages = pl.DataFrame({"age": range(20)})
+    with pytest.raises(InputError, match="'Unfinished' does not define 'mask'"):
+        shoal.anonymize(ages, Policy(quasi_identifiers=["age"], method=Unfinished()))
+    with pytest.raises(InputError, match=r"'UnfinishedModel' does not define '(asked|levels|meets|verdict)'"):
+        shoal.anonymize(ages, Policy(quasi_identifiers=["age"], models=[UnfinishedModel()]))
+
+
+def test_an_unfinished_generator_is_told_what_it_lacks() -> None:
+    with pytest.raises(InputError, match="does not define 'table'"):
+        UnfinishedGenerator().table()
+    with pytest.raises(InputError, match="does not define 'chunks'"):
+        UnfinishedGenerator().chunks(5)

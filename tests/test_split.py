@@ -297,3 +297,18 @@ def test_where_one_file_cannot_get_its_name_none_is_left(tmp_path: Path, monkeyp
         split_draft(table, policy).write(tmp_path / "r.csv", certificate=tmp_path / "c.json")
     assert len(named) == 2
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_tables_are_not_written_beside_an_older_one_of_all_attributes(tmp_path: Path, overwrite: bool) -> None:
+    path = tmp_path / "r.csv"
+    split_draft(people(), POLICY).write(path, merge=True)
+    before = {each.name: each.read_bytes() for each in tmp_path.iterdir()}
+    with pytest.raises(InputError, match=r"r\.csv' is there already"):
+        split_draft(people(), POLICY).write(path, overwrite=overwrite)
+    assert {each.name: each.read_bytes() for each in tmp_path.iterdir()} == before
+
+
+def test_what_is_no_ledger_is_refused() -> None:
+    with pytest.raises(InputError, match="takes a ledger"):
+        shoal.anonymize(people(), POLICY, after="l.db")  # type: ignore[call-overload]

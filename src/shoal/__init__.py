@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from shoal.release import Release as Release
     from shoal.split import SplitRelease as SplitRelease
     from shoal.split import split as split
+    from shoal.tables import TablesRelease as TablesRelease
+    from shoal.tables import anonymize_tables as anonymize_tables
 
 __version__ = "0.1.0"
 

@@ -66,7 +66,10 @@ def anonymize(
     stage; once `stop` is set, `StoppedError` is raised (`shoal.events`).
     """
     from shoal.engines.opening import engine_of, open_table
+    from shoal.releases.ledger import need_ledger
 
+    if after is not None:
+        need_ledger(after)
     with events.heard(listen or events.by_stage(progress), stop):
         chosen = engine_of(frame, engine)
         if chosen != "memory":

@@ -20,15 +20,19 @@ import polars as pl
 from shoal import events
 from shoal.capabilities import refuse_what_cannot
 from shoal.data.frames import OWN
+from shoal.data.free_text import MaskTexts
 from shoal.data.microdata import Microdata
 from shoal.data.people import Repeating
 from shoal.data.schema import Role
-from shoal.draft import assemble
+from shoal.data.text_choice import left_out_note
+from shoal.draft import assemble, never_shown, texts_without_role
 from shoal.engines.order import put_in_order, refuse_order, with_positions
 from shoal.engines.paired import ORIGINAL
 from shoal.engines.spelled import Spelled
-from shoal.engines.table import FACTS, Parts, Table, selected
+from shoal.engines.table import FACTS, Batch, Parts, Table, first_records, selected
+from shoal.engines.text import SPELLED
 from shoal.engines.whole import POSITION
+from shoal.errors import InputError
 from shoal.masking import chunks
 from shoal.masking.chunks import Attributes, WholeTable, at_random
 from shoal.masking.collapse import refuse_single_class
@@ -37,9 +41,10 @@ from shoal.masking.publishing.confidential import Showing, check_promises, publi
 from shoal.masking.publishing.private_mean import PrivateMean, budget
 from shoal.policy import Policy
 from shoal.privacy.classes import class_sizes
-from shoal.privacy.in_chunks import judged_by_classes, measured, measured_in_chunk
+from shoal.privacy.in_chunks import judged_by_classes, measured, measured_in_chunk, same_records
 from shoal.privacy.judge import Original, WentAlong
 from shoal.privacy.model import PrivacyModel
+from shoal.pseudonymize import KEPT, judge_replaced, notes_of, replaced_in_chunks
 from shoal.releases.continued import GoingOn, going_on
 from shoal.releases.ledger import Ledger
 from shoal.releases.recorded import Digests
@@ -77,6 +82,17 @@ class ChunkedDraft:
             return None
         return WentAlong(self.survey.spelled.as_values(self.table), self.survey.schema, self.survey.attributes.whole)
 
+    def judge_replaced(self, written: Table) -> None:
+        """Refuses what was written unless pseudonyms and shifted dates are right beside what went along."""
+        if not self.carried.identified:
+            return
+        known, values = self.survey, self.survey.spelled.as_values
+        quasi = known.schema.quasi_identifiers
+        names = [name.removeprefix(KEPT) for name in self.carried.identified]
+        shown = [name for name in names if name in self.public.schema and name not in quasi]
+        same_records(values(self.table), values(written), shown)
+        judge_replaced(values(self.table), known.policy, quasi, known.records)
+
 
 def draft_in_chunks(
     table: Table,
@@ -98,8 +114,13 @@ def draft_in_chunks(
     if keep_order:
         refuse_order(table)
     events.stage("reading")
-    known = survey(table, policy, subject=None if ledger is None else ledger.subject)
-    known = replace(known, notes=(*known.notes, *_repeating(table, policy.identifiers, known.records)))
+    table, texts = with_texts_in_chunks(table, policy)
+    subject = None if ledger is None else ledger.subject
+    table = replaced_in_chunks(table, policy)
+    subject = f"{KEPT}{subject}" if f"{KEPT}{subject}" in table.schema else subject
+    known = survey(table, policy, subject=subject)
+    again = _repeating(table, policy, known.records)
+    known = replace(known, notes=(*texts, *known.notes, *notes_of(policy), *again))
     schema, whole = known.attributes.schema, known.attributes.whole
     refuse_single_class(
         known.records, schema, lambda name: np.append(whole[name].counts, whole[name].missing), known.promises
@@ -114,8 +135,10 @@ def draft_in_chunks(
     columns = tuple(attribute.name for attribute in known.schema if Role.IDENTIFIER not in attribute.roles)
     judged_by = {model.attribute: known.table.schema[model.attribute] for model in known.promises if model.attribute}
     originals = {name: dtype for name, dtype in judged_by.items() if name in policy.show}
-    originals |= {name: known.table.schema[name] for name in apart}
-    carried = Carried(keep_order, None if ledger is None else Digests(ledger, columns), originals, bool(apart))
+    originals |= {name: known.table.schema[name] for name in (*apart, policy.person) if name is not None}
+    identified = {name: dtype for name, dtype in known.table.schema.items() if name.startswith(KEPT)}
+    digests = None if ledger is None else Digests(ledger, columns, subject)
+    carried = Carried(keep_order, digests, originals, bool(apart), identified)
     seed, going = randbits(63) if seed is None else seed, None
     if incremental:
         assert carried.digests is not None
@@ -137,9 +160,41 @@ def refuse_in_chunks(policy: Policy, engine: str) -> None:
     policy.method.refuse_in_chunks(policy.models, policy.suppression, engine)
 
 
-def _repeating(table: Table, identifiers: Sequence[str], records: int) -> Iterator[str]:
-    """Of identifiers that repeat: an engine counts their people, not those of each class."""
-    for name in identifiers:
+def with_texts_in_chunks(table: Table, policy: Policy) -> tuple[Table, tuple[str, ...]]:
+    """The table with free text masked or left out, as the policy says; its first records show where text is."""
+    names = [name for name in table.schema if not name.startswith(SPELLED)]
+    texts = [name for name in names if table.schema[name] == pl.String]
+    sample = first_records(selected(table, texts)) if texts else pl.DataFrame()
+    left = texts_without_role(sample, names, policy)
+    work = policy.text.work(never_shown(policy))
+    if work is not None:
+        if policy.text.masker is not None and table.engine == "spark":
+            raise InputError(
+                "A masker of text of one's own runs where Shoal does, not on Spark's machines: leave it out, or use "
+                "--engine disk."
+            )
+        spelled = {name: f"{SPELLED}{name}" for name in work.columns if f"{SPELLED}{name}" in table.schema}
+        schema = pl.Schema({**table.schema, **dict.fromkeys((*work.columns, *spelled.values()), pl.String())})
+        table = table.map(_MaskBatch(work, spelled), schema)
+    kept = [name for name in table.schema if name.removeprefix(SPELLED) not in left]
+    return selected(table, kept), left_out_note(left) + policy.text.notes()
+
+
+@dataclass(frozen=True)
+class _MaskBatch:
+    """Masks the free text of a batch, also where it stands as it is spelled."""
+
+    work: MaskTexts
+    spelled: Mapping[str, str]
+
+    def __call__(self, batch: Batch) -> pl.DataFrame:
+        return self.work(batch.frame, self.spelled)
+
+
+def _repeating(table: Table, policy: Policy, records: int) -> Iterator[str]:
+    """Of identifiers that repeat, where no person is named: an engine counts their people, not those of each class."""
+    identifiers = () if policy.person is not None else (*policy.identifiers, *policy.pseudonyms)
+    for name in dict.fromkeys(identifiers):
         sizes = class_sizes(selected(table, [name]), [name], records)
         if sizes.size.max(initial=1) > 1:
             sentence = Repeating(name, sizes.records, int(sizes.classes.sum())).sentence()
@@ -151,7 +206,7 @@ def _masked(known: Survey, going: GoingOn | None, alike: Alike, carried: Carried
     whole, method = known.whole, known.policy.method
     prepared = method.prepared(whole)
     work = MaskChunk(whole.attributes, known.released, prepared, known.promises, alike, seed, known.spelled)
-    trial = replace(work, promises=judged_by_classes(known.promises))(_trial(known), 0).schema
+    trial = _tried(work, known)
     shown = pl.Schema({**trial, **dict.fromkeys(with_stars(known), pl.String()), **carried.schema})
     work = replace(work, shown=shown, carried=carried, draws=draws, method=prepared if going is None else going.method)
     together = _chunks(method, whole, seed=seed) if going is None else going.chunks
@@ -160,6 +215,12 @@ def _masked(known: Survey, going: GoingOn | None, alike: Alike, carried: Carried
 
 def _chunks(method: Method, whole: WholeTable, *, seed: int) -> Parts:
     return at_random(whole, seed) if measured(whole.promises) else method.chunks(whole, seed)
+
+
+def _tried(work: MaskChunk, known: Survey) -> pl.Schema:
+    """The columns that a chunk will show; of whom the records of the trial are is not known."""
+    work = replace(work, attributes=work.attributes.of_strangers(), released=work.released.of_strangers())
+    return replace(work, promises=judged_by_classes(known.promises))(_trial(known), 0).schema
 
 
 def _trial(known: Survey) -> pl.DataFrame:
@@ -196,6 +257,7 @@ class Carried:
     digests: Digests | None = None
     originals: Mapping[str, pl.DataType] = field(default_factory=dict)
     apart: bool = False
+    identified: Mapping[str, pl.DataType] = field(default_factory=dict)  # what pseudonyms and shifts replaced
 
     @property
     def schema(self) -> pl.Schema:
@@ -203,13 +265,19 @@ class Carried:
         position = {POSITION: pl.Int64()} if self.position else {}
         originals = {f"{ORIGINAL}{name}": dtype for name, dtype in self.originals.items()}
         lost = {LOST: pl.Float64()} if self.apart else {}
-        return pl.Schema({**position, **(self.digests.schema if self.digests else {}), **originals, **lost})
+        digests = self.digests.schema if self.digests else {}
+        return pl.Schema({**position, **digests, **originals, **lost, **self.identified})
 
     def of(self, kept: pl.DataFrame) -> list[pl.Series]:
         """The columns that go along with these records."""
         position = [kept[POSITION]] if self.position else []
         originals = (kept[name].alias(f"{ORIGINAL}{name}") for name in self.originals)
-        return [*position, *(self.digests(kept) if self.digests else ()), *originals]
+        return [
+            *position,
+            *(self.digests(kept) if self.digests else ()),
+            *originals,
+            *kept.select(list(self.identified)),
+        ]
 
 
 @dataclass(frozen=True)

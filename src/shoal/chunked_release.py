@@ -86,7 +86,7 @@ class ChunkedRelease(Result):
         """What the public may know: nothing that the release does not show by itself."""
         schema = self.survey.schema
         shown = Shown.of_chunks(self.survey.spelled.as_values(self.table), schema, self.sizes)
-        content = certify(shown, schema, self.survey.promises, self.verdicts)
+        content = certify(shown, schema, self.survey.promises, self.verdicts, self.survey.policy)
         return {**content, "record_order": "as in the source" if self.draft.in_order else "shuffled"}
 
     def certificate_of_files(self) -> bytes:
@@ -323,6 +323,7 @@ def _judged(made: ChunkedDraft, table: Table, facts: Sequence[dict[str, Any]]) -
     known, original = made.survey, made.original()
     if original is not None:
         same_records(made.table, table, known.schema.quasi_identifiers)
+    made.judge_replaced(table)
     values = known.spelled.as_values(table)
     return judge_chunks(values, table, known.schema, known.promises, known.records, facts, original)
 

@@ -27,7 +27,6 @@ from shoal import events
 from shoal.chunked_draft import LOST, Alike, Carried, ChunkedDraft, draft_in_chunks, with_stars
 from shoal.chunked_release import ChunkedRelease, ToFolder, each_note_once, judged_release
 from shoal.data.commit import commit
-from shoal.data.schema import Schema
 from shoal.draft import assemble
 from shoal.engines.order import put_in_order, with_positions
 from shoal.engines.paired import ORIGINAL
@@ -55,6 +54,7 @@ from shoal.split_tables import (
     confidential_of,
     left_out_of_all,
     paper_of,
+    refuse_older,
     shown_by,
 )
 from shoal.survey import Survey
@@ -102,6 +102,7 @@ class ChunkedSplitDraft:
         """Writes a folder each, all judged before the first gets its name; the ledger records their classes once."""
         names = [name for name in self.drafts if name != MERGED]
         targets = {name: str(target) for name, target in beside_each(folder, names).items()}
+        refuse_older(folder, merge=merge)
         if merge:
             targets = {MERGED: folder, **targets}
         papers = {name: paper_of(certificate, name) for name in targets}
@@ -223,7 +224,7 @@ def _by_some(drawn: int, records: int) -> str:
 
 def _apart(table: Table, known: Survey) -> Survey:
     """What is known of all attributes in one table; what is confidential is written in its own notation, too."""
-    alike = Schema(tuple(attribute for attribute in known.schema if attribute.name in known.policy.show))
+    alike = known.schema.only(attribute for attribute in known.schema if attribute.name in known.policy.show)
     notations = spelling_of(table, alike).notations
     return replace(known, spelled=Spelled({}, {**known.spelled.notations, **notations}))
 
@@ -232,7 +233,7 @@ def _only(known: Survey, name: str, shown: Table, carried: Carried, order: _Reor
     """T_i: A1..Ar and one confidential attribute; all of them if it is `MERGED`."""
     if name != MERGED:
         others = set(known.policy.confidential) - {name}
-        schema = Schema(tuple(a for a in known.attributes.schema if a.name not in others))
+        schema = known.attributes.schema.only(a for a in known.attributes.schema if a.name not in others)
         policy = about(known.policy, [name], {name: known.policy.show[name]})
         known = replace(known, policy=policy, attributes=replace(known.attributes, schema=schema), notes=())
         carried = replace(carried, originals={n: dtype for n, dtype in carried.originals.items() if n == name})
@@ -283,7 +284,7 @@ def _shown_in_classes(made: ChunkedDraft, known: Survey, alike: Alike) -> tuple[
     judged = {model.attribute for model in known.promises}
     originals = {name: dtype for name, dtype in made.carried.originals.items() if name in judged}
     carried = replace(made.carried, originals=originals, apart=False, position=made.in_order)
-    own = Schema(tuple(attribute for attribute in known.schema if attribute.name in alike.show))
+    own = known.schema.only(attribute for attribute in known.schema if attribute.name in alike.show)
     spelled = Spelled({}, {name: way for name, way in known.spelled.notations.items() if name in alike.show})
     work = _ShowClasses(quasi, Attributes(own, known.attributes.whole), alike, spelled)
     tried = work(_trial(made, known), 0).schema

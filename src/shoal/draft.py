@@ -6,9 +6,10 @@ A draft gets out only as a release (`shoal.release`), after an independent check
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, Self
 
@@ -17,20 +18,33 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal import events
+from shoal.data.built_attributes import built_notes
 from shoal.data.cells import in_whole_numbers, with_one_zero
+from shoal.data.codebook import Codebook
 from shoal.data.frames import Frame, Restore, to_polars
+from shoal.data.fresh_numbers import fresh_numbers
+from shoal.data.household import refuse_homeless
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.people import Repeating, likely_identifiers, repeating
-from shoal.data.schema import Role, Schema
-from shoal.errors import InputError
+from shoal.data.person import numbered, refuse_gaps
+from shoal.data.schema import Attribute, Role, Schema
+from shoal.data.text_choice import left_out_note, texts_left_out
+from shoal.data.weights import weights_note, weights_of
+from shoal.errors import InputError, PromiseError
 from shoal.masking.collapse import refuse_single_class
 from shoal.masking.method import Masked, Method, class_size, with_cells
 from shoal.masking.publishing.confidential import check_promises, grouped_by, publish_confidential, shown_alike
+from shoal.masking.publishing.person_in_class import person_in_class, refuse_in_class
 from shoal.masking.publishing.private_mean import budget
+from shoal.masking.whole_histories import held_together, whole_of
 from shoal.policy import Policy
+from shoal.privacy.check import released_classes
+from shoal.privacy.consistency import refuse_inconsistent
 from shoal.privacy.model import PrivacyModel
+from shoal.pseudonymize import KEPT, judge_replaced, notes_of, replaced
 
 if TYPE_CHECKING:
+    from shoal.data.hierarchy import Hierarchy
     from shoal.data.notation import Spelling
     from shoal.releases.ledger import Ledger
 
@@ -58,10 +72,18 @@ class Draft(Generic[Frame]):
     restore: Restore[Frame] = field(repr=False)
     repeating: tuple[Repeating, ...] = ()  # identifiers of fewer people than records
     spelling: Spelling | None = field(default=None, repr=False)  # of the text file from which the table was read
+    renumbered: str | None = None  # the column that shows fresh numbers in place of what the original has there
+    book: Codebook | None = field(default=None, repr=False)  # of the SPSS, Stata or SAS file that it was read from
+    before: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)  # what pseudonyms and shifts replaced
+
+    @property
+    def source(self) -> pl.DataFrame:
+        """The table as it came, which says whom its records are about."""
+        return self.original.frame.with_columns(self.before.get_columns())
 
     def noted(self, ledger: Ledger) -> Self:
         """The draft with a note where hardly anybody in it is known to the ledger."""
-        notes = [note for note in ledger.strangers(self.original.frame) if note not in self.notes]
+        notes = [note for note in ledger.strangers(self.source) if note not in self.notes]
         return replace(self, notes=(*self.notes, *notes))
 
     def in_file(self, path: str | Path, order: npt.NDArray[np.uint32] | None = None) -> InFile:
@@ -78,10 +100,39 @@ class Draft(Generic[Frame]):
         if self.spelling is None or not is_delimited(path):
             return InFile(table, rows, table, {})
         source = self.original.frame
+        own = [attribute for attribute in self.schema if attribute.name != self.renumbered]
         spelled, copied = respelled(
-            table, source, list(self.schema), list(self.masked.columns), self.spelling.texts, pl.Series(rows)
-        )
-        return InFile(table, rows, spelled, {name: source[name].dtype for name in copied})
+            table, source, own, self.changed, self.spelling.texts, pl.Series(rows)
+        )  # what was replaced is never copied from the file
+        others = [name for name in self.before.columns if name in table.columns and name not in self.masked.columns]
+        written = [name for name in others if spelled[name].dtype != table[name].dtype]  # dates, as the file has them
+        return InFile(table, rows, spelled, {name: source[name].dtype for name in (*copied, *written)})
+
+    @property
+    def changed(self) -> list[str]:
+        """The columns of which the file that was read shows something else."""
+        return list(dict.fromkeys((*self.masked.columns, *self.before.columns, *self.policy.text.mask)))
+
+    def judge_replaced(self, shown: pl.DataFrame | pl.LazyFrame, rows: npt.NDArray[np.int64] | None) -> None:
+        """Refuses what is shown of these records unless pseudonyms and shifted dates are right beside the original."""
+        from shoal.engines.memory import MemoryTable
+
+        if not self.before.width:
+            return
+        before = (self.before if rows is None else self.before[rows]).rename(lambda name: f"{KEPT}{name}")
+        after = shown.lazy().select(name for name in self.before.columns if name in self.table.columns).collect()
+        if after.height != before.height:
+            raise PromiseError("What was written does not show the records that were masked. Nothing was released.")
+        paired = MemoryTable(pl.concat([after, before], how="horizontal"))
+        judge_replaced(paired, self.policy, list(self.masked.columns), after.height)
+
+    def labels(self, rows: npt.NDArray[np.int64]) -> Codebook | None:
+        """What the file of these records may say of codes: those for missing only in columns that are as they were."""
+        if self.book is None:
+            return None
+        shown = [name for name in self.schema.names if name != self.renumbered]
+        book = replace(self.book, variables={name: v for name, v in self.book.variables.items() if name in shown})
+        return book.of(rows, [name for name in shown if self.schema[name].roles == {Role.INSENSITIVE}])
 
     def plain(self, table: pl.DataFrame) -> pl.DataFrame:
         """Records of the draft with every text as text."""
@@ -97,10 +148,14 @@ def draft(
     seed: int | None = None,
     after: Ledger | None = None,
     spelling: Spelling | None = None,
+    method: Method | None = None,
+    book: Codebook | None = None,
 ) -> Draft[Frame]:
     """Masks the frame as the policy says. Nothing has been judged yet.
 
-    Where the frame was read from a text file, its `spelling` lets what nothing masks leave in the same text.
+    Where the frame was read from a text file, its `spelling` lets what nothing masks leave in the same text; the `book`
+    of an SPSS, Stata or SAS file labels what is written to such a file. A `method` is held to the policy's promises in
+    place of its own.
     """
     from shoal.data.scratch import sweep
 
@@ -108,14 +163,20 @@ def draft(
     table, restore = to_polars(frame)
     events.stage("checking the table")
     policy.refuse_suppression()
+    table, texts = with_texts(table, policy)  # before anything else is replaced: the text holds what stood there
+    table, before = replaced(table, policy)
     original, notes = prepare(table, policy)
-    unnamed = [name for name in table.columns if name not in original.schema]
-    identifiers = [*original.schema.with_role(Role.IDENTIFIER), *likely_identifiers(table, unnamed)]
-    again = tuple(repeating(table, identifiers))
-    notes += tuple(identifier.sentence() for identifier in again)
+    again = _again(table, original.schema, policy)
+    notes = (*texts, *notes, *notes_of(policy), *_of_codes(book, original.schema), *(who.sentence() for who in again))
     promises = policy.promises(original.schema)
     k = class_size(original, promises)  # whatever the method, a class needs k records
-    method = policy.method if after is None else _incremental(policy.method, after, original)
+    whole = whole_of(promises)
+    _refuse_rules(policy, table, whole)
+    if after is not None:
+        refuse_whole(whole, "goes on from earlier releases class by class (--incremental)")
+        method = _incremental(policy.method, after, original, table.with_columns(before.get_columns()))
+    elif method is None:
+        method = held_together(policy.method, promises)
     promises = with_cells(promises, method, original.schema, k)
     refuse_single_class(len(original), original.schema, lambda name: _counts(original[name]), promises)
     means = policy.private_means()
@@ -133,9 +194,113 @@ def draft(
         masked, columns={name: in_whole_numbers(column, types[name]) for name, column in masked.columns.items()}
     )
     notes += budget(means, k) + masked.notes
-    return Draft(
-        assemble(original, masked), original.schema, policy, promises, original, masked, notes, restore, again, spelling
-    )
+    made = Draft(
+        assemble(original, masked), original.schema, policy, promises, original, masked, notes, restore, again,
+        spelling, book=book, before=before,
+    )  # fmt: skip
+    if whole is None or owner_column(policy, whole) in policy.pseudonyms:  # which show whose rows belong together
+        return made
+    return renumbered([made], [owner_column(policy, whole)], seed)[0]
+
+
+def renumbered(drafts: Sequence[Draft[Frame]], columns: Sequence[str], seed: int | None) -> list[Draft[Frame]]:
+    """The drafts with fresh numbers in the columns that say whose a row is: the same owner has the same in all."""
+    owners = [_owners(made, column) for made, column in zip(drafts, columns, strict=True)]
+    places = np.cumsum([0, *(len(each) for each in owners)])
+    numbers = numbered(pl.concat(owners), one_each=True)  # a gap was refused, unless each is a person
+    fresh = fresh_numbers([numbers[a:b] for a, b in pairwise(places)], seed)
+    return [
+        replace(
+            made,
+            table=pl.DataFrame([pl.Series(column, number), *made.table.drop(column, strict=False)]),
+            schema=made.schema.only(_pseudonym(attribute, column) for attribute in made.schema),
+            renumbered=column,
+        )
+        for made, column, number in zip(drafts, columns, fresh, strict=True)
+    ]
+
+
+def _owners(made: Draft, column: str) -> pl.Series:
+    """Whose each shown row is, as text, so that tables of several types can be compared."""
+    whose = made.original.frame[column]
+    return (whose if made.masked.kept is None else whose[made.masked.kept]).cast(pl.String).alias("")
+
+
+def _pseudonym(attribute: Attribute, column: str) -> Attribute:
+    """What stands there in place of an identifier."""
+    return replace(attribute, roles=frozenset({Role.INSENSITIVE})) if attribute.name == column else attribute
+
+
+def owner_column(policy: Policy, whole: PrivacyModel) -> str:
+    """The column that says whose rows belong together."""
+    column = policy.household_column if whole.together == "household" else policy.person
+    assert column is not None
+    return column
+
+
+def _refuse_rules(policy: Policy, table: pl.DataFrame, whole: PrivacyModel | None) -> None:
+    """Refuses tables beside this one, and rules that the table breaks or that its release would not show."""
+    if policy.tables:
+        raise InputError(
+            f"The policy names further tables ({', '.join(policy.tables)}), which are released together with this one: "
+            "use shoal.anonymize_tables, or leave them out."
+        )
+    if policy.consistent and whole is None:
+        raise InputError(
+            "The rules of consistent are checked on what is released, which must show whose rows belong together: "
+            "promise linked or households, or leave the rules out."
+        )
+    if policy.consistent:
+        refuse_inconsistent(policy.rules, {"": policy.owned(table)}, released=False)
+
+
+def refuse_whole(whole: PrivacyModel | None, what: str) -> None:
+    """Refuses a promise about whole histories where a release is made otherwise."""
+    if whole is not None:
+        raise InputError(f"{whole.name} shows all rows of one {whole.together} alike, and this {what}: leave one out.")
+
+
+def _of_codes(book: Codebook | None, schema: Schema) -> Iterator[str]:
+    """What was made of the codes of a file that labels them."""
+    return iter(()) if book is None else book.notes(schema.names)
+
+
+def _again(table: pl.DataFrame, schema: Schema, policy: Policy) -> tuple[Repeating, ...]:
+    """Identifiers that repeat, where no column was named to count people by."""
+    unnamed = [name for name in table.columns if name not in schema]
+    known = [*schema.with_role(Role.IDENTIFIER), *schema.with_role(Role.PSEUDONYM)]
+    people = [name for name in (*known, *likely_identifiers(table, unnamed)) if name != policy.household_column]
+    return () if policy.person is not None else tuple(repeating(table, people))
+
+
+def with_people_numbered(made: Draft[Frame], seed: int | None) -> Draft[Frame]:
+    """The draft with a column that numbers the people of each class afresh, so that anybody can count them."""
+    refuse_in_class(made.original.frame.columns, made.policy.person)
+    people = made.original.people
+    assert people is not None
+    key = released_classes(made.table, made.schema).key.to_numpy()
+    whose = people if made.masked.kept is None else people[made.masked.kept]
+    return replace(made, table=made.table.with_columns(person_in_class(key, whose, seed)))
+
+
+def with_texts(table: pl.DataFrame, policy: Policy) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """The table with free text masked, or left out, as the policy says; refused where a role is all that it says."""
+    left = texts_without_role(table, table.columns, policy)
+    work = policy.text.work(never_shown(policy))
+    return (table if work is None else work(table)).drop(left), left_out_note(left) + policy.text.notes()
+
+
+def never_shown(policy: Policy) -> tuple[str, ...]:
+    """Columns whose values are sought in the record's free text: identifiers, and who the record is about."""
+    return tuple(dict.fromkeys((*policy.identifiers, *policy.pseudonyms, *([policy.person] if policy.person else []))))
+
+
+def texts_without_role(sample: pl.DataFrame, columns: Sequence[str], policy: Policy) -> list[str]:
+    """Columns of free text that have no role but by `rest`, judged by some records."""
+    policy.text.refuse(columns, policy.identifiers)
+    named = {*policy.identifiers, *policy.quasi_identifiers, *policy.confidential, *policy.insensitive}
+    kinds = {name: choice.kind for name, choice in policy.attributes.items()}
+    return texts_left_out(sample, policy.roles(columns), named, kinds, policy.text)
 
 
 def _counts(coded: Coded) -> npt.NDArray[np.int64]:
@@ -143,10 +308,10 @@ def _counts(coded: Coded) -> npt.NDArray[np.int64]:
     return np.append(coded.counts, coded.missing)
 
 
-def _incremental(method: Method, ledger: Ledger, original: Microdata) -> Method:
+def _incremental(method: Method, ledger: Ledger, original: Microdata, source: pl.DataFrame) -> Method:
     from shoal.releases.incremental import Incremental
 
-    subjects = ledger.digests(original.frame)
+    subjects = ledger.digests(source)
     shown = original.frame.select(
         attribute.name for attribute in original.schema if Role.IDENTIFIER not in attribute.roles
     )
@@ -163,7 +328,22 @@ def prepare(table: pl.DataFrame, policy: Policy) -> tuple[Microdata, tuple[str, 
     for name in schema.confidential:
         if table[name].null_count() == table.height:
             raise InputError(f"The confidential column {name!r} is missing in every record: leave it out.")
-    return Microdata(table, schema), left_out(table.columns, schema) + in_order_of_type(policy, table.schema)
+    if policy.person is not None:
+        refuse_gaps(table[policy.person], one_each=policy.missing_person == "one-each")
+    if policy.household_column is not None:
+        refuse_homeless(table[policy.household_column])
+    roles = {attribute.name: attribute.roles for attribute in schema}
+    if policy.weights is not None:
+        weights_of(table, policy.weights)
+    notes = left_out(table.columns, schema, policy.weights) + weights_note(policy.weights, roles)
+    notes += in_order_of_type(policy, table.schema) + built_notes(built_trees(policy, schema))
+    return Microdata(table, schema), notes
+
+
+def built_trees(policy: Policy, schema: Schema) -> list[Hierarchy]:
+    """The hierarchies that were built of the table's values because the policy gives none."""
+    trees = ((name, schema[name].hierarchy) for name in schema.quasi_identifiers)
+    return [tree for name, tree in trees if tree is not None and policy.builds(name)]
 
 
 def in_order_of_type(policy: Policy, types: Mapping[str, pl.DataType]) -> tuple[str, ...]:
@@ -181,9 +361,9 @@ def _rising(categories: pl.Series) -> str:
     return " < ".join(few)
 
 
-def left_out(columns: Sequence[str], named: Container[str]) -> tuple[str, ...]:
-    """What the custodian should know of columns that have no role."""
-    unnamed = [name for name in columns if name not in named]
+def left_out(columns: Sequence[str], named: Container[str], weights: str | None = None) -> tuple[str, ...]:
+    """What the custodian should know of columns that have no role; of weights more is said elsewhere."""
+    unnamed = [name for name in columns if name not in named and name != weights]
     if not unnamed:
         return ()
     return (

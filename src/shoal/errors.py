@@ -56,3 +56,10 @@ def extra_package(name: str, doing: str, extra: str) -> Any:
         return importlib.import_module(name)
     except ImportError:
         raise InputError(f"{doing} needs an extra package: pip install 'shoal[{extra}]'.") from None
+
+
+def unwritten(own: object, name: str) -> InputError:
+    """The error of a class of one's own that lacks what every class of its sort has to have."""
+    return InputError(
+        f"The class {type(own).__qualname__!r} does not define {name!r}: write it, every one of its sort must."
+    )

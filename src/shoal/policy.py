@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import reprlib
 import tomllib
-from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
@@ -17,61 +16,42 @@ from pydantic import (
     GetJsonSchemaHandler,
     InstanceOf,
     PrivateAttr,
-    TypeAdapter,
     ValidationError,
     field_serializer,
     field_validator,
 )
 
-from shoal.catalogue import Catalogue, Entry, as_table, build
-from shoal.data.hierarchy import Hierarchy, hierarchy_of
-from shoal.data.hierarchy_files import read_hierarchy
+from shoal.catalogue import as_table, build
+from shoal.data.attribute_choice import AttributeChoice as AttributeChoice
+from shoal.data.attribute_choice import AttributeTable as AttributeTable
+from shoal.data.built_attributes import Valued, built_attribute, chosen_hierarchy
+from shoal.data.household import role_of_household
 from shoal.data.ordered_categories import refuse_without_order
 from shoal.data.paths import refuse_pipe
+from shoal.data.person import MissingPerson, role_of_person
+from shoal.data.pseudonym_choices import PseudonymChoice, ShiftChoice, give_roles
+from shoal.data.pseudonym_keys import Keys, read_keys
 from shoal.data.roles import infer_kind
-from shoal.data.schema import Attribute, Kind, Role, Scalar, Schema
+from shoal.data.schema import Attribute, Kind, Person, Role, Schema, refuse_named_twice, refuse_twice
+from shoal.data.table_choice import TableChoice
+from shoal.data.text_choice import TextChoice
 from shoal.errors import InputError, did_you_mean
 from shoal.masking import METHODS
 from shoal.masking.grouping.hilbert import Hilbert
 from shoal.masking.method import Method
 from shoal.masking.publishing.confidential import Showing
-from shoal.masking.publishing.private_mean import PrivateMean, private_mean, require_epsilon
+from shoal.masking.publishing.private_mean import PrivateMean, private_mean, refuse_several_records, require_epsilon
 from shoal.policy_files import inside, named_files, refuse_own_code, seen_from
 from shoal.privacy import MODELS
+from shoal.privacy.consistency import Owned, Rule, owned, rules_of
+from shoal.privacy.households import household_column, with_household
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.model import PrivacyModel
+from shoal.privacy.persons import counting_people
+from shoal.table_schemas import table_schemas
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema, ErrorDetails
-
-
-class AttributeChoice(BaseModel):
-    """What the custodian states of one attribute; the rest is inferred."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    kind: Kind | None = None
-    domain: tuple[Scalar, ...] | None = Field(
-        default=None, description="least and greatest value, or all categories in their order"
-    )
-    hierarchy: str | tuple[tuple[str, ...], ...] | dict[str, Any] | None = Field(
-        default=None,
-        description="a file of lines value;level 1;..., the lines themselves, or how to build it (type = ...)",
-    )
-    unlisted: Literal["refuse", "top"] = Field(
-        default="refuse", description="what becomes of values that the hierarchy does not list"
-    )
-    weight: float = Field(default=1.0, gt=0)
-
-
-class AttributeTable(TypedDict, total=False):
-    """The same as a table, as type checkers and editors know it."""
-
-    kind: Kind | Literal["numeric", "ordinal", "nominal", "date"] | None
-    domain: Sequence[Scalar] | None
-    hierarchy: str | Sequence[Sequence[str]] | dict[str, Any] | None
-    unlisted: Literal["refuse", "top"]
-    weight: float
 
 
 Names = list[str] | tuple[str, ...]  # a text is a sequence of texts too, and not meant
@@ -91,7 +71,16 @@ class Choices(TypedDict, total=False):
     show: Mapping[str, Showing]
     epsilon: float | None
     groups: Mapping[str, Names]
+    weights: str | None
+    text: TextChoice | Mapping[str, Any]
     attributes: Mapping[str, AttributeChoice | AttributeTable]
+    person: str | None
+    missing_person: MissingPerson
+    household: str | None
+    tables: Mapping[str, TableChoice | dict[str, Any]]
+    consistent: Mapping[str, str]
+    pseudonyms: Mapping[str, PseudonymChoice | dict[str, Any]]
+    shift: ShiftChoice | dict[str, Any] | None
 
 
 class Policy(BaseModel):
@@ -110,9 +99,19 @@ class Policy(BaseModel):
     show: dict[str, Showing] = Field({}, description="confidential columns that each class shows alike, and how")
     epsilon: float | None = Field(None, description="of all private means together; divided equally among them")
     groups: dict[str, tuple[str, ...]] = Field({}, description="named groups of attributes an intruder may know")
+    weights: str | None = Field(None, description="the column of sampling weights: people each record stands for")
+    text: TextChoice = Field(default_factory=TextChoice.nothing, description="free text that is released")
     attributes: dict[str, AttributeChoice] = {}
+    person: str | None = Field(None, description="the column that says whom a record is about; people are then counted")
+    missing_person: MissingPerson = Field("refuse", description="who is meant where that column is empty")
+    household: str | None = Field(None, description="the column that says who lives together")
+    tables: dict[str, TableChoice] = Field({}, description="further tables of the same people, released together")
+    consistent: dict[str, str] = Field({}, description="rules that hold between rows and tables, by name")
+    pseudonyms: dict[str, PseudonymChoice] = Field({}, description="identifiers of which keyed pseudonyms are released")
+    shift: ShiftChoice | None = Field(None, description="dates moved by as many days for each person")
 
     _folder: Path | None = PrivateAttr(None)  # of the file that it was read from, if it names others beside it
+    _keys: Keys | None = PrivateAttr(None)  # of pseudonyms: goes along, and is never shown or written
 
     def __init__(self, **choices: Unpack[Choices]) -> None:
         try:
@@ -120,7 +119,8 @@ class Policy(BaseModel):
         except ValidationError as error:
             raise InputError(_sentence(error.errors()[0])) from None
         for role in ("identifiers", "quasi_identifiers", "confidential", "insensitive"):
-            _refuse_named_twice(getattr(self, role), role.removesuffix("s"))
+            refuse_named_twice(getattr(self, role), role.removesuffix("s"))
+        rules_of(self.consistent)
 
     @field_validator("models", mode="before")
     @classmethod
@@ -146,9 +146,9 @@ class Policy(BaseModel):
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         schema = handler.resolve_ref_schema(handler(core))
         of = schema["properties"]
-        of["models"]["items"] = {"oneOf": _table_schemas(MODELS, handler)}
+        of["models"]["items"] = {"oneOf": table_schemas(MODELS, handler)}
         of["models"]["default"] = [as_table(model, MODELS) for model in cls.model_fields["models"].default]
-        of["method"]["oneOf"] = _table_schemas(METHODS, handler)
+        of["method"]["oneOf"] = table_schemas(METHODS, handler)
         of["method"]["default"] = as_table(Hilbert(), METHODS)
         return schema
 
@@ -207,13 +207,57 @@ class Policy(BaseModel):
         """The same policy with these choices in place of its own, validated like a new one."""
         chosen: dict[str, Any] = {**dict(self), **choices}
         policy = type(self)(**chosen)
-        policy._folder = self._folder
+        policy._folder, policy._keys = self._folder, self._keys
         return policy
 
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules of consistency, read."""
+        return rules_of(self.consistent)
+
+    def owned(self, frame: pl.DataFrame | pl.LazyFrame) -> Owned:
+        """The table by whose its rows are, as rules are about it."""
+        return owned(frame, self.person, self.household_column)
+
+    @property
+    def household_column(self) -> str | None:
+        """The column that says who lives together, as the policy or a promise names it."""
+        return household_column(self.models, self.household)
+
+    def keyed(self, keys: Keys | bytes) -> Self:
+        """The same policy with the secret key of its pseudonyms, which is no part of what it says or writes."""
+        policy = self.changed()
+        policy._keys = keys if isinstance(keys, Keys) else Keys.of(keys)
+        return policy
+
+    @property
+    def secret_keys(self) -> Keys:
+        """The secret key of its pseudonyms: as given, otherwise the environment's."""
+        return self._keys if self._keys is not None else read_keys(None)
+
+    @property
+    def identified_by(self) -> tuple[str, ...]:
+        """The columns that a secret key replaces, or shifts dates by."""
+        return (*self.pseudonyms, *([] if self.shift is None else [self.shifted_by()]))
+
+    def shifted_by(self) -> str:
+        """The column whose values have a shift of dates each."""
+        assert self.shift is not None
+        return self.shift.by(self.pseudonyms, self.person)
+
     def promises(self, schema: Schema) -> tuple[PrivacyModel, ...]:
-        """The models, each about one confidential attribute: one that names none is about all of them."""
+        """The models, each about one confidential attribute: one that names none is about all of them.
+
+        Where a column says whom a record is about, they are about people.
+        """
         promises: list[PrivacyModel] = []
-        for model in (model.held_to(self.method) for model in self.models):
+        models = with_household(self.models, self.household_column)
+        models = models if self.person is None else tuple(counting_people(models))
+        for model in (model.held_to(self.method) for model in models):
+            if self.person is None and "person" in model.needs:
+                raise InputError(
+                    f"{model.name} counts people: name the column that tells them apart (--person COLUMN)."
+                )
             if "confidential" not in model.needs or model.attribute is not None:
                 promises.append(model)
                 continue
@@ -247,20 +291,27 @@ class Policy(BaseModel):
         if not names:
             raise InputError("Epsilon is the budget of private means, but none is shown (--show charge=private-mean).")
         require_epsilon(self.epsilon)
+        refuse_several_records(names[0], self.person or self.household_column)
         domains = {name: self.attributes.get(name, AttributeChoice()).domain for name in names}
         return {name: private_mean(name, domains[name], self.epsilon / len(names)) for name in names}
 
     def schema(  # type: ignore[override]  # pydantic's own of that name is deprecated
-        self, frame: pl.DataFrame | Mapping[str, pl.Series], *, released: bool = False
+        self,
+        frame: pl.DataFrame | Mapping[str, pl.Series],
+        *,
+        released: bool = False,
+        counts: Mapping[str, pl.Series] | None = None,
     ) -> Schema:
         """Roles as chosen and kinds as chosen or inferred, for the columns of this table that have a role.
 
-        A released table shows no identifiers, nor what was left out. A column may list each of its values once.
+        A released table shows no identifiers, nor what was left out. A column may list each of its values once, with
+        how many records have it in `counts`.
         """
         columns = frame.to_dict() if isinstance(frame, pl.DataFrame) else frame
         roles = self.roles(list(columns), released=released)
-        named = [name for name in columns if name in roles]
-        return Schema(tuple(self._attribute(columns[name], roles[name], released) for name in named))
+        known = {name: Valued(columns[name], (counts or {}).get(name)) for name in columns if name in roles}
+        person = None if self.person is None else Person(self.person, self.missing_person == "one-each")
+        return Schema(tuple(self._attribute(values, roles[name], released) for name, values in known.items()), person)
 
     def roles(self, columns: Sequence[str], *, released: bool = False) -> dict[str, frozenset[Role]]:
         """column -> its roles, for those of a table that have one."""
@@ -280,16 +331,24 @@ class Policy(BaseModel):
                     hint = did_you_mean(name, columns) or f" It has {', '.join(map(repr, columns[:20]))}."
                     raise InputError(f"The table has no column {name!r}, named as {role.replace('_', '-')}.{hint}")
                 roles[name] = roles.get(name, frozenset()) | {role}
+        give_roles(roles, columns, self.pseudonyms, self.shift if self.rest == "drop" else None)
         allowed = ({Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL},)
         for name, named in roles.items():
             if len(named) > 1 and named not in allowed:
                 raise InputError(f"Column {name!r} is named as {' and '.join(sorted(named))}: choose one role.")
-        for name in self.attributes:
-            if name not in known and not released:
+        for name, choice in self.attributes.items():
+            if name not in known and choice.kind is not Kind.TEXT and not released:
                 hint = did_you_mean(name, columns)
                 raise InputError(f"The policy describes {name!r}, but the table has no such column.{hint}")
+        if self.person is not None:
+            roles |= role_of_person(self.person, roles, columns, released=released)
+        if (home := self.household_column) is not None:
+            roles |= role_of_household(home, roles, columns, released=released)
+        texts = (name for name in self.text.columns if name in known and name not in roles)
+        roles |= dict.fromkeys(texts, frozenset({Role.INSENSITIVE}))
         if self.rest == "insensitive":
-            roles |= {name: frozenset({Role.INSENSITIVE}) for name in columns if name not in roles}
+            left = (name for name in columns if name not in roles and name != self.weights)
+            roles |= dict.fromkeys(left, frozenset({Role.INSENSITIVE}))
         return roles
 
     def _shows_values(self, column: pl.Series, roles: frozenset[Role], released: bool) -> bool:
@@ -297,10 +356,22 @@ class Policy(BaseModel):
         masked = Role.QUASI_IDENTIFIER in roles or column.name in self.show
         return not (released and masked)
 
-    def _attribute(self, column: pl.Series, roles: frozenset[Role], released: bool) -> Attribute:
+    def builds(self, name: str) -> bool:
+        """Whether the method needs a hierarchy of this column and none is given: one is built of its values."""
+        choice = self.attributes.get(name, AttributeChoice())
+        return choice.hierarchy is None and name in self.quasi_identifiers and "hierarchies" in self.method.needs
+
+    def _attribute(self, values: Valued, roles: frozenset[Role], released: bool) -> Attribute:
+        column = values.column
+        if Role.PSEUDONYM in roles:
+            return Attribute(column.name, roles, Kind.NOMINAL)
         choice = self.attributes.get(column.name, AttributeChoice())
-        hierarchy = _hierarchy(column, choice, released)
+        k = max((model.smallest_class for model in self.models), default=1)
+        if self.builds(column.name) and not released:
+            return built_attribute(values, roles, choice.kind, choice.domain, choice.weight, k)
+        hierarchy = chosen_hierarchy(values, choice.hierarchy, choice.unlisted, k, released=released)
         kind = choice.kind or (Kind.NOMINAL if hierarchy else infer_kind(column))
+        kind = Kind.NOMINAL if kind is Kind.TEXT else kind
         domain = choice.domain
         if domain is None and hierarchy is None and isinstance(column.dtype, pl.Enum):
             domain = tuple(column.dtype.categories)  # a text file would lose their order
@@ -312,60 +383,18 @@ class Policy(BaseModel):
         ):
             refuse_without_order(column)
         if kind in (Kind.ORDINAL, Kind.NOMINAL) and domain is not None:
-            _refuse_twice(column.name, domain)
+            refuse_twice(column.name, domain)
         return Attribute(column.name, roles, kind, domain, hierarchy, choice.weight)
-
-
-def _refuse_named_twice(names: Sequence[str], role: str) -> None:
-    for name, times in Counter(names).items():
-        if times > 1:
-            raise InputError(f"Column {name!r} is named twice as {role.replace('_', '-')}: name it once.")
-
-
-def _refuse_twice(name: str, domain: tuple[Scalar, ...]) -> None:
-    for label, times in Counter(str(value) for value in domain).items():
-        if times > 1:
-            raise InputError(f"The domain of {name!r} lists {label!r} more than once: list each category once.")
-
-
-def _hierarchy(column: pl.Series, choice: AttributeChoice, released: bool) -> Hierarchy | None:
-    """As chosen; one that is built from the values cannot be built from a released table, which shows masks."""
-    if choice.hierarchy is None or (released and isinstance(choice.hierarchy, dict)):
-        return None
-    if isinstance(choice.hierarchy, dict):
-        from shoal.data.build_hierarchy import build
-
-        hierarchy = build(choice.hierarchy, column, column.name)
-    elif isinstance(choice.hierarchy, str):
-        hierarchy = read_hierarchy(choice.hierarchy, column.name)
-    else:
-        hierarchy = hierarchy_of(choice.hierarchy, column.name)
-    return hierarchy.with_unlisted() if choice.unlisted == "top" else hierarchy
 
 
 def _sentence(fault: ErrorDetails) -> str:
     """What pydantic found, in our form."""
     where = ".".join(map(str, fault["loc"]))
     if fault["type"] == "extra_forbidden":
-        known = AttributeChoice.model_fields if "." in where else Policy.model_fields
+        tables: dict[str, type[BaseModel]] = {"pseudonyms": PseudonymChoice, "shift": ShiftChoice}
+        table = tables.get(str(fault["loc"][0]), AttributeChoice)
+        known = table.model_fields if "." in where else Policy.model_fields
         hint = did_you_mean(str(fault["loc"][-1]), known) or f" Known are {', '.join(known)}."
         return f"The policy has no {where!r}.{hint}"
     what = fault["msg"].removeprefix("Input ").replace("valid tuple", "list")
     return f"The policy's {where!r} {what}. Got {reprlib.repr(fault['input'])} instead."
-
-
-def _table_schemas(catalogue: Catalogue[Any], handler: GetJsonSchemaHandler) -> list[dict[str, Any]]:
-    return [_table_schema(part, handler) for part in catalogue]
-
-
-def _table_schema(part: type[Entry], handler: GetJsonSchemaHandler) -> dict[str, Any]:
-    """The JSON Schema of a model's or method's table, with the bounds and the help of its parameters."""
-    schema = handler.resolve_ref_schema(handler(TypeAdapter(part).core_schema))
-    for each in part.parameters():
-        ends = {"minimum": each.least, "exclusiveMinimum": each.above, "maximum": each.most}
-        bounds = {**ends, "exclusiveMaximum": each.below}
-        stated = {word: end for word, end in bounds.items() if end is not None}
-        schema["properties"][each.name] |= {"description": each.help, **stated}
-    schema["properties"] = {"name": {"const": part.name}} | schema["properties"]
-    schema["required"] = ["name", *schema.get("required", [])]
-    return schema | {"additionalProperties": False, "description": part.sentence()}

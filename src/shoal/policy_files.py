@@ -12,6 +12,7 @@ from shoal.errors import InputError
 
 def refuse_own_code(choices: Mapping[str, Any], what: str) -> None:
     """Choices that come from elsewhere are data: they can name nothing that would have to be imported."""
+    _refuse_masker(choices, what)
     models, method = choices.get("models"), choices.get("method")
     tables = [table for table in (*(models if isinstance(models, list) else ()), method) if isinstance(table, dict)]
     for table in tables:
@@ -25,10 +26,24 @@ def refuse_own_code(choices: Mapping[str, Any], what: str) -> None:
                 )
 
 
+def _refuse_masker(choices: Mapping[str, Any], what: str) -> None:
+    text = choices.get("text")
+    if isinstance(text, dict) and text.get("masker") is not None:
+        raise InputError(
+            f"{what} names the masker of text {text['masker']!r}, which is code to be imported, and a file can name "
+            "none: if you trust it, name it yourself (--mask-text COLUMN,masker=MODULE:FUNCTION)."
+        )
+
+
 def named_files(choices: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
     """Where the tables of a policy name a file: the table, and its key."""
     described, models = choices.get("attributes"), choices.get("models")
     tables = [(table, "hierarchy") for table in (described.values() if isinstance(described, dict) else ())]
+    further = choices.get("tables")
+    tables += [(table, "file") for table in (further.values() if isinstance(further, dict) else ())]
+    for table, _ in list(tables):
+        if isinstance(table, dict) and isinstance(own := table.get("attributes"), dict):
+            tables += [(each, "hierarchy") for each in own.values()]
     tables += [(table, "population") for table in (models if isinstance(models, list) else ())]
     for table, key in tables:
         if isinstance(table, dict) and isinstance(table.get(key), str):

@@ -8,14 +8,15 @@ Missing is a value like any other.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
 from shoal import events
+from shoal.data.free_text import SAMPLE, is_free_text, patterns_in
 from shoal.data.people import Repeating
 from shoal.data.roles import infer_kind, suggest_role
 from shoal.data.schema import Kind, Role
@@ -42,9 +43,10 @@ class AttributeProfile:
     distinction: float
     separation: float
     unique_share: float
-    role: Role
+    role: Role | None  # None of free text, which has no role unless the policy releases it
     reason: str
     hipaa: str  # letter of the item in HIPAA's list of identifiers, or empty
+    patterns: Mapping[str, int] = field(default_factory=dict)  # of free text: what has a form, and in how many cells
 
 
 @dataclass(frozen=True)
@@ -85,14 +87,26 @@ class Profile(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """Identifiers that repeat: records are not people."""
+        return tuple(identifier.sentence() for identifier in self._repeating())
+
+    def _repeating(self) -> list[Repeating]:
         identifiers = self.with_role(Role.IDENTIFIER)
         counts = [Repeating(a.name, self.records - a.missing, a.distinct - (a.missing > 0)) for a in identifiers]
-        return tuple(count.sentence() for count in counts if 1 < count.people < count.records)
+        return [count for count in counts if 1 < count.people < count.records]
 
     def policy_toml(self) -> str:
         """A starting `shoal.toml`: the suggested roles, each with its reason, 5-anonymity by grouping."""
         lists = "\n".join(_toml_list(key, self.with_role(role)) for key, role in _LISTS.items())
-        return f"{_PREAMBLE}\n{lists}\n{_PROMISE}"
+        person = "".join(
+            f"\nperson = {_toml_string(each.name)}  # {each.records:,} records of {each.people:,} people: k is people\n"
+            for each in self._repeating()[:1]
+        )
+        return f"{_PREAMBLE}\n{lists}\n{person}{self._texts()}{_PROMISE}"
+
+    def _texts(self) -> str:
+        """Free text as a remark: it has no role."""
+        texts = [a for a in self.attributes if a.role is None]
+        return "".join(f"# {_toml_string(a.name)} is left out. {a.reason}\n" for a in texts)
 
     def remarks(self) -> tuple[str, ...]:
         """The notes."""
@@ -104,7 +118,9 @@ class Profile(Result):
 
     def charts(self) -> list[Chart]:
         """How identifying each attribute is, and the best set of each size."""
-        first = sorted(self.attributes, key=lambda a: (-a.unique_share, -a.separation))
+        first = sorted(
+            (a for a in self.attributes if a.role is not None), key=lambda a: (-a.unique_share, -a.separation)
+        )
         out, apart = Series("singled out", [a.unique_share for a in first]), [a.separation for a in first]
         sets = {", ".join(s.attributes): s.unique_share for s in self.identifying_sets}
         sets["all but identifiers"] = self.uniques / self.records
@@ -144,7 +160,7 @@ def _profiled(frame: object, sets: int) -> Profile:
     searched = {
         a.name: codes
         for a, codes in zip(attributes, encoded, strict=True)
-        if a.role is not Role.IDENTIFIER and a.distinct > 1
+        if a.role not in (Role.IDENTIFIER, None) and a.distinct > 1
     }
     uniques, best = identifying_sets.best_sets(searched, table.height, sets)
     return Profile(table.height, attributes, uniques, best, len(searched))
@@ -184,7 +200,7 @@ def _profile_attribute(column: pl.Series, kind: Kind, codes: Codes) -> Attribute
     suggestion = suggest_role(
         _distinct_values(column, codes), present=records - missing, distinct=codes.size, uniques=uniques
     )
-    return AttributeProfile(
+    shown = AttributeProfile(
         name=column.name,
         dtype=str(column.dtype),
         kind=kind,
@@ -197,6 +213,16 @@ def _profile_attribute(column: pl.Series, kind: Kind, codes: Codes) -> Attribute
         reason=suggestion.reason,
         hipaa=suggestion.hipaa,
     )
+    return _as_text(shown, column) if suggestion.hipaa in ("", "R") and is_free_text(column) else shown
+
+
+def _as_text(shown: AttributeProfile, column: pl.Series) -> AttributeProfile:
+    """Of free text no role is suggested, but what has a form in it is said."""
+    patterns = patterns_in(column)
+    cells = min(SAMPLE, len(column) - shown.missing)
+    listed = ", ".join(f"{what} in {count:,}" for what, count in patterns.items()) or "no pattern"
+    reason = f"Free text, released by --release-text or --mask-text alone; {listed} of {cells:,} cells looked at."
+    return replace(shown, kind=Kind.TEXT, role=None, reason=reason, hipaa="", patterns=patterns)
 
 
 def _separation(counts: npt.NDArray[np.int64]) -> float:
@@ -263,15 +289,15 @@ def _measures(a: AttributeProfile) -> tuple[str, ...]:
 
 def _reasons(attributes: Iterable[AttributeProfile]) -> Iterator[tuple[str, str, str]]:
     """Each role and reason once, with the attributes it holds for."""
-    alike: dict[tuple[Role, str], list[str]] = {}
+    alike: dict[tuple[Role | None, str], list[str]] = {}
     for a in attributes:
         alike.setdefault((a.role, a.reason), []).append(a.name)
     for (role, reason), names in alike.items():
         yield _spoken(role), reason, ", ".join(names)
 
 
-def _spoken(role: Role) -> str:
-    return role.replace("_", "-")
+def _spoken(role: Role | None) -> str:
+    return "none" if role is None else role.replace("_", "-")
 
 
 def _of(uniques: int, share: float) -> str:

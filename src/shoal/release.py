@@ -33,6 +33,7 @@ from shoal.masking.collapse import few_classes
 from shoal.masking.method import Masked, class_size
 from shoal.policy import Policy
 from shoal.privacy.check import judge, refuse_broken, released_classes, released_sheets
+from shoal.privacy.consistency import refuse_inconsistent
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict
 from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.show.charts import both
@@ -140,7 +141,7 @@ class Release(Result, Generic[Frame]):
         """What the public may know: nothing that the release does not show by itself."""
         from shoal.report.certificate import Shown, certify
 
-        return certify(Shown.of(self.table, self.sizes), self.schema, self.promises, self.verdicts)
+        return certify(Shown.of(self.table, self.sizes), self.schema, self.promises, self.verdicts, self.policy)
 
     def to_dict(self) -> dict[str, Any]:
         """What is known of the release, ready for JSON: for the custodian."""
@@ -212,6 +213,7 @@ class Release(Result, Generic[Frame]):
 
 def judged(draft: Draft[Frame]) -> Release[Frame]:
     """The draft as a release, if every promise holds of what it shows."""
+    draft.judge_replaced(draft.table, draft.masked.kept)
     return _released(draft, released_classes(draft.table, draft.schema, Source(draft.original, draft.masked.kept)))
 
 
@@ -219,6 +221,8 @@ def judged(draft: Draft[Frame]) -> Release[Frame]:
 def _released(draft: Draft[Frame], classes: EquivalenceClasses) -> Release[Frame]:
     verdicts = judge(classes, draft.promises)
     refuse_broken(verdicts)
+    if draft.policy.consistent:
+        refuse_inconsistent(draft.policy.rules, {"": draft.policy.owned(classes.frame)}, released=True)
     remarks = (verdict.note for verdict in verdicts if verdict.note)
     few = few_classes(len(classes.sizes), int(classes.sizes.max(initial=0)), draft.original, draft.promises)
     return Release(draft, verdicts, classes.sizes, (*draft.notes, *remarks, *few, *_people(draft, classes)))
@@ -271,10 +275,10 @@ def write(
 
 
 class Judgement(NamedTuple):
-    """A release as the written file shows it, and for a ledger the classes that were found there."""
+    """A release as the written file shows it, and the classes that were found there."""
 
     release: Release
-    classes: EquivalenceClasses | None
+    classes: EquivalenceClasses
 
 
 @events.apart
@@ -311,23 +315,24 @@ def as_file(
 
     def write_file(before_name: Callable[[Path], Judgement]) -> None:
         output = disarmed(spelled) if disarm else spelled
-        write_table(output, path, overwrite=overwrite, before_commit=before_name)
+        write_table(output, path, overwrite=overwrite, before_commit=before_name, book=draft.labels(rows))
 
     def judge_file(written: Path) -> Judgement:
         values, texts = read_own(written, spelled, draft.schema.quasi_identifiers, copied)
+        draft.judge_replaced(values, rows)
         classes = released_classes(values, draft.schema, Source(draft.original, rows), written=texts)
         release = _released(draft, classes)
         if ledger is None:
-            return Judgement(release, None)
-        notes = [note for note in ledger.strangers(draft.original.frame) if note not in release.notes]
+            return Judgement(release, classes)
+        notes = [note for note in ledger.strangers(draft.source) if note not in release.notes]
         return Judgement(replace(release, notes=(*release.notes, *notes)), classes)
 
     def record(written: Path, judgement: Judgement) -> AbstractContextManager[None]:
         assert ledger is not None
-        assert judgement.classes is not None
         original = draft.original.frame
-        subjects = ledger.digests(original)[rows]
-        values = ledger.own(subjects, original.select(*dict.fromkeys((*draft.table.columns, *shown_too)))[rows])
+        subjects = ledger.digests(draft.source)[rows]
+        shown = [name for name in dict.fromkeys((*draft.table.columns, *shown_too)) if name in original.columns]
+        values = ledger.own(subjects, original.select(shown)[rows])
         entry = _entry(judgement.release, subjects, values, judgement.classes, table, seed, epsilon)
         return ledger.entering(*entry, path, digest(written))
 
@@ -355,7 +360,9 @@ def _certificate(release: Release, table: pl.DataFrame, written: Path, *, keep_o
     """The certificate of a written file, as JSON."""
     from shoal.report.certificate import Shown, certify
 
-    content = certify(Shown.of(table, release.sizes), release.schema, release.promises, release.verdicts)
+    content = certify(
+        Shown.of(table, release.sizes), release.schema, release.promises, release.verdicts, release.policy
+    )
     content["record_order"] = "as in the source" if keep_order else "shuffled"
     content["sha256"] = digest(written)
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"

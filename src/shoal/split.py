@@ -25,12 +25,12 @@ from shoal.anonymize import Progress
 from shoal.data.commit import Paper, commit
 from shoal.data.frames import Frame, to_polars
 from shoal.data.microdata import Microdata
-from shoal.data.schema import Schema
-from shoal.draft import Draft, draft, prepare
+from shoal.draft import Draft, draft, prepare, refuse_whole
 from shoal.errors import InputError, PromiseError
 from shoal.masking.method import class_size
 from shoal.masking.publishing.confidential import grouped_by
 from shoal.masking.publishing.private_mean import budget
+from shoal.masking.whole_histories import whole_of
 from shoal.policy import Policy
 from shoal.privacy.check import released_classes
 from shoal.release import Judgement, Release, as_file, judged
@@ -39,6 +39,7 @@ from shoal.risk.attack import Outcome
 from shoal.risk.dependence import Dependence, dependence
 from shoal.risk.joined import Standing, attack_joined, broken_together
 from shoal.split_tables import (
+    MERGED,
     SplitTables,
     about,
     beside_each,
@@ -46,6 +47,7 @@ from shoal.split_tables import (
     confidential_of,
     left_out_of_all,
     paper_of,
+    refuse_older,
     shown_by,
 )
 
@@ -99,10 +101,11 @@ class SplitDraft(Generic[Frame]):
         self._check(merge, keep_order, ledger, report)
         self._judge_together()
         targets = beside_each(path, list(self.tables))
+        refuse_older(path, merge=merge)
         papers = {name: paper_of(certificate, name) for name in self.tables}
         queue = [(name, self.tables[name], target, papers[name]) for name, target in targets.items()]
         if merge and self.merged is not None:
-            queue.insert(0, ("", self.merged, Path(path), None if certificate is None else Path(certificate)))
+            queue.insert(0, (MERGED, self.merged, Path(path), paper_of(certificate, MERGED)))
         for name, _, target, paper in queue:
             refuse_uncertified(target, [paper], overwrite=overwrite, asked_by=partial(beside_which, name=name))
         means = [mean for made in self.tables.values() for mean in made.policy.private_means().values()]
@@ -125,7 +128,7 @@ class SplitDraft(Generic[Frame]):
             files[0] = replace(files[0], papers=(*files[0].papers, page))
         releases = commit(files, overwrite=overwrite)
         written = {name: judgement.release for (name, *_), judgement in zip(queue, releases, strict=True)}
-        merged = written.pop("", None) or (judged(self.merged) if self.merged is not None else None)
+        merged = written.pop(MERGED, None) or (judged(self.merged) if self.merged is not None else None)
         return SplitRelease(written, merged, self.dependence, self.notes)
 
     def _report(self, path: Path) -> None:
@@ -245,6 +248,7 @@ def split_draft(
     """Masks every table. Nothing has been judged yet."""
     table, _ = to_polars(frame)
     original, _ = prepare(table, policy)
+    refuse_whole(whole_of(policy.models), "is split by confidential columns (--split)")
     confidential_of(policy)
     confidential = original.schema.confidential
     grouped_by(original.schema, shown_by(policy, confidential) | policy.show)  # refused where that cannot be
@@ -273,7 +277,7 @@ def split_draft(
 def _only(made: Draft[Frame], name: str) -> Draft[Frame]:
     """T_i: A1..Ar and one confidential attribute of a draft that may show several."""
     others = {confidential for confidential in made.schema.confidential if confidential != name}
-    schema = Schema(tuple(attribute for attribute in made.schema if attribute.name not in others))
+    schema = made.schema.only(attribute for attribute in made.schema if attribute.name not in others)
     columns = {column: cells for column, cells in made.masked.columns.items() if column not in others}
     return replace(
         made,

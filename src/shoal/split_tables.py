@@ -5,6 +5,7 @@ Of T(A1..Ar, C1..Cs) each table T_i(A1..Ar, C_i) shows one confidential attribut
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,6 +27,11 @@ def confidential_of(policy: Policy) -> tuple[str, ...]:
     """The attributes that a release is split by."""
     if not policy.confidential:
         raise InputError("A release is split by its confidential attributes, but none is named: name one.")
+    if policy.pseudonyms or policy.shift is not None:
+        raise InputError(
+            "Tables that show the same pseudonyms, or dates of which the shift is known from another, can be put "
+            "together by anybody: leave out --split, or the pseudonyms and the shift."
+        )
     return policy.confidential
 
 
@@ -94,6 +100,15 @@ def beside_which(path: Path, name: str) -> Path | None:
     if not path.stem.removesuffix(part):
         return None
     return path.with_name(path.stem.removesuffix(part) + path.suffix) if path.stem.endswith(part) else None
+
+
+def refuse_older(path: str | Path, *, merge: bool) -> None:
+    """Refuses tables beside an older one of all attributes, which together would tell more than either."""
+    if not merge and os.path.exists(path):
+        raise InputError(
+            f"{str(path)!r} is there already, and is not of this release: tables beside it may tell more than either. "
+            "Have all attributes written to it as well (merge), move it away, or choose another name."
+        )
 
 
 class OneTable(Protocol):

@@ -7,20 +7,24 @@ from functools import cached_property
 
 import polars as pl
 
+from shoal.data.built_attributes import built_notes
 from shoal.data.frames import check_names
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Role, Schema
-from shoal.draft import in_order_of_type, left_out
+from shoal.data.weights import need_weights, weights_note
+from shoal.draft import built_trees, in_order_of_type, left_out
 from shoal.engines.spelled import Spelled, spelling_of
 from shoal.engines.table import Table, selected
 from shoal.engines.text import SPELLED
-from shoal.engines.whole import Summary, summarise
+from shoal.engines.whole import LISTED, Summary, summarise
 from shoal.errors import InputError
 from shoal.masking.chunks import Attributes, WholeTable
 from shoal.masking.method import class_size, with_cells
 from shoal.masking.publishing.confidential import grouped_by, shown_alike
 from shoal.policy import Policy
 from shoal.privacy.model import PrivacyModel
+from shoal.privacy.people_in_chunks import refuse_gaps_in, with_people
+from shoal.pseudonymize import KEPT
 
 
 @dataclass(frozen=True)
@@ -74,8 +78,11 @@ class Survey:
 
 
 def survey(table: Table, policy: Policy, *, subject: str | None = None) -> Survey:
-    """One pass over the table; refused where it cannot be worked on. The `subject` of a ledger goes along unseen."""
-    names = [name for name in table.schema if not name.startswith(SPELLED)]
+    """One pass over the table; refused where it cannot be worked on.
+
+    The `subject` of a ledger goes along unseen, and what was replaced by pseudonyms.
+    """
+    names = [name for name in table.schema if not name.startswith((SPELLED, KEPT))]
     check_names(names, "The table")
     roles = policy.roles(names)
     if not any(Role.QUASI_IDENTIFIER in named for named in roles.values()):
@@ -90,13 +97,30 @@ def survey(table: Table, policy: Policy, *, subject: str | None = None) -> Surve
     empty = pl.DataFrame(schema=table.schema)
     values = {name: summary.marginals[name].values(name) for name in asked}
     columns = {name: empty[name] if (known := values.get(name)) is None else known for name in ordered}
-    schema = policy.schema(
-        {**{name: pl.Series(name, dtype=pl.Null) for name in names if name not in columns}, **columns}
+    for name in asked:
+        if values[name] is None and policy.builds(name):
+            raise InputError(
+                f"Column {name!r} has more than {LISTED:,} values, too many for a hierarchy to be built of: give one, "
+                "round its values, or use a grouped method."
+            )
+    unseen_columns = {name: pl.Series(name, dtype=pl.Null) for name in names if name not in columns}
+    counts = {name: records for name in asked if (records := summary.marginals[name].numbers()) is not None}
+    schema = policy.schema({**unseen_columns, **columns}, counts=counts)
+    schema = schema.only(attribute for attribute in schema if attribute.name in columns)
+    if policy.weights is not None:
+        need_weights(whole_table.schema, policy.weights)
+    notes = (
+        left_out(names, roles, policy.weights)
+        + weights_note(policy.weights, roles)
+        + in_order_of_type(policy, table.schema)
+        + built_notes(built_trees(policy, schema))
     )
-    schema = Schema(tuple(attribute for attribute in schema if attribute.name in columns))
-    notes = left_out(names, roles) + in_order_of_type(policy, table.schema)
     whole = {name: summary.marginals[name].whole(schema[name]) for name in asked}
     spelled = spelling_of(whole_table, shown_alike(schema, policy.show))
-    unseen = [] if subject is None else [subject]
+    unseen = [name for name in whole_table.schema if name.startswith(KEPT)]
+    unseen += [name for name in dict.fromkeys((subject, policy.person)) if name is not None and name not in ordered]
+    if policy.person is not None:
+        refuse_gaps_in(whole_table, policy.person, one_each=policy.missing_person == "one-each")
+        whole = with_people(whole, selected(whole_table, [policy.person, *schema.confidential]), schema, policy.models)
     table = selected(whole_table, [*ordered, *(f"{SPELLED}{name}" for name in spelled.copied), *unseen])
     return Survey(table, policy, Attributes(schema, whole), summary, notes, spelled)

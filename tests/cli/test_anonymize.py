@@ -329,13 +329,13 @@ run()
 @pytest.mark.parametrize(
     ("moment", "released", "certified"),
     [
-        ("at os.mkdir 1", False, False),
+        pytest.param("at os.mkdir 1", False, False, marks=pytest.mark.slow),
         ("after os.mkdir 1", False, False),  # the release is written, not judged
-        ("after os.mkdir 2", False, False),  # judged
+        pytest.param("after os.mkdir 2", False, False, marks=pytest.mark.slow),  # judged
         ("at os.rename 1", False, False),
         ("after os.rename 1", True, False),
-        ("at os.rename 2", True, False),  # the folder it was written in goes
-        ("at os.rename 3", True, False),
+        pytest.param("at os.rename 2", True, False, marks=pytest.mark.slow),  # the folder it was written in goes
+        pytest.param("at os.rename 3", True, False, marks=pytest.mark.slow),
         ("after os.rename 3", True, True),
     ],
 )

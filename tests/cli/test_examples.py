@@ -54,7 +54,7 @@ def _tables(draw: random.Random) -> None:
     ]
     header = "age,sex,zip,charge,days,income,tax"
     Path("d.csv").write_text(f"{header}\n" + "".join(f"{person}\n" for person in people))
-    for name, some in (("A.csv", people), ("B.csv", people[:90]), ("keyed.csv", people)):
+    for name, some in (("A.csv", people), ("B.csv", people[:90]), ("keyed.csv", people), ("visits.csv", people)):
         Path(name).write_text(f"id,{header}\n" + "".join(f"{i},{person}\n" for i, person in enumerate(some)))
     Path("shoal.toml").write_text(POLICY)
     Path("mymodule.py").write_text(OWN)

@@ -46,7 +46,7 @@ RUNS = {  # more than one run where the output may look different
         "d.csv -o x.csv --policy mean.toml",
         "d.csv -o x.csv --quasi age,zip --l 2,variant=entropy --confidential sex --suppress 1",
         "d.csv -o y.csv --quasi age,zip --confidential sex,charge --split confidential:merge",
-        "d.csv -o y.csv --quasi age --confidential zip,charge --split confidential:independent",
+        "d.csv -o z.csv --quasi age --confidential zip,charge --split confidential:independent",
         "d.csv -o in-parts --quasi age,sex,zip --confidential charge --t 0.5 --engine disk",
         "d.csv -o recoded-in-parts --quasi age,zip --method recode --hierarchies h --engine disk",
         "d.csv -o swapped --quasi age,charge --method swap:p=0.5 --promise measured-risk:level=1 --engine disk",

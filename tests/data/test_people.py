@@ -64,6 +64,16 @@ def test_a_profile_says_it() -> None:
     assert profile(VISITS).to_dict()["notes"] == list(profile(VISITS).notes)
 
 
+def test_a_profile_proposes_the_person_and_the_policy_counts_people(tmp_path: Path) -> None:
+    path = tmp_path / "shoal.toml"
+    path.write_text(profile(VISITS).policy_toml())
+    proposed = shoal.Policy.read(path)
+    assert proposed.person == "patient_id"
+    assert shoal.anonymize(VISITS, proposed, seed=1).verdicts[0].model == "persons"
+    once = VISITS.with_columns(patient_id=pl.int_range(40).cast(pl.String))
+    assert "person =" not in profile(once).policy_toml()
+
+
 @pytest.mark.skipif("SHOAL_DATA" not in os.environ, reason="needs the data sets (SHOAL_DATA)")
 def test_encounters_are_not_patients() -> None:
     table = pl.read_parquet(Path(os.environ["SHOAL_DATA"], "encounters", "diabetes130.parquet"))

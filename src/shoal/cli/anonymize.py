@@ -10,6 +10,7 @@ import typer
 from shoal.cli import engines as opt_engines
 from shoal.cli import ledger as opt_ledger
 from shoal.cli import options as opt
+from shoal.cli import pseudonym_option as opt_pseudonym
 from shoal.cli import split as opt_split
 from shoal.cli.method import PANEL, K, KMapK, L, MethodWord, Promises, T, method_of, promises_of
 
@@ -23,6 +24,8 @@ def register(app: typer.Typer) -> None:
 _ANONYMIZE_EXAMPLES = """Examples:
 
 shoal anonymize d.csv -o r.csv --quasi age,sex,zip --confidential charge --k 5
+
+shoal anonymize visits.csv -o r.csv --quasi age,sex --pseudonym id=person:code,key=k.txt
 
 shoal anonymize d.csv -o r.parquet --policy shoal.toml --report report.html --certificate r.json
 
@@ -44,6 +47,10 @@ def anonymize(
         str | None,
         typer.Option(help="The other columns: drop or insensitive.", rich_help_panel="Roles"),
     ] = None,
+    person: opt.Person = None,
+    pseudonym: opt_pseudonym.Pseudonyms = None,
+    release_text: opt.ReleaseText = None,
+    mask_text: opt.MaskText = None,
     kind: opt.Kinds = None,
     hierarchies: opt.Hierarchies = None,
     k: K = None,
@@ -51,6 +58,7 @@ def anonymize(
     l: L = None,  # noqa: E741
     k_map: KMapK = None,
     promise: Promises = None,
+    weights: opt.Weights = None,
     method: MethodWord = None,
     suppress: Annotated[
         float | None,
@@ -73,32 +81,53 @@ def anonymize(
     engine: opt_engines.Engine = None,
     read: opt.Read = None,
     write: opt.Write = None,
+    number_people: Annotated[
+        bool, typer.Option("--show-person-in-class", help="As --write person-in-class.", hidden=True)
+    ] = False,
     as_json: opt.Json = False,
 ) -> None:
     """Mask a table, check the result, and write it; or refuse."""
     from shoal.cli.console import say, show, stages
     from shoal.jobs.anonymize import Anonymize, Split
+    from shoal.jobs.tables import Tables
     from shoal.split_tables import SplitTables
 
     used, master = opt_engines.engine_and_master(engine, [source])
     opt_engines.refuse_options(context, used, [source])
+    k_map, promise = opt.with_weights(k_map, weights, promise)
     models = promises_of(promise, k=k, t=t, l=l, k_map=k_map)
     chosen = opt.make_policy(
-        policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, models, rest=rest,
-        suppression=suppress, method=method_of(method, models), **opt_split.showing(shown),
+        policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, models, rest=rest, weights=weights,
+        text=opt.texts(policy, release_text, mask_text),
+        suppression=suppress, method=method_of(method, models), person=person, **opt_split.showing(shown),
     )  # fmt: skip
+    chosen, key = opt_pseudonym.with_pseudonyms(chosen, pseudonym)
+    subject = subject or (chosen.person if ledger is not None else None)
     book, layout, writing = opt_ledger.ledger_of(ledger, subject), opt.layout(read), opt.writing(write)
     explain, disarm = writing.folder, writing.disarm_formulas
+    numbered = writing.person_in_class or number_people
     reads = (policy,)
-    job: Anonymize | Split = Anonymize(
+    job: Anonymize | Split | Tables = Anonymize(
         source, chosen, output, certificate, report, explain, book, incremental, writing.keep_order, disarm,
-        seed, overwrite, used, master, layout, reads,
+        seed, overwrite, used, master, layout, reads, writing.trees, key, numbered,
     )  # fmt: skip
     if (parts := opt_split.splitting(split)) is not None:
-        opt_split.refuse_of_one_table(incremental=incremental, explain=explain is not None, disarm=disarm)
+        opt_split.refuse_of_one_table(
+            incremental=incremental,
+            explain=explain is not None,
+            hierarchies=writing.trees is not None,
+            disarm=disarm,
+            numbered=numbered,
+        )
         job = Split(
             source, chosen, output, parts.independent, parts.merge, certificate, report, book, writing.keep_order, seed,
             overwrite, used, master, layout, reads,
+        )  # fmt: skip
+    if chosen.tables:
+        opt_split.refuse_of_several(split=parts is not None, ledger=ledger is not None, explain=explain is not None)
+        job = Tables(
+            source, chosen, output, certificate, report, writing.keep_order, disarm, seed, overwrite, used, layout,
+            reads,
         )  # fmt: skip
     job.refuse()
     book.refuse()
@@ -134,6 +163,7 @@ def check(
     quasi: opt.Quasi = None,
     confidential: opt.Confidential = None,
     identifiers: opt.Identifiers = None,
+    person: opt.Person = None,
     kind: opt.Kinds = None,
     k: K = None,
     t: T = None,
@@ -159,14 +189,16 @@ def check(
     else:
         chosen = opt.make_policy(
             policy, quasi, confidential, identifiers, None, kind, None,
-            promises_of(promise, k=k, t=t, l=l, k_map=k_map and opt.with_population(k_map, population)),
+            promises_of(promise, k=k, t=t, l=l, k_map=k_map and opt.with_population(k_map, population)), person=person,
         )  # fmt: skip
         if population is not None and k_map is None:
             raise InputError("--population is that of a certificate, or of --k-map: give one of them as well.")
         if cells_fixed:
             chosen = opt.with_cells_fixed(chosen)
     layout = opt.layout(read)
-    job = Check(source, chosen, certificate, population, original, paired, policy is not None, used, master, layout)
+    job = Check(
+        source, chosen, certificate, population, original, paired, policy is not None, used, master, layout, person
+    )
     with stages("check", 3):
         judgement = job.run()
     show(judgement, as_json)

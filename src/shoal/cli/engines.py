@@ -85,18 +85,19 @@ _ALWAYS = ("engine", "as_json")
 IN_PARTS: Mapping[str, frozenset[str]] = {
     "anonymize": frozenset(
         (
-            *("source", "output", *_ROLES, "identifiers", "insensitive", "rest", "hierarchies"),
+            *("source", "output", *_ROLES, "person", "identifiers", "insensitive", "rest", "hierarchies", "weights"),
+            *("release_text", "mask_text"),
             *(*_PROMISES, *_METHOD, "seed", "certificate", "overwrite", "write", "report", *_ALWAYS),
-            *("ledger", "subject", "incremental", "shown", "split"),
+            *("ledger", "subject", "incremental", "shown", "split", "pseudonym"),
         )
     ),
     "check": frozenset(
         (
-            *("source", "certificate", "original", "paired", *_ROLES, "identifiers"),
+            *("source", "certificate", "original", "paired", *_ROLES, "person", "identifiers"),
             *(*_PROMISES, "population", "cells_fixed", *_ALWAYS),
         )
     ),
-    "risk": frozenset(("source", *_ROLES, "when", "group", "fraction", "population", "threshold", *_ALWAYS)),
+    "risk": frozenset(("source", *_ROLES, "when", "group", "fraction", "population", "weights", "threshold", *_ALWAYS)),
     "utility": frozenset(("original", "masked", *_ROLES, "hierarchies", "measures", "paired", *_ALWAYS)),
     "audit": frozenset(("files", "key", "policy", "quasi", "confidential", "k", *_ALWAYS)),
 }

@@ -51,6 +51,7 @@ def risk(
     ] = None,
     fraction: opt.Fraction = None,
     population: opt.Population = None,
+    weights: opt.Weights = None,
     threshold: Annotated[float, typer.Option(help="Risk that is still acceptable.")] = 0.2,
     original: Annotated[
         str | None, typer.Option(metavar="FILE", help="The table before masking, for --measures.")
@@ -69,10 +70,10 @@ def risk(
     used, master = opt_engines.engine_and_master(engine, [source, population])
     opt_engines.refuse_options(context, used, [source, original, population])
     groups = _groups(group)
-    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, groups=groups or None)
+    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, groups=groups or None, weights=weights)
     job = Risk(
         source, chosen, tuple(when or ()), population, fraction, threshold, original, tuple(opt.split(measures)),
-        paired, used, master, opt.layout(read),
+        paired, used, master, opt.layout(read), weights is not None,
     )  # fmt: skip
     with stages("risk", 4 + (original is not None)):
         measured = job.run()

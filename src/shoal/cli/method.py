@@ -40,7 +40,7 @@ T = Annotated[str | None, _shortcut("--t", "T", "t-closeness of every confidenti
 L = Annotated[str | None, _shortcut("--l", "L", "l-diversity of every confidential column; 2,variant=entropy.")]
 KMapK = Annotated[
     str | None,
-    _shortcut("--k-map", "K,KEY=VALUE", "k-map: 5,population=FILE or 5,fraction=0.1."),
+    _shortcut("--k-map", "K,KEY=VALUE", "k-map: 5,population=FILE, 5,fraction=0.1, or by --weights."),
 ]
 SHORTCUTS = {"k": "k-anonymity:k=", "t": "t-closeness:t=", "l": "l-diversity:l=", "k_map": "k-map:k="}
 

@@ -31,12 +31,21 @@ Quasi = Annotated[list[str] | None, _names("What an intruder may know: quasi-ide
 Confidential = Annotated[list[str] | None, _names("What must not be learnt", "--confidential")]
 Identifiers = Annotated[list[str] | None, _names("Columns never released", "--identifiers")]
 Insensitive = Annotated[list[str] | None, _names("Columns released as they are", "--insensitive")]
+Person = Annotated[
+    str | None,
+    typer.Option(
+        "--person",
+        metavar="COLUMN",
+        help="Whom a record is about: k, l and t then count people.",
+        rich_help_panel=_ROLES,
+    ),
+]
 Kinds = Annotated[
     list[str] | None,
     typer.Option(
         "--kind",
         metavar="COLUMN=KIND",
-        help="numeric, nominal, date, ordinal, ordinal:low,mid,high.",
+        help="numeric, nominal, date, text, ordinal, ordinal:low,mid,high.",
         rich_help_panel=_ROLES,
     ),
 ]
@@ -46,6 +55,10 @@ Hierarchies = Annotated[
 ]
 Fraction = Annotated[
     float | None, typer.Option(help="Share of the population that the table holds.", rich_help_panel=_MODELS)
+]
+Weights = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="Sampling weights: people each record stands for.", rich_help_panel=_MODELS),
 ]
 Population = Annotated[
     str | None,
@@ -58,6 +71,11 @@ CellsFixed = Annotated[
         help="Of k-map by a fraction: nothing of the cells was drawn from the sample.",
         rich_help_panel=_MODELS,
     ),
+]
+ReleaseText = Annotated[list[str] | None, _names("Free text released as it is", "--release-text")]
+MaskText = Annotated[
+    list[str] | None,
+    _names("Free text to mask; masker=MODULE:FUNCTION", "--mask-text"),
 ]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace outputs that are there already.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
@@ -76,7 +94,7 @@ Write = Annotated[
     typer.Option(
         "--write",
         metavar="KEY",
-        help="keep-order; disarm-formulas: an apostrophe before texts such as =1+1; explain=DIR: of recode.",
+        help="keep-order; person-in-class; disarm-formulas; of recode: hierarchies=DIR, explain=DIR.",
         rich_help_panel=FILES,
     ),
 ]
@@ -89,7 +107,15 @@ class Writing(Entry):
 
     keep_order: bool = parameter("do not shuffle the records", default=False)
     disarm_formulas: bool = parameter("of CSV: an apostrophe before texts such as =1+1", default=False)
+    person_in_class: bool = parameter("a column more: the people of each class as 1, 2, ...", default=False)
     explain: str | None = parameter("of recode: a folder for cost against suppression", default=None)
+
+    hierarchies: str | None = parameter("of recode: a folder for the hierarchies that it built", default=None)
+
+    @property
+    def trees(self) -> Path | None:
+        """Where hierarchies that were built are kept."""
+        return None if self.hierarchies is None else Path(self.hierarchies)
 
     @property
     def folder(self) -> Path | None:
@@ -191,11 +217,36 @@ def make_policy(
     return policy
 
 
+def texts(policy: Path | None, release: list[str] | None, mask: list[str] | None) -> dict[str, Any] | None:
+    """What the options say of free text, in the place of what a policy's file does; None where they say nothing."""
+    if not release and not mask:
+        return None
+    stated: dict[str, Any] = {}
+    if policy is not None:
+        from shoal.policy import Policy
+
+        stated = Policy.read(policy, own_code=False).text.model_dump()
+    columns = [item for item in split(mask) if not item.startswith("masker=")]
+    maskers = [item.removeprefix("masker=") for item in split(mask) if item.startswith("masker=")]
+    chosen = {"release": split(release) or None, "mask": columns or None, "masker": maskers[-1] if maskers else None}
+    return stated | {key: value for key, value in chosen.items() if value is not None}
+
+
 def with_population(k_map: str, population: str | None) -> str:
     """`5` with --population FILE is `5,population=FILE`."""
     from shoal.choices import quoted_item
 
     return k_map if population is None else f"{k_map},{quoted_item(f'population={population}')}"
+
+
+def with_weights(k_map: str | None, weights: str | None, promises: list[str] | None) -> tuple[str | None, list[str]]:
+    """`--k-map 5 --weights w` promises k-map by weights: nothing else tells of the population."""
+    from shoal.choices import quoted_item
+
+    known = "population=" in (k_map or "") or "fraction=" in (k_map or "")
+    if k_map is None or weights is None or known:
+        return k_map, promises or []
+    return None, [f"k-map-by-weights:k={k_map},{quoted_item(f'weights={weights}')}", *(promises or [])]
 
 
 def with_cells_fixed(policy: Policy) -> Policy:
@@ -204,7 +255,8 @@ def with_cells_fixed(policy: Policy) -> Policy:
 
     if not any(model.inferred for model in policy.models):
         raise InputError(
-            "--cells-fixed is about k-map by a sampling fraction: promise that as well (--k-map 5,fraction=0.1)."
+            "--cells-fixed is about k-map by a sampling fraction or weights: promise that as well (--k-map "
+            "5,fraction=0.1)."
         )
     models = [model.with_cells("the file", fixed=True, smallest_class=1) for model in policy.models]
     return policy.model_copy(update={"models": tuple(models)})

@@ -115,12 +115,22 @@ def beforehand(policy: Policy) -> tuple[str, ...]:
     return budget(policy.private_means(), k)
 
 
-def refuse_of_one_table(*, incremental: bool, explain: bool, disarm: bool) -> None:
+def refuse_of_one_table(*, incremental: bool, explain: bool, hierarchies: bool, disarm: bool, numbered: bool) -> None:
     """Refuses beside `--split` what is about one table."""
     from shoal.errors import InputError
 
-    if incremental or explain:
-        option = "--incremental" if incremental else "--write explain"
+    written = {"explain": explain, "hierarchies": hierarchies, "person-in-class": numbered}
+    options = {"--incremental": incremental, **{f"--write {word}": stated for word, stated in written.items()}}
+    for option in (option for option, stated in options.items() if stated):
         raise InputError(f"{option} is about one table: leave out --split.")
     if disarm:
         raise InputError("--write disarm-formulas is for one table: leave out --split, or disarm its files yourself.")
+
+
+def refuse_of_several(*, split: bool, ledger: bool, explain: bool) -> None:
+    """Refuses beside a policy of several tables what is about one."""
+    from shoal.errors import InputError
+
+    for option, stated in (("--split", split), ("--ledger", ledger), ("--write explain", explain)):
+        if stated:
+            raise InputError(f"{option} is about one table, and the policy names several (tables): leave it out.")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from shoal.catalogue import Catalogue, Entry
+from shoal.errors import unwritten
 
 if TYPE_CHECKING:
     import polars as pl
@@ -29,11 +30,11 @@ class Generator(Entry):
 
     def table(self, seed: int | None = None) -> pl.DataFrame:
         """All records."""
-        raise NotImplementedError
+        raise unwritten(self, "table")
 
     def chunks(self, size: int, seed: int | None = None) -> Iterator[pl.DataFrame]:
         """The same records, so many at a time."""
-        raise NotImplementedError
+        raise unwritten(self, "chunks")
 
     def made(self, records: int) -> str:
         """What was made, in words."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.person import numbered
 from shoal.data.schema import Attribute, Kind, Schema
 from shoal.errors import InputError
 
@@ -37,6 +38,7 @@ class Whole:
     sigma: float = 0.0  # this and the ends only where the values are not listed
     least: float = 0.0
     greatest: float = 0.0
+    having: npt.NDArray[np.int64] | None = None  # value -> people who have it, missing last, where people are counted
 
 
 def _none() -> npt.NDArray[np.int64]:
@@ -55,6 +57,8 @@ class Coded:
     missing: int  # records of the whole table that have no value
     unlisted: Whole | None = None  # where the codes list only a part's values: what is known of the whole
     weights: npt.NDArray[np.int64] = field(default_factory=_none)  # records that each code stands for; none: one each
+    people: npt.NDArray[np.int64] | None = None  # record -> whose it is, where people are counted and not records
+    having: npt.NDArray[np.int64] | None = None  # of people: how many of the whole table have each value, missing last
 
     @property
     def name(self) -> str:
@@ -151,8 +155,19 @@ class Microdata:
     def __getitem__(self, name: str) -> Coded:
         if name not in self.coded:
             whole = self.whole[name] if self.whole and name in self.whole else None
-            self.coded[name] = encode(self.frame[name], self.schema[name], whole)
+            coded = encode(self.frame[name], self.schema[name], whole)
+            counted = self.schema.person is not None and name in self.schema.confidential
+            having = None if whole is None else whole.having
+            self.coded[name] = replace(coded, people=self.people, having=having) if counted else coded
         return self.coded[name]
+
+    @cached_property
+    def people(self) -> npt.NDArray[np.int64] | None:
+        """Record -> whose it is, as a number; None where records are counted and not people, or it is not at hand."""
+        person = self.schema.person
+        if person is None or person.column not in self.frame.columns:
+            return None
+        return numbered(self.frame[person.column], one_each=person.one_each)
 
     def take(self, records: npt.NDArray[np.int64]) -> Microdata:
         """The table of only these records, as a whole of its own."""

@@ -13,6 +13,8 @@ from shoal.data.roles import may_be, suggest_role
 from shoal.data.schema import Role
 
 COUNTED = "records, not people: who has several records is counted once for each"
+BY_CUSTODIAN = "people, judged by the custodian beside the original: the file does not show whose each record is"
+BY_FILE = "people: whose each record is, as far as that is counted, the file shows"
 _LOOKED_AT = 10_000  # records that show whether a column without a role is an identifier
 _NUMBERS = (
     "G",
@@ -33,7 +35,7 @@ class Repeating(NamedTuple):
         """A sentence for the custodian: how many records are of how many people."""
         return (
             f"The identifier {self.name!r} repeats: {self.records:,} records of {self.people:,} people. k counts "
-            "records, so that a class may hold fewer people than k."
+            "records, so that a class may hold fewer people than k: name the column (--person), and k counts people."
         )
 
 

@@ -20,10 +20,11 @@ import polars as pl
 
 from shoal import events
 from shoal.data.csv_files import as_written, scan_written
-from shoal.data.files import STATISTICAL, format_of, is_delimited, read_excel, read_statistical, read_table
+from shoal.data.files import format_of, is_delimited, read_excel, read_table
 from shoal.data.frames import finite
 from shoal.data.paths import is_sql
 from shoal.data.sql import refuse_mixed_storage
+from shoal.data.statistical_files import STATISTICAL, read_statistical
 from shoal.errors import InputError, extra_package
 
 

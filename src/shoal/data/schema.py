@@ -8,7 +8,8 @@ An attribute may be confidential *and* quasi-identifying (paper 2).
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -31,6 +32,7 @@ class Role(StrEnum):
     QUASI_IDENTIFIER = "quasi_identifier"
     CONFIDENTIAL = "confidential"
     INSENSITIVE = "insensitive"
+    PSEUDONYM = "pseudonym"  # an identifier of which a keyed pseudonym is released
 
 
 class Kind(StrEnum):
@@ -39,6 +41,7 @@ class Kind(StrEnum):
     NUMERIC = "numeric"  # distances and ranges on the numbers themselves
     ORDINAL = "ordinal"  # ordered categories: distances on ranks, published as ranges
     NOMINAL = "nominal"  # unordered categories: equal or not, published as sets
+    TEXT = "text"  # sentences about people, which nothing can be promised of; if they are released, like categories
     DATE = "date"  # distances in days (or microseconds), published as ranges
 
 
@@ -64,10 +67,19 @@ class Attribute:
 
 
 @dataclass(frozen=True)
+class Person:
+    """The column that says whom a record is about; `one_each`: whoever it does not name is a person of her own."""
+
+    column: str
+    one_each: bool = False
+
+
+@dataclass(frozen=True)
 class Schema:
-    """The attributes of a table, in the table's order."""
+    """The attributes of a table, in the table's order; and where people are counted, what says who they are."""
 
     attributes: tuple[Attribute, ...]
+    person: Person | None = None
 
     def __iter__(self) -> Iterator[Attribute]:
         return iter(self.attributes)
@@ -84,6 +96,10 @@ class Schema:
     @cached_property
     def _by_name(self) -> dict[str, Attribute]:
         return {attribute.name: attribute for attribute in self.attributes}
+
+    def only(self, attributes: Iterable[Attribute]) -> Schema:
+        """The schema of these attributes, of the same people."""
+        return replace(self, attributes=tuple(attributes))
 
     @property
     def names(self) -> list[str]:
@@ -103,3 +119,17 @@ class Schema:
     def confidential(self) -> list[str]:
         """The names of the confidential attributes."""
         return self.with_role(Role.CONFIDENTIAL)
+
+
+def refuse_named_twice(names: Sequence[str], role: str) -> None:
+    """Refuses a column that a role names twice."""
+    for name, times in Counter(names).items():
+        if times > 1:
+            raise InputError(f"Column {name!r} is named twice as {role.replace('_', '-')}: name it once.")
+
+
+def refuse_twice(name: str, domain: tuple[Scalar, ...]) -> None:
+    """Refuses a domain that lists a category twice."""
+    for label, times in Counter(str(value) for value in domain).items():
+        if times > 1:
+            raise InputError(f"The domain of {name!r} lists {label!r} more than once: list each category once.")

@@ -137,6 +137,11 @@ class Table(Protocol):
         ...
 
 
+def first_records(table: Table) -> pl.DataFrame:
+    """Some records at the beginning of the table, as many as come at once."""
+    return next(iter(table.frames()), pl.DataFrame(schema=table.schema))
+
+
 class Parts(Protocol):
     """Records divided into parts, each small enough to be held in memory, in order of position."""
 

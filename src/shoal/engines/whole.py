@@ -78,6 +78,13 @@ class Marginal:
         distinct = self.counts["value"].sort().alias(name)
         return distinct.extend_constant(None, 1) if self.missing else distinct
 
+    def numbers(self) -> pl.Series | None:
+        """How many records have each of these values, and at last how many have none."""
+        if self.counts is None:
+            return None
+        records = self.counts.sort("value")["records"]
+        return records.extend_constant(self.missing, 1) if self.missing else records
+
     def whole(self, attribute: Attribute) -> Whole:
         """As the attribute's kind asks."""
         if self.counts is None:

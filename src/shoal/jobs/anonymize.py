@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from secrets import randbits
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from shoal import events
 from shoal.errors import InputError
 from shoal.jobs.job import Job
+from shoal.jobs.keyed import keyed, refuse_key
 from shoal.jobs.layout import Layout
 from shoal.jobs.ledger import LedgerFile, without_subject
 from shoal.jobs.paths import check_paths
@@ -19,6 +20,7 @@ from shoal.jobs.paths import check_paths
 if TYPE_CHECKING:
     from shoal.chunked_release import ChunkedRelease
     from shoal.chunked_split import ChunkedSplitRelease
+    from shoal.data.schema import Schema
     from shoal.engines.table import Table
     from shoal.policy import Policy
     from shoal.release import Release
@@ -32,9 +34,10 @@ _LARGE = 1 << 25  # bytes of a table while which is read the kernels are loaded
 class Anonymize(Job["Release | ChunkedRelease"]):
     """A release of a table, written to `output` if every promise of the policy holds of what stands there.
 
-    `certificate` and `report` are files that go with it, `explain` a folder for what recoding could choose from. Of a
-    folder, or with the engine `disk` or `spark`, the release is a folder. `reads` are files that the policy came from,
-    which are never written over.
+    `certificate` and `report` are files that go with it, `explain` a folder for what recoding could choose from,
+    `hierarchies` one for the hierarchies that were built because the policy gives none. Of a folder, or with the engine
+    `disk` or `spark`, the release is a folder. `reads` are files that the policy came from, which are never written
+    over. With `number_people` a column more numbers the people of each class.
     """
 
     source: str | Path
@@ -53,27 +56,38 @@ class Anonymize(Job["Release | ChunkedRelease"]):
     master: str | None = None
     layout: Layout = field(default_factory=Layout)
     reads: tuple[str | Path | None, ...] = ()
+    hierarchies: Path | None = None
+    key: Path | None = None  # the file of the secret key of pseudonyms; made where there is none
+    number_people: bool = False
 
     def refuse(self) -> None:
         """Raises, before any work, where these choices and files cannot be meant."""
+        from shoal.masking.publishing.person_in_class import refuse_in_class
         from shoal.show.figure import need_matplotlib
 
         if self.explain is not None and not self.policy.method.has_frontier:
             raise InputError("--write explain shows the recodings to choose from: it is for --method recode.")
         if self.explain is not None:
             need_matplotlib()
+        self._refuse_hierarchies()
+        if self.number_people:
+            refuse_in_class((), self.policy.person)
         if self._engine() != "memory":
             self._refuse_in_parts()
         else:
             self._refuse_files()
+        refuse_key(self.policy, self.key)
         if self.incremental and self.ledger.path is None:
             raise InputError("--incremental goes on from earlier releases: name their --ledger.")
 
     def work(self) -> Release | ChunkedRelease:
         """Reads the table, masks it, and writes the release once every promise holds of the written file."""
-        if self._engine() != "memory":
-            return self._work_in_parts()
-        from shoal.draft import draft
+        with keyed(self.policy, self.key) as policy:
+            job = replace(self, policy=policy)
+            return job._work_in_memory() if self._engine() == "memory" else job._work_in_parts()
+
+    def _work_in_memory(self) -> Release:
+        from shoal.draft import draft, with_people_numbered
         from shoal.jobs.kernels import load_kernels
         from shoal.release import write
 
@@ -84,7 +98,10 @@ class Anonymize(Job["Release | ChunkedRelease"]):
             load_kernels()
         spelling = self.layout.spelling(self.source)
         table = self.layout.read(self.source, policy, text)
-        made = draft(table, policy, seed=seed, after=ledger if self.incremental else None, spelling=spelling)
+        after, book = ledger if self.incremental else None, self.layout.codebook(self.source)
+        made = draft(table, policy, seed=seed, after=after, spelling=spelling, book=book)
+        if self.number_people:
+            made = with_people_numbered(made, seed)
         if ledger is not None:
             made = made.noted(ledger)
         release = write(
@@ -93,6 +110,7 @@ class Anonymize(Job["Release | ChunkedRelease"]):
         )  # fmt: skip
         if self.explain is not None:
             self._explain(release, self.explain)
+        self._keep_hierarchies(release.schema)
         return release
 
     def _engine(self) -> str:
@@ -106,9 +124,41 @@ class Anonymize(Job["Release | ChunkedRelease"]):
 
         folder = self.explain
         explained = [folder / name for name in FRONTIER] if folder is not None and folder.is_dir() else []
-        others = [self.report, self.certificate, *explained]
+        others = [self.report, self.certificate, *explained, *self._replaced()]
         check_paths(_all_read(self), self.output, others, overwrite=self.overwrite)
         refuse_uncertified(self.output, [self.certificate], overwrite=self.overwrite)
+
+    def _built(self) -> list[Path]:
+        """The files of hierarchies that will be built, where they are to be kept."""
+        folder, names = self.hierarchies, self.policy.quasi_identifiers
+        return [] if folder is None else [folder / f"{name}.csv" for name in names if self.policy.builds(name)]
+
+    def _replaced(self) -> list[Path]:
+        """Those of them that may be there already."""
+        return self._built() if self.hierarchies is not None and self.hierarchies.is_dir() else []
+
+    def _refuse_hierarchies(self) -> None:
+        from shoal.data.outputs import refuse_existing
+
+        if self.hierarchies is None:
+            return
+        files = self._built()
+        if not files:
+            raise InputError(
+                "--write hierarchies keeps those that --method recode builds, but none is: leave it out, or leave the "
+                "hierarchies to it."
+            )
+        for file in files:
+            if file.parent != self.hierarchies:
+                raise InputError(f"The hierarchy of {file.stem!r} has no file of that name: rename the column.")
+            refuse_existing(file, overwrite=self.overwrite)
+
+    def _keep_hierarchies(self, schema: Schema) -> None:
+        from shoal.data.built_attributes import write_built
+        from shoal.draft import built_trees
+
+        if self.hierarchies is not None:
+            write_built(built_trees(self.policy, schema), self.hierarchies, overwrite=self.overwrite)
 
     def _explain(self, release: Release, folder: Path) -> None:
         from shoal.report.figures import write_frontier
@@ -119,24 +169,27 @@ class Anonymize(Job["Release | ChunkedRelease"]):
     def _refuse_in_parts(self) -> None:
         from shoal.report.certificate import refuse_uncertified
 
-        for choice, stated in (("explain", self.explain is not None), ("disarm-formulas", self.disarm)):
+        chosen = {"explain": self.explain is not None, "disarm-formulas": self.disarm}
+        for choice, stated in {**chosen, "person-in-class": self.number_people}.items():
             if stated:
                 raise InputError(
                     f"--write {choice} needs the whole table in memory, which the engine {self._engine()!r} never has: "
                     "leave it out, or use --engine memory."
                 )
-        _refuse_folders(self, [Path(self.output)], [self.certificate, self.report], self._engine())
+        _refuse_folders(self, [Path(self.output)], [self.certificate, self.report, *self._replaced()], self._engine())
         refuse_uncertified(self.output, [self.certificate], overwrite=self.overwrite)
 
     def _work_in_parts(self) -> ChunkedRelease:
         from shoal.chunked_release import anonymize_to
 
         ledger, policy, table, kind = _opened(self, self._engine())
-        return anonymize_to(
+        release = anonymize_to(
             table, policy, str(self.output), kind, seed=self.seed, certificate=self.certificate,
             overwrite=self.overwrite, keep_order=self.keep_order, ledger=ledger, incremental=self.incremental,
             report=self.report,
         )  # fmt: skip
+        self._keep_hierarchies(release.survey.schema)
+        return release
 
 
 @dataclass(frozen=True)
@@ -281,7 +334,8 @@ def _opened(job: Anonymize | Split, engine: str) -> tuple[Ledger | None, Policy,
 
 def _all_read(job: Anonymize | Split) -> list[str | Path | None]:
     """Every file that the job reads, or keeps: none of them is an output."""
-    return [job.source, *job.reads, job.ledger.path, job.ledger.key, *job.policy.files]
+    key = job.key if isinstance(job, Anonymize) else None
+    return [job.source, *job.reads, job.ledger.path, job.ledger.key, key, *job.policy.files]
 
 
 def prepared(policy: Policy, ledger: Ledger | None, seed: int | None) -> tuple[Policy, int | None, tuple[str, ...]]:

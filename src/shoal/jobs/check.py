@@ -66,6 +66,7 @@ class Check(Job[Judgement]):
     engine: str | None = None
     master: str | None = None
     layout: Layout = field(default_factory=Layout)
+    person: str | None = None
 
     def refuse(self) -> None:
         """Raises, before any work, where these choices and files cannot be meant."""
@@ -93,7 +94,7 @@ class Check(Job[Judgement]):
 
         if self.certificate is None:
             return None
-        stated = read_certificate(self.certificate, self.source, self.population)
+        stated = read_certificate(self.certificate, self.source, self.population, self.person)
         if self.paired and stated.content.get("record_order") == "shuffled":
             raise InputError(
                 f"{str(self.certificate)!r} says that the release was shuffled, so that no row is known to be the "
@@ -107,6 +108,10 @@ class Check(Job[Judgement]):
 
         layout = self.layout
         events.stage("reading")
+        if policy.tables:
+            from shoal.jobs.tables import check_files
+
+            return check_files(self.source, policy, self.layout)
         table, written = read_released(
             self.source, policy.quasi_identifiers, delimiter=layout.delimiter, encoding=layout.encoding,
             decimal=layout.decimal, text=layout.text,

@@ -11,6 +11,7 @@ from shoal.catalogue import Entry, parameter
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.data.codebook import Codebook
     from shoal.data.notation import Spelling
     from shoal.policy import Policy
 
@@ -40,11 +41,19 @@ class Layout(Entry):
         needed = None
         if policy is not None and policy.rest == "drop":
             roles = (policy.identifiers, policy.quasi_identifiers, policy.confidential, policy.insensitive)
-            needed = {name for names in roles for name in names}
+            named = (*roles, policy.identified_by, policy.text.columns, [policy.weights] if policy.weights else [])
+            needed = {name for names in named for name in names}
         return read_table(
             source, delimiter=self.delimiter, encoding=self.encoding, decimal=self.decimal, text=[*self.text, *text],
             needed=needed,
         )  # fmt: skip
+
+    def codebook(self, source: str | Path) -> Codebook | None:
+        """What an SPSS, Stata or SAS file says of its columns and codes."""
+        from shoal.data.paths import is_sql
+        from shoal.data.statistical_files import codebook_of
+
+        return None if is_sql(source) else codebook_of(source)
 
     def spelling(self, source: str | Path) -> Spelling | None:
         """How a text file is written, to be kept where nothing is masked; to be called before it is read."""

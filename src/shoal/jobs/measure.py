@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -56,7 +57,7 @@ class Risk(Job[RiskMeasured]):
     """Measures how exposed the people in an original or a released table are.
 
     `when` are conditions that must not be learnt, as `charge > 100000`; `measures` compare the table with its
-    `original`, by their names.
+    `original`, by their names; `weighted` that the policy's weights must be there.
     """
 
     source: str | Path
@@ -71,9 +72,14 @@ class Risk(Job[RiskMeasured]):
     engine: str | None = None
     master: str | None = None
     layout: Layout = field(default_factory=Layout)
+    weighted: bool = False
 
     def refuse(self) -> None:
         """Raises, before any work, where these choices and files cannot be meant."""
+        if self.weighted and (self.population is not None or self.fraction is not None):
+            raise InputError(
+                "Give the population, or the sampling fraction, or sampling weights, but only one of them."
+            )
         if self.paired and self.original is None:
             raise InputError("--paired is about the original: give --original and --measures as well.")
         if (self.original is None) != (not self.measures):
@@ -88,6 +94,13 @@ class Risk(Job[RiskMeasured]):
         engine = engine_for([path for path in (self.source, self.population) if path], self.engine)
         return self._in_memory() if engine == "memory" else self._in_parts(engine)
 
+    def _weights(self, columns: Sequence[str]) -> str | None:
+        """The policy's column of sampling weights; where a file states them, a released table need not show them."""
+        stated = self.policy.weights
+        if self.population is not None or self.fraction is not None:
+            return None
+        return stated if self.weighted or stated in columns else None
+
     def _in_memory(self) -> RiskMeasured:
         from shoal.assess import measured, risk
         from shoal.risk.scenarios import scenarios
@@ -99,8 +112,9 @@ class Risk(Job[RiskMeasured]):
         schema = self.policy.schema(table, released=True)
         events.stage("thinking as an intruder")
         intruders = events.apart(scenarios)(
-            table, schema, population=self.population, fraction=self.fraction, threshold=self.threshold
-        )
+            table, schema, population=self.population, fraction=self.fraction, weights=self._weights(table.columns),
+            threshold=self.threshold,
+        )  # fmt: skip
         if self.original is None:
             return RiskMeasured(exposure, intruders)
         events.stage("measuring beside the original")
@@ -121,7 +135,10 @@ class Risk(Job[RiskMeasured]):
         schema = released_schema(table, self.policy)
         exposure = assess_risk(table, schema, when=self.when, groups=self.policy.groups)
         events.stage("thinking as an intruder")
-        intruders = scenarios(table, schema, population=people, fraction=self.fraction, threshold=self.threshold)
+        weights = self._weights(list(table.schema))
+        intruders = scenarios(
+            table, schema, population=people, fraction=self.fraction, weights=weights, threshold=self.threshold
+        )
         return RiskMeasured(exposure, intruders)
 
 

@@ -8,7 +8,7 @@ table in memory. A union of k-anonymous chunks is k-anonymous.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -20,6 +20,7 @@ from shoal.data.schema import Schema
 from shoal.engines.table import Batch, Parts, Table, heads
 from shoal.engines.whole import Summary
 from shoal.privacy.model import PrivacyModel
+from shoal.privacy.people_in_chunks import CountPeople, people_of_parts
 
 CHUNK = 1 << 19  # records that are masked together
 RANDOM_CHUNK = 1 << 20  # where classes are distributed as the table is, larger chunks lose less
@@ -31,6 +32,13 @@ class Attributes:
 
     schema: Schema
     whole: Mapping[str, Whole] = field(repr=False)
+
+    def of_strangers(self) -> Attributes:
+        """The same where it is not known of whom the records are, so that each may be somebody else's."""
+        person = self.schema.person
+        if person is None:
+            return self
+        return replace(self, schema=replace(self.schema, person=replace(person, one_each=True)))
 
     def microdata(self, frame: pl.DataFrame) -> Microdata:
         """Some records, with each attribute encoded as in the whole table."""
@@ -76,7 +84,7 @@ def at_random(whole: WholeTable, seed: int, *, large: bool = False) -> Parts:
     """The records in chunks drawn at random, each distributed as the table is, at least k in each."""
     chunks = -(-whole.records // (RANDOM_CHUNK if large else CHUNK))
     divided = whole.table.exchange(_Drawn(chunks, seed), chunks)
-    return filled(divided, whole.k, _as_it_stands)
+    return with_people(filled(divided, whole.k, _as_it_stands), whole)
 
 
 @dataclass(frozen=True)
@@ -93,6 +101,24 @@ class _Drawn:
 
 def _as_it_stands(frame: pl.DataFrame) -> npt.NDArray[np.int64]:
     return np.arange(frame.height)
+
+
+def with_people(chunks: Parts, whole: WholeTable) -> Parts:
+    """The chunks with the k people in each that a class needs; those with fewer join the chunk before."""
+    person = whole.schema.person
+    if person is None:
+        return chunks
+    people = people_of_parts(chunks.map(CountPeople(person), CountPeople.schema))
+    sizes, taken, held = chunks.sizes(), np.zeros_like(chunks.sizes()), 0
+    for part, size in enumerate(sizes.tolist()):
+        here = people.get(part, 0)
+        if not size:
+            continue
+        if held and min(held, here) < whole.k:
+            taken[part], held = size, max(held, here)
+        else:
+            held = here
+    return chunks.moved(taken, _as_it_stands) if taken.any() else chunks
 
 
 def filled(

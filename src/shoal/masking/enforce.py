@@ -113,7 +113,8 @@ def _merged(microdata: Microdata, partition: Partition, models: Sequence[Privacy
     bad = failing(microdata, partition, models)
     if not bad.any():
         return partition
-    leaves = even_leaves(partition) if divisible else partition
+    # Where people are counted, parts of a class that are as many records may be hardly any people.
+    leaves = even_leaves(partition) if divisible and microdata.people is None else partition
     bounds = np.arange(leaves.classes + 1)  # of the nodes that are classes so far, in leaves
     bad = failing(microdata, leaves, models)
     for level in tree(leaves.classes)[1:]:

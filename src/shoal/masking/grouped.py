@@ -19,8 +19,9 @@ import numpy as np
 from shoal.catalogue import INSIDE, parameter
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
+from shoal.data.short_sets import LONGEST, shortened_note
 from shoal.engines.table import Parts
-from shoal.errors import InputError
+from shoal.errors import InputError, unwritten
 from shoal.masking.chunks import WholeTable, at_random
 from shoal.masking.enforce import enforce
 from shoal.masking.method import Masked, Method, Strata, Strength, Way, beyond_size, class_size
@@ -42,8 +43,8 @@ _TAUGHT = (
 )
 _SHOWN = (
     " Each class shows the range of its numbers, dates and ordered categories, the set of its other "
-    "categories or, where a hierarchy is given, their lowest common ancestor. A class that mixes missing and "
-    "present shows *."
+    "categories (where that is too long, something shorter that holds it) or, where a hierarchy is given, their lowest "
+    "common ancestor. A class that mixes missing and present shows *."
 )
 _CENTRED = (
     " Each class shows the {0} of its numbers and dates, the median of ordered categories and the most frequent of the "
@@ -57,10 +58,11 @@ class Grouping(Method):
     publish: Publishing | None = parameter(
         "how each class is shown; if not given, as the method is known for", default=None
     )
+    longest: int = parameter("characters of a set; one that is longer is shown shorter", default=LONGEST, least=3)
 
     strength: ClassVar[Strength | None] = Strength("k", 2, inf, whole=True)
     seedless = True
-    can_promise = ("k-anonymity", "k-map", "l-diversity", "t-closeness")
+    can_promise = ("k-anonymity", "persons", "k-map", "l-diversity", "t-closeness")
     in_chunks = INSIDE
     known_for: ClassVar[Publishing] = "range"
     by_distance: ClassVar[bool] = False  # in the order of distances to zero, in runs of k
@@ -74,6 +76,11 @@ class Grouping(Method):
     def shown_by(self) -> Publishing:
         """How each class is shown."""
         return self.publish or self.known_for
+
+    @property
+    def longest_set(self) -> int:
+        """Characters of the longest set that a class may show."""
+        return self.longest
 
     @property
     def done(self) -> str:
@@ -102,7 +109,7 @@ class Grouping(Method):
     ) -> Masked:
         """The classes shown, of the way that loses least where there are several (`ways`)."""
         ways = self.ways(microdata, models, suppression=suppression, seed=seed)
-        tried = [replace(way.mask(), notes=() if way.strata is None else _TAUGHT) for way in ways]
+        tried = [_taught(way.mask(), by_strata=way.strata is not None) for way in ways]
         best = tried[0]
         if len(tried) > 1:
             best = min(tried, key=lambda masked: information_loss(microdata, masked.columns, masked.kept))
@@ -116,7 +123,7 @@ class Grouping(Method):
         k, others = class_size(microdata, models), beyond_size(models)
 
         def shown(base: Partition) -> Masked:
-            return publish(microdata, enforce(microdata, base, others, suppression), self.shown_by)
+            return publish(microdata, enforce(microdata, base, others, suppression), self.shown_by, self.longest)
 
         for base in self.by_quasi_identifiers(microdata, k):
             yield Way(base, None, partial(shown, base))
@@ -133,7 +140,7 @@ class Grouping(Method):
 
     def by_quasi_identifiers(self, microdata: Microdata, k: int) -> Iterator[Partition]:
         """The groupings to try that look at nothing else."""
-        raise NotImplementedError
+        raise unwritten(self, "by_quasi_identifiers")
 
     def by_strata(
         self, microdata: Microdata, k: int, models: Sequence[PrivacyModel], seed: int | None = None
@@ -152,6 +159,10 @@ class Grouping(Method):
     def notes(self, records: int) -> tuple[str, ...]:
         """What the custodian should know of how so many records were grouped."""
         return ()
+
+
+def _taught(masked: Masked, *, by_strata: bool) -> Masked:
+    return replace(masked, notes=masked.notes + _TAUGHT) if by_strata else masked
 
 
 def stratum(microdata: Microdata, models: Sequence[PrivacyModel]) -> tuple[float | None, str]:
@@ -173,8 +184,8 @@ def none_left_out(models: Sequence[PrivacyModel], suppression: float) -> tuple[s
     )
 
 
-def publish(microdata: Microdata, partition: Partition, by: Publishing = "range") -> Masked:
-    """Shows every class of the partition alike in every quasi-identifier."""
+def publish(microdata: Microdata, partition: Partition, by: Publishing = "range", longest: int = LONGEST) -> Masked:
+    """Shows every class of the partition alike in every quasi-identifier; no set is longer than so many characters."""
     label = partition.class_of(len(microdata))
     kept = None if len(partition.order) == len(microdata) else np.flatnonzero(label >= 0)
     index = label if kept is None else label[kept]
@@ -184,8 +195,12 @@ def publish(microdata: Microdata, partition: Partition, by: Publishing = "range"
         if by != "range":
             return publish_centroid(coded, partition, index, by)
         by_tree = coded.attribute.hierarchy is not None
-        return publish_ancestor(coded, partition, index) if by_tree else publish_range(coded, partition, index)
+        if by_tree:
+            return publish_ancestor(coded, partition, index)
+        return publish_range(coded, partition, index, longest)
 
     names = microdata.schema.quasi_identifiers
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        return Masked(dict(zip(names, pool.map(show, names), strict=True)), kept)
+        columns = dict(zip(names, pool.map(show, names), strict=True))
+    notes = tuple(note for column in columns.values() for note in shortened_note(column, longest))
+    return Masked(columns, kept, notes)

@@ -14,8 +14,9 @@ from shoal.catalogue import Entry
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Schema
+from shoal.data.short_sets import LONGEST
 from shoal.engines.table import Parts
-from shoal.errors import InputError
+from shoal.errors import InputError, unwritten
 from shoal.masking.chunks import WholeTable, at_random
 from shoal.masking.partition import Lots, Partition
 from shoal.privacy.model import PrivacyModel
@@ -93,6 +94,11 @@ class Method(Entry):
         """How each class is shown, of a method that groups records; None of any other."""
         return None
 
+    @property
+    def longest_set(self) -> int:
+        """Characters of the longest set that a class may show."""
+        return LONGEST
+
     def groupings(
         self, microdata: Microdata, k: int, models: Sequence[PrivacyModel], seed: int | None = None
     ) -> Iterator[Partition]:
@@ -118,11 +124,11 @@ class Method(Entry):
         self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
         """The quasi-identifiers as they will be shown; what it leaves to chance it draws by the seed."""
-        raise NotImplementedError
+        raise unwritten(self, "mask")
 
     def frontier(self, microdata: Microdata, models: Sequence[PrivacyModel]) -> tuple[pl.DataFrame, str]:
         """What it chose from, the least cost for each number of suppressed records, and what that cost is."""
-        raise NotImplementedError
+        raise unwritten(self, "frontier")
 
     # ---- on a table that is read in chunks
 

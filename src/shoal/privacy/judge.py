@@ -18,7 +18,8 @@ import numpy as np
 import polars as pl
 
 from shoal.data.microdata import Microdata, Whole
-from shoal.data.schema import Schema
+from shoal.data.person import shown_person
+from shoal.data.schema import Attribute, Kind, Schema
 from shoal.engines.paired import ORIGINAL, AtRandom, side_by_side
 from shoal.engines.table import COUNTED, Batch, Table, selected
 from shoal.engines.whole import LISTED, summarise
@@ -26,6 +27,7 @@ from shoal.errors import InputError
 from shoal.privacy.check import released_classes
 from shoal.privacy.classes import ByClass, Sizes, all_of, class_sizes, list_classes, without_nan
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict, in_order
+from shoal.privacy.people_in_chunks import people_having
 
 
 @dataclass(frozen=True)
@@ -130,13 +132,14 @@ class _Judge:
     schema: Schema
     models: tuple[PrivacyModel, ...]
     whole: Mapping[str, pl.DataFrame]
-    original: Schema | None  # of the columns that classes show alike, whose own values stand beside them
+    original: Schema | None  # of columns that classes show alike, whose own values stand beside; and of the people
 
     def __call__(self, frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
         learnt = [without_nan(frame[name]) for name in self.whole if name not in self.schema.quasi_identifiers]
         source = None
         if self.original is not None:
-            own = frame.select(pl.col(f"{ORIGINAL}{name}").alias(name) for name in self.original.names)
+            names = [column.removeprefix(ORIGINAL) for column in frame.columns if column.startswith(ORIGINAL)]
+            own = frame.select(pl.col(f"{ORIGINAL}{name}").alias(name) for name in names)
             source = Source(Microdata(own, self.original), None)
         classes = released_classes(frame.with_columns(learnt), self.schema, source, self.whole)
         return told_of([model.verdict(classes) for model in self.models], frame.height)
@@ -167,14 +170,24 @@ def _within(
     learnt = list(dict.fromkeys(model.attribute for model in models if model.attribute))
     alike = [name for name in learnt if name in quasi]  # of these only the original knows how they differ in a class
     released = [name for name in learnt if name not in quasi]
-    whole = _distributions(table, schema, released)
-    originals = None
-    only = selected(table, (*quasi, *released))
-    if alike:
-        known = _need(original, f"Every class shows {alike[0]!r} alike: how its values differ within a class")
-        originals = Schema(tuple(known.schema[name] for name in alike))
-        whole |= _distributions(known.values(alike), schema, alike)
-        only = known.beside(only, alike, sizes.records)
+    person = schema.person
+    shown_by = None if person is None else shown_person(table.schema, person)
+    hidden = [person.column] if person is not None and shown_by is None else []  # whose records are, in the original
+    only = selected(table, (*quasi, *released, *([] if shown_by is None else [shown_by])))
+    originals, values = None, None
+    if alike or hidden:
+        what = f"Every class shows {alike[0]!r} alike: how its values differ" if alike else "How many people there are"
+        known = _need(original, f"{what} within a class")
+        originals = Schema(tuple(known.schema[name] for name in alike), person)
+        values = known.values([*alike, *hidden])
+        only = known.beside(only, [*alike, *hidden], sizes.records)
+    if person is not None and any(model.closeness is not None for model in models):
+        whole = {name: people_having(only, name, person, shown_by or f"{ORIGINAL}{person.column}") for name in released}
+        whole |= {name: people_having(values, name, person) for name in alike if values is not None}
+        whole = {name: _ordered(counts, schema[name]) for name, counts in whole.items()}
+    else:
+        whole = _distributions(table, schema, released)
+        whole |= _distributions(values, schema, alike) if values is not None and alike else {}
     chunks = table.chunks(sizes.records)
     work = _Judge(schema, tuple(models), whole, originals)
     verdicts = all_of(only.exchange(ByClass(quasi, chunks), chunks).map(work, _TOLD))
@@ -198,8 +211,15 @@ def _distributions(table: Table, schema: Schema, names: Sequence[str]) -> dict[s
             counts = counts.extend(
                 pl.DataFrame({"@value": [None], "@records": [marginal.missing]}, schema=counts.schema)
             )
-        distributions[name] = counts.with_columns(in_order(counts["@value"].alias(name), schema[name]).alias("@value"))
+        distributions[name] = _ordered(counts, schema[name])
     return distributions
+
+
+def _ordered(counts: pl.DataFrame, attribute: Attribute) -> pl.DataFrame:
+    """The values in their declared order, where there is one."""
+    if attribute.kind not in (Kind.ORDINAL, Kind.NOMINAL):
+        return counts
+    return counts.with_columns(in_order(counts["@value"].alias(attribute.name), attribute).alias("@value"))
 
 
 # ---- beside the original

@@ -33,6 +33,12 @@ class KAnonymity(PrivacyModel):
         """A class holds k records at least."""
         return self.k
 
+    def of_people(self) -> PrivacyModel:
+        """As many people, who are at least as many records."""
+        from shoal.privacy.persons import Persons
+
+        return Persons(self.k)
+
     @property
     def in_words(self) -> str:
         """What an intruder is left with."""

@@ -18,6 +18,7 @@ import polars as pl
 
 from shoal.catalogue import Chunks, parameter
 from shoal.data.microdata import MISSING, Coded
+from shoal.data.person import once_each
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
 
 
@@ -75,6 +76,8 @@ class LDiversity(PrivacyModel):
 
         assert coded is not None
         codes = _codes(coded)
+        if coded.people is not None:
+            order, starts = once_each(coded.people, codes, order, starts)
         variant = ("distinct", "entropy", "recursive").index(self.variant)
         return np.asarray(diversity(codes, coded.weights, order, starts, variant, float(self.c)))
 
@@ -85,7 +88,7 @@ class LDiversity(PrivacyModel):
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
         """Judges by the least diverse class."""
         assert self.attribute is not None
-        records = pl.LazyFrame({"@class": classes.key, "@value": whatever_spelled(classes.column(self.attribute))})
+        records = classes.told_apart(whatever_spelled(classes.column(self.attribute)))
         counts = records.group_by("@class", "@value").agg(pl.len())
         level = counts.group_by("@class").agg(self._level(pl.col("len")).alias("@level")).collect()["@level"]
         achieved = float(level.min() or 0.0)  # type: ignore[arg-type]

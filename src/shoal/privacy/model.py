@@ -17,8 +17,9 @@ import polars as pl
 
 from shoal.catalogue import Entry
 from shoal.data.microdata import Microdata, declared_order
+from shoal.data.person import IN_CLASS, numbered, shown_person
 from shoal.data.schema import Attribute, Kind, Schema
-from shoal.errors import InputError
+from shoal.errors import InputError, unwritten
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,32 @@ class EquivalenceClasses:
         """Records class after class, and where each class starts."""
         return self._listed
 
+    @property
+    def showing_people(self) -> str | None:
+        """The released column that tells the people of a class apart, where there is one and people are counted."""
+        if self.schema is None or self.schema.person is None:
+            return None
+        return shown_person(self.frame.lazy().collect_schema(), self.schema.person)
+
+    @cached_property
+    def people(self) -> npt.NDArray[np.int64] | None:
+        """Record -> whose it is, as a number, the same wherever she is in one class; None where records are counted.
+
+        By what is released where that tells people apart, otherwise beside the original.
+        """
+        if self.schema is None or self.schema.person is None:
+            return None
+        if (column := self.showing_people) is not None:
+            return numbered(self.frame.lazy().select(column).collect().to_series())
+        if self.source is None:
+            raise InputError(
+                f"The release does not show whose each record is ({self.schema.person.column!r} or {IN_CLASS!r}): how "
+                "many people a class holds can only be judged beside the original (--original)."
+            )
+        self.source.need_pairs()
+        people = self.source.original.people
+        return people if people is None or self.source.rows is None else people[self.source.rows]
+
     @cached_property
     def _listed(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
         records = self._by_class(pl.col("record").sort())
@@ -132,11 +159,25 @@ class EquivalenceClasses:
             return released
         return in_order(released, self.schema[name])
 
+    def told_apart(self, values: pl.Series) -> pl.LazyFrame:
+        """The `@class` and `@value` of each record, by these values of the records.
+
+        Where people are counted, of those that a person has in a class with the same value, one.
+        """
+        records = pl.LazyFrame({"@class": self.key, "@value": values})
+        if self.people is None:
+            return records
+        return records.with_columns(pl.Series("@person", self.people)).unique().drop("@person")
+
     def distribution(self, name: str) -> pl.DataFrame:
-        """How many records of the whole table (`@records`) release each value (`@value`) of an attribute."""
+        """How many records of the whole table (`@records`) release each value (`@value`) of an attribute; or people."""
         if self.whole is not None:
             return self.whole[name]
-        return self.column(name).alias("@value").value_counts(name="@records")
+        values = self.column(name).alias("@value")
+        if self.people is not None:
+            pairs = pl.DataFrame({"@value": values, "@person": self.people}).unique()
+            values = pairs["@value"]
+        return values.value_counts(name="@records")
 
     def _original(self, name: str) -> pl.LazyFrame:
         if self.source is None:
@@ -202,9 +243,13 @@ class PrivacyModel(Entry):
 
     less_is_safer: ClassVar[bool] = False  # of its levels
     beside_original: ClassVar[bool] = False  # judged between both tables, not on what is released alone
+    by_weights: ClassVar[bool] = False  # its level follows from sampling weights, which a release need not show
     instead_of_k: ClassVar[bool] = False  # promised in place of k-anonymity, unless that is asked for as well
     prunes: ClassVar[tuple[str, ...]] = ()  # searches that leave out what provably misses it
+    about_who: ClassVar[bool] = False  # tells nothing of what a class holds: one that misses it may be left out
     weighs: ClassVar[bool] = False  # its levels heed that a code may stand for several records (`Coded.weights`)
+    together: ClassVar[str] = ""  # whose rows are shown alike as a whole: those of a person, or of a household
+    kept_back: ClassVar[tuple[str, ...]] = ()  # parameters of how it is brought about: no certificate states them
     leaves_open: ClassVar[tuple[str, str] | None] = None  # a title and a text: what the promise does not say
 
     @classmethod
@@ -224,7 +269,7 @@ class PrivacyModel(Entry):
     @property
     def asked(self) -> float:
         """The level promised."""
-        raise NotImplementedError
+        raise unwritten(self, "asked")
 
     @property
     def by_size(self) -> bool:
@@ -265,21 +310,25 @@ class PrivacyModel(Entry):
         self, about: Any, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.float64]:
         """The level each class reaches; `about` is the encoded attribute it protects, or all of the table."""
-        raise NotImplementedError
+        raise unwritten(self, "levels")
 
     def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
         """Whether each level is good enough."""
-        raise NotImplementedError
+        raise unwritten(self, "meets")
 
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
         """Judges the finished output."""
-        raise NotImplementedError
+        raise unwritten(self, "verdict")
 
     def refuse_in_chunks(self, engine: str) -> None:
         """Refuses a promise that is judged beside the original, and of which chunks tell nothing sure of the whole."""
 
     def held_to(self, method: Maker) -> Self:
         """The promise as this method can be held to it; refused where it cannot."""
+        return self
+
+    def of_people(self) -> PrivacyModel:
+        """The promise where a column says whom each record is about: of people in place of records."""
         return self
 
     def with_cells(self, method: str, *, fixed: bool, smallest_class: int) -> Self:

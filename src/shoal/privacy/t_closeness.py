@@ -19,6 +19,7 @@ import polars as pl
 
 from shoal.catalogue import Chunks, parameter
 from shoal.data.microdata import Coded
+from shoal.data.person import once_each, people_with
 from shoal.data.schema import Kind
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
 
@@ -108,6 +109,10 @@ class TCloseness(PrivacyModel):
         occurring = np.append(coded.counts > 0, True)  # the last for missing, to which the code -1 leads
         codes = (np.cumsum(occurring) - 1).astype(np.int32)[coded.codes]
         counts = np.append(coded.counts, coded.missing)
+        if coded.people is not None:
+            having = coded.having
+            counts = people_with(coded.people, coded.codes, len(coded.values)) if having is None else having
+            order, starts = once_each(coded.people, codes, order, starts)
         counts = counts[counts > 0]
         distance = ordered_distances if self.ordered(coded.attribute.kind) else equal_distances
         return np.asarray(distance(codes, coded.weights, order, starts, counts / counts.sum()))
@@ -119,11 +124,16 @@ class TCloseness(PrivacyModel):
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
         """Judges by the class that is farthest from the whole table."""
         assert self.attribute is not None
-        column, whole = classes.column(self.attribute), classes.distribution(self.attribute)
+        whole = classes.distribution(self.attribute)
         ordered = self.ordered(classes.kinds[self.attribute])
-        achieved = (
-            _farthest_ordered(column, whole, *classes.members) if ordered else _farthest_equal(column, whole, classes)
-        )
+        if not ordered:
+            achieved = _farthest_equal(classes.told_apart(classes.column(self.attribute)), whole)
+        elif classes.people is None:
+            achieved = _farthest_ordered(classes.column(self.attribute), whole, *classes.members)
+        else:
+            records = classes.told_apart(classes.column(self.attribute)).sort("@class").collect()
+            starts = np.flatnonzero(np.diff(records["@class"].to_numpy(), prepend=-1, append=-1))
+            achieved = _farthest_ordered(records["@value"], whole, np.arange(records.height), starts)
         return Verdict(self.name, self.t, achieved, achieved <= self.t + 1e-9, self.attribute)
 
 
@@ -161,10 +171,9 @@ def _farthest_ordered(
     return float(distance.max(initial=0.0))
 
 
-def _farthest_equal(column: pl.Series, whole: pl.DataFrame, classes: EquivalenceClasses) -> float:
+def _farthest_equal(records: pl.LazyFrame, whole: pl.DataFrame) -> float:
     """Largest total variation distance of any class: sum over its values of max(0, p_class - p)."""
     shares = whole.lazy().select("@value", (pl.col("@records") / pl.col("@records").sum()).alias("@p"))
-    records = pl.LazyFrame({"@class": classes.key, "@value": column})
     counts = records.group_by("@class", "@value").agg(pl.len().alias("@n"))
     excess = (
         counts.join(shares, on="@value", nulls_equal=True)

@@ -31,8 +31,9 @@ import polars as pl
 
 from shoal.data.cells import WILDCARD, MaskedColumn, unescape
 from shoal.data.microdata import Microdata, Whole, encode
-from shoal.data.parse_cells import label_rows, plain_truths, read_cells
+from shoal.data.parse_cells import SHORTENED, label_rows, plain_truths, read_cells
 from shoal.data.schema import Attribute, Kind
+from shoal.data.short_sets import shortened_note
 from shoal.errors import InputError, PromiseError
 from shoal.masking.enforce import enforce
 from shoal.masking.grouping.ordered import hilbert_order
@@ -72,7 +73,7 @@ class Incremental(Method):
         return replace(
             masked,
             kept=None if len(records) == len(microdata) else records,
-            notes=left_out_notes(waiting, len(left_out) - waiting, k),
+            notes=(*left_out_notes(waiting, len(left_out) - waiting, k), *masked.notes),
             facts={**masked.facts, "withheld": len(left_out)},
         )
 
@@ -115,7 +116,7 @@ def regroup(
         unit[new] = unit.max() + 1 + partition.class_of(len(new))
     partition = enforce(rest, _along_the_line(rest, unit), others, suppression, divisible=False)
     facts = {"classes_kept": len(np.unique(np.delete(unit, new))), "classes_new": len(np.unique(unit[new]))}
-    return replace(_publish(rest, partition, past), facts=facts)
+    return replace(_publish(rest, partition, past, method.longest_set), facts=facts)
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ def _along_the_line(rest: Microdata, unit: npt.NDArray[np.int64]) -> Partition:
     return Partition.of_labels(rank)
 
 
-def _publish(rest: Microdata, partition: Partition, past: Past) -> Masked:
+def _publish(rest: Microdata, partition: Partition, past: Past, longest: int) -> Masked:
     """Each class as the range of its values and of all that its people were ever shown as."""
     label = partition.class_of(len(rest))
     kept = np.flatnonzero(label >= 0)
@@ -202,16 +203,17 @@ def _publish(rest: Microdata, partition: Partition, past: Past) -> Masked:
                 pl.Series("class", class_of_atom[past.shown[name]["atom"].to_numpy()])
             )
             corners = _corners(texts.filter(pl.col("class") >= 0), attribute, column)
-        return _show(rest, attribute, column, label[kept], corners)
+        return _show(rest, attribute, column, label[kept], corners, longest)
 
     names = rest.schema.quasi_identifiers
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         columns = dict(zip(names, pool.map(show, names), strict=True))
-    return Masked(columns, None if len(kept) == len(rest) else kept)
+    shorter = tuple(note for column in columns.values() for note in shortened_note(column, longest))
+    return Masked(columns, None if len(kept) == len(rest) else kept, shorter)
 
 
 def _show(
-    rest: Microdata, attribute: Attribute, column: pl.Series, label: Labels, corners: pl.DataFrame
+    rest: Microdata, attribute: Attribute, column: pl.Series, label: Labels, corners: pl.DataFrame, longest: int
 ) -> MaskedColumn:
     """Earlier ranges take part as records that stand at their corners; positions are those of the table's values."""
     values = pl.concat(
@@ -223,10 +225,12 @@ def _show(
     ).to_series()
     coded = encode(values.alias(attribute.name), attribute)
     partition = Partition.of_labels(np.append(label, corners["class"].to_numpy()).astype(np.int64))
-    publish = publish_range if attribute.hierarchy is None else publish_ancestor
-    shown = publish(coded, partition, label)
+    if attribute.hierarchy is None:
+        shown = publish_range(coded, partition, label, longest)
+    else:
+        shown = publish_ancestor(coded, partition, label)
     cells = read_cells(shown.text, attribute, rest[attribute.name].values)
-    return replace(cells, index=cells.index[shown.index], runs=None)
+    return replace(cells, index=cells.index[shown.index], runs=None, shortened=shown.shortened)
 
 
 def _comparable(column: pl.Series, dtype: pl.DataType) -> pl.Series:
@@ -234,7 +238,13 @@ def _comparable(column: pl.Series, dtype: pl.DataType) -> pl.Series:
 
 
 def _corners(texts: pl.DataFrame, attribute: Attribute, column: pl.Series) -> pl.DataFrame:
-    """`class`, `value`: values that span what the texts admit; a wildcard admits both a value and none."""
+    """`class`, `value`: values that span what the texts admit; a wildcard admits both a value and none.
+
+    What stood for too long a set admits more than can be listed of today's values: it goes on as a wildcard.
+    """
+    if attribute.hierarchy is None and attribute.kind is Kind.NOMINAL:
+        open_ended = texts["text"].str.contains(SHORTENED).fill_null(value=False)
+        texts = texts.with_columns(texts["text"].set(open_ended, WILDCARD))
     text = pl.col("text")
     present = column.drop_nulls().head(1)
     stars = texts.filter(text == WILDCARD).select("class")

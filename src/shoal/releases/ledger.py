@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import reprlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -227,6 +228,12 @@ class Ledger:
         known = connection.execute("SELECT digest FROM key_check").fetchone()
         if known is None or known[0] != self._check:
             raise InputError(f"The key is not that of the ledger {str(self.path)!r}: give the one it was begun with.")
+
+
+def need_ledger(given: object) -> None:
+    """Refuses what is not a ledger, such as the path of one."""
+    if not isinstance(given, Ledger):
+        raise InputError(f"after= takes a ledger, Ledger(path, key, subject). Got {reprlib.repr(given)} instead.")
 
 
 def ledger_key(path: str | Path | None, ledger: str | Path) -> bytes:

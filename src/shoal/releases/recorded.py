@@ -42,6 +42,7 @@ class Digests:
 
     ledger: Ledger = field(repr=False)
     columns: tuple[str, ...]
+    subject: str | None = None  # the column of whom records are about, where it is not the ledger's
 
     @property
     def schema(self) -> pl.Schema:
@@ -50,7 +51,7 @@ class Digests:
 
     def __call__(self, frame: pl.DataFrame) -> pl.DataFrame:
         """The digests of these records, one row a record."""
-        subjects = self.ledger.digested(subjects_of(frame, self.ledger.subject, in_chunks=True))
+        subjects = self.ledger.digested(subjects_of(frame, self.subject or self.ledger.subject, in_chunks=True))
         own = self.ledger.own(subjects, frame.select(self.columns))
         return own.rename(lambda name: f"{VALUE}{name}").insert_column(0, subjects.alias(SUBJECT))
 

@@ -12,6 +12,7 @@ import polars as pl
 from shoal.data.microdata import Microdata
 from shoal.errors import InputError
 from shoal.masking.method import Masked
+from shoal.masking.whole_histories import held_together
 from shoal.report.reported import Reported
 from shoal.risk.attack import Attacked, Outcome, Scene, run_attacks
 from shoal.show.numbers import percent
@@ -28,7 +29,7 @@ def attacked(release: Reported, smallest_class: int) -> Attacked:
     if release.read > PEOPLE:
         some = np.sort(np.random.default_rng(0).choice(len(original), min(PEOPLE, len(original)), replace=False))
         original = original.take(some)
-        method = release.policy.method
+        method = held_together(release.policy.method, release.promises)
         try:
             masked = method.mask(original, release.promises, suppression=release.policy.suppression, seed=0)
         except InputError as error:
@@ -36,7 +37,8 @@ def attacked(release: Reported, smallest_class: int) -> Attacked:
         table = _shown(original, masked)
     apart = smallest_class < 2  # in a class, whoever is found is one of several
     rows = np.arange(len(original)) if masked.kept is None else masked.kept
-    method, suppression = release.policy.method, release.policy.suppression
+    method = held_together(release.policy.method, release.promises)
+    suppression = release.policy.suppression
     scene = Scene(original, table, method, release.promises, suppression, rows=rows if apart else None, made=masked)
     return run_attacks(scene)
 

@@ -24,18 +24,25 @@ from shoal.data.files import same_file
 from shoal.data.microdata import declared_order
 from shoal.data.outputs import CERTIFICATE
 from shoal.data.paths import is_sql, refuse_pipe
-from shoal.data.people import COUNTED
+from shoal.data.people import BY_CUSTODIAN, BY_FILE, COUNTED
+from shoal.data.person import shown_person
 from shoal.data.schema import Attribute, Kind, Role, Schema
+from shoal.data.text_choice import Treatment
 from shoal.engines.table import Table
 from shoal.errors import InputError, PromiseError
 from shoal.policy import Policy
 from shoal.policy_files import refuse_own_code
 from shoal.privacy.check import judgement, released_classes
 from shoal.privacy.classes import Sizes
+from shoal.privacy.households import Households
 from shoal.privacy.model import PrivacyModel, Verdict
 from shoal.show import Result, Sheet
 
 _LARGEST = 1 << 26  # bytes of a certificate
+PSEUDONYMOUS = (
+    "a pseudonym stands for one value, which nobody learns from it without the secret key; this is not anonymity: the "
+    "data are personal data still, and records with the same pseudonym can be put together by anybody"
+)
 _JUDGED = ("asked", "achieved", "holds")
 
 
@@ -89,25 +96,38 @@ class Checked(Result):
 
 
 def certify(
-    shown: Shown, schema: Schema, promises: Sequence[PrivacyModel], verdicts: Sequence[Verdict]
+    shown: Shown, schema: Schema, promises: Sequence[PrivacyModel], verdicts: Sequence[Verdict], policy: Policy
 ) -> dict[str, Any]:
     """What can be said of a released table in public."""
+    person = None if schema.person is None else shown_person(shown.columns, schema.person)
+    hidden = schema.person is not None and person is None
+    counts = BY_FILE if person is not None else BY_CUSTODIAN if hidden else COUNTED
     return {
         "made_by": f"shoal {shoal.__version__}",
         "records": shown.records,
-        "counts": COUNTED,
+        "counts": counts,
+        **({} if person is None else {"person": person}),
         "columns": list(shown.columns),
         "quasi_identifiers": schema.quasi_identifiers,
         "confidential": schema.confidential,
         "insensitive": schema.with_role(Role.INSENSITIVE),
+        **_pseudonymous(policy),
         "attributes": {name: _described(shown.columns[name], schema[name]) for name in schema.confidential},
+        **policy.text.stated(shown.columns),
         "classes": shown.classes,
         "smallest_class": shown.smallest_class,
         "models": [
-            _stated(promise, verdict, by_original=verdict.attribute in schema.quasi_identifiers)
+            _stated(promise, verdict, by_original=hidden or verdict.attribute in schema.quasi_identifiers)
             for promise, verdict in zip(promises, verdicts, strict=True)
         ],
     }
+
+
+def _pseudonymous(policy: Policy) -> dict[str, Any]:
+    """Which columns show pseudonyms, which dates were shifted, and what that does not promise; never a key."""
+    pseudonyms = {name: choice.stated() for name, choice in policy.pseudonyms.items()}
+    shifted = {} if policy.shift is None else {"shifted_dates": list(policy.shift.columns)}
+    return ({"pseudonyms": pseudonyms, "pseudonymous": PSEUDONYMOUS} if pseudonyms else {}) | shifted
 
 
 def _described(column: pl.Series, attribute: Attribute) -> dict[str, Any]:
@@ -123,11 +143,12 @@ def _stated(promise: PrivacyModel, verdict: Verdict, *, by_original: bool) -> di
     """A model as a policy names it, and how it was judged; a figure found beside the original is nobody else's."""
     model: Any = promise
     names = [field.name for field in fields(model)] if is_dataclass(model) else []
-    # A population is the custodian's: the release does not show it.
-    named = {name: getattr(model, name) for name in names if name != "population"}
+    # A population is the custodian's, and so is how a promise was brought about: the release does not show it.
+    kept_back = ("population", *promise.kept_back)
+    named = {name: getattr(model, name) for name in names if name not in kept_back}
     parameters = {name: value for name, value in named.items() if value is not None}
     judged = {name: getattr(verdict, name) for name in _JUDGED}
-    if promise.name == "measured-risk" or by_original:  # the release does not show the original
+    if promise.name == "measured-risk" or promise.by_weights or by_original:  # the release does not show the original
         del judged["achieved"]
     return {"name": promise.name} | parameters | judged
 
@@ -150,17 +171,32 @@ class _Content(BaseModel):
 
     made_by: Annotated[str, Field(pattern=r"^shoal \d[\w.+-]{0,40}$")]
     records: Count
-    counts: str
+    counts: Literal[COUNTED, BY_CUSTODIAN, BY_FILE]  # type: ignore[valid-type]
+    person: str | None = None
     columns: Names
     quasi_identifiers: Names
     confidential: Names
     insensitive: Names
+    pseudonyms: dict[str, _Pseudonym] = {}
+    pseudonymous: Literal[PSEUDONYMOUS] | None = None  # type: ignore[valid-type]
+    shifted_dates: Names = ()
     attributes: dict[str, _Described]
+    text: dict[str, Treatment] | None = None
     classes: Count
     smallest_class: Count
     models: Annotated[tuple[_Model, ...], Field(strict=False)]
     record_order: Literal["shuffled", "as in the source"]
     sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _Pseudonym(BaseModel):
+    """What a column of pseudonyms is: of what, and in which form."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    domain: str
+    form: str
+    length: Count | None = None
 
 
 class _Described(BaseModel):
@@ -194,17 +230,14 @@ class Certificate:
     policy: Policy  # what was promised
 
     def verify(self, table: pl.DataFrame, verdicts: Sequence[Verdict], written: pl.DataFrame | None = None) -> None:
-        """Refuses a certificate that states something else than the table shows, or than was judged of it anew.
-
-        `written` is what stands in the file of its quasi-identifiers.
-        """
+        """Refuses what the table, or what is `written` of its quasi-identifiers, does not show or was not judged."""
         sizes = released_classes(table, self.policy.schema(table, released=True), written=written).sizes
         self.verify_shown(Shown.of(table, sizes), verdicts)
 
     def verify_shown(self, released: Shown, verdicts: Sequence[Verdict]) -> None:
         """Refuses where the certificate states something else than the file shows or was judged to be."""
         schema = self.policy.schema(released.columns, released=True)
-        shown = certify(released, schema, self.policy.promises(schema), verdicts)
+        shown = certify(released, schema, self.policy.promises(schema), verdicts, self.policy)
         for name in ("records", "columns", "classes", "smallest_class", "attributes"):
             if self.content[name] != shown[name]:
                 raise self._false(name, self.content[name], shown[name])
@@ -224,12 +257,16 @@ class Certificate:
         )
 
 
-def read_certificate(path: str | Path, source: str | Path, population: str | Path | None = None) -> Certificate:
+def read_certificate(
+    path: str | Path, source: str | Path, population: str | Path | None = None, person: str | None = None
+) -> Certificate:
     """The certificate of that very file; of any other file nothing in it is looked at but the digest.
 
-    A k-map that was counted in a population is counted in the reader's own.
+    A k-map that was counted in a population is counted in the reader's own; people whom the file does not tell apart,
+    by the column `person` of the original.
     """
     content = stated_of(path, source)
+    who = _who(content, path, person)
     if population is not None and not any(_needs_population(model) for model in content["models"]):
         raise InputError(f"The certificate {str(path)!r} promises no k-map in a population: leave out --population.")
     try:
@@ -237,7 +274,9 @@ def read_certificate(path: str | Path, source: str | Path, population: str | Pat
         policy = Policy(
             quasi_identifiers=content["quasi_identifiers"],
             confidential=content["confidential"],
-            insensitive=content["insensitive"],
+            insensitive=[name for name in content["insensitive"] if name not in (who, *_homes(content))],
+            person=who,
+            pseudonyms=content.get("pseudonyms", {}),
             attributes=content["attributes"],
             models=[_promised(model, population) for model in content["models"]],
         )
@@ -260,7 +299,9 @@ def stated_of(path: str | Path, source: str | Path) -> dict[str, Any]:
         stated = _Content.model_validate(content)
     except (ValidationError, RecursionError):
         raise _no_certificate(path) from None
-    if stated.counts != COUNTED or set(stated.attributes) != set(stated.confidential):
+    if (stated.counts == BY_FILE) != (stated.person is not None):
+        raise _no_certificate(path)
+    if set(stated.attributes) != set(stated.confidential):
         raise _no_certificate(path)
     return content
 
@@ -304,7 +345,8 @@ def _refuse_unprotected(policy: Policy, columns: Sequence[str], path: str | Path
     """What promises nothing cannot hold, and a column in no role is one that nobody protects."""
     if not policy.models:
         raise InputError(f"The certificate {str(path)!r} names no model: nothing is promised, so nothing is judged.")
-    named = (*policy.quasi_identifiers, *policy.confidential, *policy.insensitive)
+    shown = (policy.person, policy.household_column)
+    named = (*policy.quasi_identifiers, *policy.confidential, *policy.insensitive, *policy.pseudonyms, *shown)
     if unnamed := ", ".join(repr(name) for name in columns if name not in named):
         raise PromiseError(
             f"The certificate {str(path)!r} names no role for {unnamed}, which the file shows: nobody protects this."
@@ -327,6 +369,23 @@ def _content(path: str | Path) -> dict[str, Any]:
 
 def _no_certificate(path: str | Path) -> InputError:
     return InputError(f"{str(path)!r} is not a certificate that Shoal wrote: give what --certificate made.")
+
+
+def _who(content: Mapping[str, Any], path: str | Path, person: str | None) -> str | None:
+    """The column that tells people apart: of the file, or of the original by the reader's word."""
+    if content["counts"] != BY_CUSTODIAN and person is not None:
+        raise InputError(f"Give --person or --certificate: {str(path)!r} says itself whether people were counted.")
+    if content["counts"] == BY_CUSTODIAN and person is None:
+        raise InputError(
+            f"{str(path)!r} says that people were counted by the custodian, beside the original: give that as well "
+            "(--original FILE --paired --person COLUMN). The file alone does not show whose each record is."
+        )
+    return person if content["counts"] == BY_CUSTODIAN else content.get("person")
+
+
+def _homes(content: Mapping[str, Any]) -> list[str]:
+    """The columns that say who lives together, where households are promised."""
+    return [model["column"] for model in content["models"] if model["name"] == Households.name]
 
 
 def _needs_population(model: Mapping[str, Any]) -> bool:

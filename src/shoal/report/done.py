@@ -19,6 +19,7 @@ NAMES = 120  # of columns in one role that are listed
 
 _ROLES = (
     (Role.IDENTIFIER, "Identifiers", "left out"),
+    (Role.PSEUDONYM, "Pseudonyms", "shown by keyed pseudonyms in place of the values"),
     (Role.QUASI_IDENTIFIER, "Quasi-identifiers", "masked"),
     (Role.CONFIDENTIAL, "Confidential", "released as they are, unless quasi-identifiers too"),
     (Role.INSENSITIVE, "Insensitive", "released as they are"),

@@ -20,6 +20,7 @@ from shoal.report.attacked import attacked
 from shoal.report.distributions import Precision, precision
 from shoal.report.reported import Reported, Tables
 from shoal.report.two_way import TwoWay, two_way_tables
+from shoal.report.weighed import Weighed, weighed
 from shoal.risk.attack import Attacked
 from shoal.risk.classes import class_risk, records_at_risk
 from shoal.risk.disclosure import Conditions, Exposure, Family, expose
@@ -51,6 +52,7 @@ class Findings:
     after: Risk
     sizes: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # of the classes, before and after
     journalist: tuple[Chance, Chance] | tuple[None, None]  # before and after, where the population is known
+    weighed: Weighed | None  # by sampling weights, where the policy names them
     known: list[Step]
     disclosed: dict[str, pl.DataFrame]  # of each confidential attribute, as `_side_by_side` has it
     losses: dict[str, float]
@@ -92,6 +94,7 @@ def measure(release: Reported) -> Findings:
         after=_risk_after(release, tables.released, risk, after.counts),
         sizes=(before.sizes, after.sizes),
         journalist=_journalist(release, tables),
+        weighed=weighed(release, tables, len(after.sizes)),
         known=_known(release, tables, before.counts, after.counts),
         disclosed={name: _side_by_side(before, after) for name, before, after in values},
         losses=dict(release.attribute_losses),

@@ -13,6 +13,7 @@ from shoal.report import words
 from shoal.report.attacked import PEOPLE, attack_rows
 from shoal.report.findings import Findings, most
 from shoal.report.parts import Measures, Row, measures
+from shoal.report.weighed import Weighed
 from shoal.risk.classes import by_class_size
 from shoal.show import Bars
 from shoal.show.charts import AFTER, BEFORE, both
@@ -133,7 +134,27 @@ def _intruders(findings: Findings) -> list[Row]:
             "Matches every record with somebody: the share that is right.",
         )
     )
-    return rows
+    return rows + _weighed(findings.weighed)
+
+
+def _weighed(estimate: Weighed | None) -> list[Row]:
+    """What sampling weights tell, where the policy names them."""
+    if estimate is None:
+        return []
+    before, after, classes = estimate
+    drawn = " Of cells that were drawn round the records weights tell nothing: at most one in each class."
+    counted = f"≤ {classes:,}" if after is None else f"{after.expected:,.1f}"
+    highest = "-" if after is None else percent(after.highest)
+    return [
+        (
+            "Expected re-identifications",
+            f"{before.expected:,.1f}",
+            counted,
+            "Right guesses of somebody who tries everybody, estimated by sampling weights (Benedetti and Franconi)."
+            + (drawn if after is None else ""),
+        ),
+        ("Highest individual risk", percent(before.highest), highest, "Of one record, by the same estimate."),
+    ]
 
 
 def _least(risk: float) -> int:

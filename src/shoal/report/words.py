@@ -75,7 +75,7 @@ def limits(release: Reported, most_learnt: Mapping[str, float]) -> list[Limit]:
     left_open = [Limit(*open_) for open_ in dict.fromkeys(model.leaves_open for model in release.promises) if open_]
     if not release.promises:
         left_open.append(Limit("Nothing was promised", "The policy names no model: all there is are the numbers."))
-    shown = [*_shown_by(release), *_grouped_by_secrets(release)]
+    shown = [*_shown_by(release), *_grouped_by_secrets(release), *_pseudonymous(release)]
     return [*_homogeneous(release.promises, most_learnt), *left_open, *shown, _knowledge(release.schema), *_ALWAYS]
 
 
@@ -99,6 +99,26 @@ def _grouped_by_secrets(release: Reported) -> list[Limit]:
             "classes of the others (split) avoids it.",
         )
     ]
+
+
+def _pseudonymous(release: Reported) -> list[Limit]:
+    """What pseudonyms and shifted dates leave open."""
+    policy, limits = release.policy, []
+    if policy.pseudonyms:
+        text = (
+            f"{', '.join(policy.pseudonyms)}: without the key nobody learns a value from its pseudonym, but equality "
+            "shows. Records with the same pseudonym can be put together, and somebody with many of them stands out; "
+            "releases with the same domain and key can be joined by anybody. These are personal data still (GDPR). "
+            "The key must be kept, and kept apart from the release."
+        )
+        limits.append(Limit("Pseudonyms are not anonymity", text))
+    if policy.shift is not None:
+        text = (
+            f"{', '.join(policy.shift.columns)}: order, season and gaps of a history stay, and whoever knows one date "
+            "of a person knows by how much all others were moved."
+        )
+        limits.append(Limit("Shifted dates still tell", text))
+    return limits
 
 
 def _homogeneous(models: Sequence[PrivacyModel], most_learnt: Mapping[str, float]) -> list[Limit]:

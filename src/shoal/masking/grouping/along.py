@@ -10,7 +10,7 @@ import polars as pl
 
 from shoal.engines.table import Batch, Line, Parts
 from shoal.engines.whole import POSITION
-from shoal.masking.chunks import Attributes, WholeTable, chunks_of, filled
+from shoal.masking.chunks import Attributes, WholeTable, chunks_of, filled, with_people
 from shoal.masking.grouping.ordered import hilbert_words, zero_distance_keys
 
 Keys = npt.NDArray[np.uint64]
@@ -23,7 +23,7 @@ def along_line(whole: WholeTable, *, by_distance: bool) -> Parts:
     sample = whole.summary.sample
     line = Line.of(line_keys(sample), sample[POSITION].to_numpy(), chunks)
     divided = whole.table.exchange(_InChunk(line_keys, line), chunks)
-    return filled(divided, whole.k, line_keys.order, exactly=by_distance)
+    return with_people(filled(divided, whole.k, line_keys.order, exactly=by_distance), whole)
 
 
 @dataclass(frozen=True)

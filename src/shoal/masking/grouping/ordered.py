@@ -67,8 +67,25 @@ def runs(order: npt.NDArray[np.int64], k: int) -> Partition:
     return Partition(order, starts)
 
 
-def optimal(rows: npt.NDArray[np.float32], order: npt.NDArray[np.int64], k: int) -> Partition:
-    """Classes of k to 2k - 1 with the least information loss along the line, then divided anew in pairs."""
+def runs_of_people(order: npt.NDArray[np.int64], people: npt.NDArray[np.int64], k: int) -> Partition:
+    """Classes along the line that end where k people are reached, the last one with what is left."""
+    from shoal.kernels.people_cuts import people_runs
+
+    return Partition(order, people_runs(people[order], k))
+
+
+def optimal(
+    rows: npt.NDArray[np.float32],
+    order: npt.NDArray[np.int64],
+    k: int,
+    people: npt.NDArray[np.int64] | None = None,
+) -> Partition:
+    """Classes of k to 2k - 1 with the least information loss along the line, then divided anew in pairs.
+
+    Records, or people where it is known whose each record is.
+    """
+    if people is not None:
+        return _optimal_of_people(rows, order, k, people)
     from shoal.kernels.resplit import cut_and_divide
     from shoal.kernels.threads import in_blocks
 
@@ -84,12 +101,38 @@ def optimal(rows: npt.NDArray[np.float32], order: npt.NDArray[np.int64], k: int)
     return Partition(grouped, np.concatenate([*(starts[a] for a in sorted(starts)), [order.size]]))
 
 
+def _optimal_of_people(
+    rows: npt.NDArray[np.float32], order: npt.NDArray[np.int64], k: int, people: npt.NDArray[np.int64]
+) -> Partition:
+    from shoal.kernels.people_cuts import cut_and_divide_people, people_blocks
+    from shoal.kernels.threads import in_blocks
+
+    parts = people_blocks(people[order], k, 64 * max(_BLOCK, 8 * k))
+    cut: dict[int, tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]] = {}
+
+    def cut_part(first: int, last: int) -> None:
+        for p in range(first, last):
+            along = order[parts[p] : parts[p + 1]]
+            cut[p] = cut_and_divide_people(rows, along, people, k, max(_BLOCK, 8 * k), _PASSES if k <= _SMALL else 0)
+
+    in_blocks(len(parts) - 1, 1, cut_part)
+    starts = [cut[p][1][:-1] + parts[p] for p in sorted(cut)]
+    return Partition(np.concatenate([cut[p][0] for p in sorted(cut)]), np.append(np.concatenate(starts), order.size))
+
+
 def hilbert(microdata: Microdata, k: int) -> Partition:
     """Our default grouping."""
-    rows = microdata.rows()
-    return optimal(rows, hilbert_order(rows, microdata.least()), k)
+    rows, people = microdata.rows(), reachable(microdata, k)
+    return optimal(rows, hilbert_order(rows, microdata.least()), k, people)
 
 
 def zero_distance(microdata: Microdata, k: int) -> Partition:
-    """Algorithm S2's grouping."""
-    return runs(zero_distance_order(microdata), k)
+    """Algorithm S2's grouping; of people, runs that end where k of them are reached."""
+    order, people = zero_distance_order(microdata), reachable(microdata, k)
+    return runs(order, k) if people is None else runs_of_people(order, people, k)
+
+
+def reachable(microdata: Microdata, k: int) -> npt.NDArray[np.int64] | None:
+    """Whose each record is, where people are counted and there are k of them."""
+    people = microdata.people
+    return None if people is None or int(people.max(initial=-1)) + 1 < k else people

@@ -17,7 +17,7 @@ from shoal.catalogue import INSIDE_RANDOM
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Kind
-from shoal.errors import InputError
+from shoal.errors import InputError, unwritten
 from shoal.masking.chunks import WholeTable, chunks_of
 from shoal.masking.method import Masked, Method
 from shoal.masking.perturbing.columns import side_by_side, streams, treated, with_gaps_moved
@@ -57,7 +57,7 @@ class EachByItself(Perturbing):
 
     def changed(self, microdata: Microdata, name: str, rng: np.random.Generator) -> MaskedColumn:
         """The attribute's values as they are shown."""
-        raise NotImplementedError
+        raise unwritten(self, "changed")
 
     def notes(self, records: int) -> tuple[str, ...]:
         """What the custodian should know of how so many records were changed."""

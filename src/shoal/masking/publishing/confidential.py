@@ -18,6 +18,7 @@ import polars as pl
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Role, Schema
+from shoal.data.short_sets import shortened_note
 from shoal.errors import InputError, did_you_mean
 from shoal.masking.method import Masked, Method
 from shoal.masking.partition import Partition, together
@@ -66,7 +67,7 @@ def shown_alike(schema: Schema, shown: Mapping[str, Showing]) -> Schema:
 
 
 def _with_roles(schema: Schema, names: Mapping[str, Showing], roles: frozenset[Role]) -> Schema:
-    return Schema(tuple(replace(a, roles=roles) if a.name in names else a for a in schema))
+    return schema.only(replace(a, roles=roles) if a.name in names else a for a in schema)
 
 
 def check_promises(
@@ -140,5 +141,6 @@ def _show(
         return publish_private_mean(coded, partition, index, means[name])
     if by == "range":
         by_tree = coded.attribute.hierarchy is not None
-        return (publish_ancestor if by_tree else publish_range)(coded, partition, index), ()
+        column = (publish_ancestor if by_tree else publish_range)(coded, partition, index)
+        return column, shortened_note(column)
     return publish_centroid(coded, partition, index, by), ()

@@ -55,6 +55,15 @@ class PrivateMean:
         return sqrt(2) * self.scale(size)
 
 
+def refuse_several_records(name: str, told_apart_by: str | None) -> None:
+    """Noise hides one record of a class; whoever has several there would stand out from it."""
+    if told_apart_by is not None:
+        raise InputError(
+            f"The private mean of {name!r} hides one record of each class, and {told_apart_by!r} says that several may "
+            "be of one person or household: show it by range, mean or median."
+        )
+
+
 def require_epsilon(epsilon: object) -> None:
     """Refuses an epsilon that is no number, or so small or large that noise or privacy would be nothing."""
     number = isinstance(epsilon, int | float) and not isinstance(epsilon, bool)

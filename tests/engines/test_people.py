@@ -1,0 +1,125 @@
+"""People on every engine: a person's records may stand in several chunks, and she is counted once in each class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.check import check_table
+from shoal.chunked_release import anonymize_in_chunks
+from shoal.data.schema import Person
+from shoal.engines.table import Table
+from shoal.errors import InputError
+from shoal.privacy.classes import frame_of
+from shoal.privacy.people_in_chunks import people_having
+
+Engine = Callable[[pl.DataFrame], Table]
+
+DICE = np.random.default_rng(5)
+VISITS = pl.DataFrame(
+    {
+        "row": range(600),
+        "pid": [f"p{who}" for who in np.sort(DICE.integers(0, 200, 600))],
+        "age": DICE.integers(0, 60, 600),
+        "sex": DICE.choice(["f", "m"], 600),
+        "charge": DICE.integers(0, 6, 600),
+    }
+).sample(fraction=1, shuffle=True, seed=1)
+TREES = {
+    "age": {"hierarchy": tuple((str(age), f"{age // 10}.", "*") for age in range(60))},
+    "sex": {"hierarchy": (("f", "*"), ("m", "*"))},
+}
+
+pytestmark = pytest.mark.each_engine(spark="slow")
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("engines.table.CHUNK", "masking.chunks.CHUNK", "masking.chunks.RANDOM_CHUNK"):
+        monkeypatch.setattr(f"shoal.{name}", 150)
+
+
+def policy(**choices: Any) -> shoal.Policy:
+    chosen = {"quasi_identifiers": ["age", "sex"], "confidential": ["charge"], "insensitive": ["row"], "person": "pid"}
+    return shoal.Policy(**{**chosen, "models": [shoal.KAnonymity(5)], **choices})
+
+
+def collected(table: Table) -> pl.DataFrame:
+    frame = table.fold(frame_of, lambda left, right: pl.concat([left, right]))
+    assert frame is not None
+    return frame
+
+
+def fewest(shown: pl.DataFrame) -> int:
+    """People of the class that has fewest, by the records' own numbers."""
+    own = dict(zip(VISITS["row"], VISITS["pid"], strict=True))
+    classes: dict[object, set[str]] = {}
+    for age, sex, row in shown.select("age", "sex", "row").rows():
+        classes.setdefault((age, sex), set()).add(own[row])
+    return min(map(len, classes.values()))
+
+
+METHODS = {
+    "hilbert": {},
+    "kd": {"method": {"name": "kd"}},
+    "sorted": {"method": {"name": "sorted"}},
+    "mdav": {"method": {"name": "mdav"}},
+    "with l": {"models": [shoal.KAnonymity(5), shoal.LDiversity(3)]},
+    "with t": {"models": [shoal.KAnonymity(5), shoal.TCloseness(0.4)]},
+    "shown alike": {"show": {"charge": "mean"}},
+    "recode": {"method": {"name": "recode"}, "attributes": TREES},
+    "recode, suppressing": {"method": {"name": "recode"}, "attributes": TREES, "suppression": 0.2},
+    "local": {"method": {"name": "recode", "local": True}, "attributes": TREES},
+    "coarsen, suppressing": {"method": {"name": "coarsen", "resolution": 12}, "suppression": 0.5},
+}
+
+
+@pytest.mark.parametrize("choices", METHODS.values(), ids=METHODS)
+def test_every_class_has_k_people(engine: Engine, choices: dict[str, Any]) -> None:
+    release = anonymize_in_chunks(engine(VISITS), policy(**choices), seed=1)
+    shown = collected(release.table)
+    assert "pid" not in shown.columns
+    assert fewest(shown) >= 5
+    persons = release.verdicts[0]
+    assert (persons.model, persons.achieved) == ("persons", fewest(shown))
+    assert all(verdict.holds for verdict in release.verdicts)
+
+
+def test_a_check_counts_the_pseudonyms_that_a_file_shows(engine: Engine) -> None:
+    release = shoal.anonymize(VISITS, policy(), seed=1)
+    told = release.table.join(VISITS.select("row", "pid"), on="row", maintain_order="left")
+    models = [shoal.KAnonymity(5), shoal.LDiversity(1), shoal.TCloseness(1)]
+    in_memory = check_table(told, None, policy(models=models))
+    in_chunks = check_table(engine(told), None, policy(models=models))
+    assert [v.to_dict() for v in in_chunks.verdicts] == [
+        {**v.to_dict(), "achieved": pytest.approx(v.achieved)} for v in in_memory.verdicts
+    ]
+    with pytest.raises(InputError, match="can only be judged beside the original"):
+        check_table(engine(told.drop("pid")), None, policy())
+
+
+def test_people_who_have_a_value_are_counted_once_over_all_chunks(engine: Engine) -> None:
+    counts = people_having(engine(VISITS), "charge", Person("pid"))
+    expected = VISITS.group_by("charge").agg(pl.col("pid").n_unique())
+    assert dict(counts.rows()) == dict(expected.rows())
+
+
+def test_a_record_about_nobody_is_refused_with_its_place(engine: Engine) -> None:
+    gaps = VISITS.with_columns(pid=pl.when(pl.int_range(600).is_in([411, 500])).then(None).otherwise("pid"))
+    with pytest.raises(InputError, match=r"is empty in record .* and in 1 more"):
+        anonymize_in_chunks(engine(gaps), policy(), seed=1)
+    release = anonymize_in_chunks(engine(gaps), policy(missing_person="one-each"), seed=1)
+    assert release.verdicts[0].holds
+
+
+def test_chunks_of_too_few_people_are_put_together(engine: Engine) -> None:
+    few = VISITS.sort("age").with_columns(pid=pl.when(pl.int_range(600) < 480).then(pl.lit("q")).otherwise("pid"))
+    release = anonymize_in_chunks(engine(few), policy(), seed=1)
+    own = dict(zip(few["row"], few["pid"], strict=True))
+    shown = collected(release.table).with_columns(who=pl.col("row").replace_strict(own))
+    assert shown.group_by("age", "sex").agg(pl.col("who").n_unique())["who"].min() >= 5  # type: ignore[operator]
