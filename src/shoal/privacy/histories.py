@@ -31,12 +31,13 @@ def same_history(tables: Sequence[tuple[Ints, Ints]], owners: int) -> Ints:
     for shown, owner in tables:
         count = np.bincount(owner, minlength=owners)
         order, starts = np.lexsort((shown, owner)), np.cumsum(count) - count
-        label = _divided(label, count)
-        there = np.arange(owners)
+        label, there = _divided(label, count), np.arange(owners)
+        labels = owners  # at most as many are in use
         for place in range(int(count.max(initial=0))):
             there = there[count[there] > place]
             further = _divided(label[there], shown[order[starts[there] + place]])
-            label[there] = further + label.max() + 1
+            label[there] = further + labels
+            labels += len(there)
     return _divided(label, np.zeros_like(label))
 
 
