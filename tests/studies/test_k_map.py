@@ -388,10 +388,26 @@ def test_a_file_may_hold_any_kinds_of_values_and_records_with_missing_ones_are_l
     assert result.table.startswith("390 records of t.parquet, ")
 
 
+def test_numbers_that_all_differ_are_recoded_to_bands_until_all_records_are_alike(tmp_path: Path) -> None:
+    table = pl.DataFrame(np.random.default_rng(1).random((200, 3)), schema=list("abc"))
+    table.write_parquet(tmp_path / "t.parquet")
+    population = KMap(data=str(tmp_path / "t.parquet")).populations["records of t.parquet"]
+    finest, *_, coarsest = population.recodings
+    assert finest.F.tolist() == [1] * 200
+    assert coarsest.F.tolist() == [200]
+    for node, recoding in enumerate(population.recodings):
+        assert sorted(Counter(shown(population, node)).values()) == sorted(recoding.F.tolist())
+    assert 1 < population.suppressing(0.5, 5, 1.0) < len(population.recodings) - 1
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
         (pl.DataFrame({"a": range(149)}), "149 complete records: a population has 150 at least"),
+        (
+            pl.DataFrame(np.random.default_rng(1).integers(0, 100, (7_000, 6)), schema=list("abcdef")),
+            "distinct rows and 15,625 recodings, too many .* leave out columns",
+        ),
     ],
 )
 def test_unfit_files_are_refused(tmp_path: Path, table: pl.DataFrame, message: str) -> None:

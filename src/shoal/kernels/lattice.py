@@ -6,7 +6,8 @@ needs a sort. The walk goes through the levels depth-first, the last attribute i
 
 Two bounds leave out what cannot win. Suppression only shrinks as levels rise, so where the first attributes alone, all
 others at the top, suppress too much, nothing below them is allowed. And a cost that counts no suppression only grows as
-levels rise, so where it reaches the best cost known, neither this level nor a higher one can win.
+levels rise, so where it exceeds the best cost known, neither this level nor a higher one can win. Where it only equals
+it, a node may tie: all that tie are looked at, so that which of them is taken does not depend on which came first.
 """
 
 from __future__ import annotations
@@ -71,7 +72,7 @@ def walk(keys, counts, fields, tree, price, levels, fixed, k, limit, best, prune
                     rows[here], sizes[here], length[here], b, level[b], fields, tree, spare, spare_sizes
                 )
                 level[b] += 1
-                if not prune or _bound(sizes[here], length[here], price, level, k) < best[0]:
+                if not prune or _bound(sizes[here], length[here], price, level, k) <= best[0]:
                     down = True
                     continue
             level[b] = 0

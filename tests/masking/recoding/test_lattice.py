@@ -274,3 +274,21 @@ def test_k_map_counts_the_population_recoded_alike():
     assert masked.facts["levels"] == {"sex": 0, "year": 1}
     assert masked.facts["cost"] == 24
     assert masked.facts["proven_optimal"] is True
+
+
+@pytest.mark.parametrize("cost", ["discernibility", "average-class-size", "entropy"])
+def test_of_recodings_that_cost_the_same_the_finest_is_taken_every_time(cost):
+    rows = [("0", "0-1", "0-3", "*"), ("1", "0-1", "0-3", "*"), ("2", "2-3", "0-3", "*"), ("4", "4", "4", "*")]
+    names = list("abcd")  # of which every record shows the same, at every level
+    data = table(pl.DataFrame(dict.fromkeys(names, ["0"] * 9)), {name: hierarchy_of(rows, name) for name in names})
+    for _ in range(20):  # which thread comes first must not matter
+        best = Recode(cost).optimum(data, 2, [], 0)
+        assert (best.levels, best.proven_optimal) == ((0, 0, 0, 0), True)
+
+
+def test_levels_are_as_chosen_only_where_they_were_chosen():
+    data = table(pl.DataFrame({"a": ["x"] * 9}), {"a": hierarchy_of([("x", "*")], "a")})
+    quasi = [coded.attribute for coded in data.quasi]
+    for k in (2, 9):
+        assert "proven optimal" in Recode().optimum(data, k, [], 0).in_words(quasi)[1]
+    assert "as chosen" in Recode(levels={"a": 0}).optimum(data, 2, [], 0).in_words(quasi)[1]

@@ -301,7 +301,7 @@ def search(
         below = bound_of(fixed)
         if time.monotonic() > deadline:
             return 0, below
-        if not whole and (below >= best[0] or hopeless(fixed)):
+        if not whole and (below > best[0] or hopeless(fixed)):
             return None
         keys, counts = lattice.lifted(fixed), lattice.counts.copy()
         sort_with(keys, counts, len(keys), np.empty_like(keys), np.empty_like(counts))

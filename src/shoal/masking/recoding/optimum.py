@@ -35,6 +35,7 @@ class Optimum:
     nodes_checked: int
     proven_optimal: bool
     bound: float
+    searched: bool = True  # not where the levels were chosen
 
     def facts(self, quasi: Sequence[Attribute]) -> dict[str, Any]:
         """For machines: the level of each quasi-identifier, the cost, and what is proven."""
@@ -50,7 +51,7 @@ class Optimum:
 
     def in_words(self, quasi: Sequence[Attribute]) -> tuple[str, ...]:
         """For people: what each quasi-identifier was recoded to, and how the search ended."""
-        if self.nodes_checked == 1:
+        if not self.searched:
             proof = "as chosen"
         elif self.proven_optimal:
             proof = "proven optimal"
@@ -135,7 +136,8 @@ class Search:
         if best is None:
             raise self.none_kept()
         proven = bound >= best.cost and self.chosen is None
-        return replace(best, proven_optimal=proven, bound=best.cost if proven else bound)
+        known = best.cost if proven else bound
+        return replace(best, proven_optimal=proven, bound=known, searched=self.chosen is None)
 
     def none_found(self) -> InputError:
         """The refusal where no node was found that suppresses few enough."""
