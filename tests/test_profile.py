@@ -321,3 +321,32 @@ def test_hospital_discharges_get_sensible_roles() -> None:
     assert [len(s.attributes) for s in found.identifying_sets] == [1, 2]
     uniques = frame.group_by(found.identifying_sets[1].attributes).len().filter(pl.col("len") == 1).height
     assert found.identifying_sets[1].uniques == uniques
+
+
+def test_a_profile_says_of_each_column_whether_it_holds_codes_or_numbers_and_its_policy_says_so_too() -> None:
+    rng = np.random.default_rng(1)
+    frame = pl.DataFrame(
+        {
+            "patzip": rng.integers(90001, 96000, 300),
+            "sex": rng.integers(1, 3, 300),
+            "age": rng.choice(["0-17", "18-64", "65+"], 300),
+            "los": rng.integers(0, 40, 300),
+            "roof": rng.integers(1, 6, 300),
+        }
+    )
+    found = profile(frame)
+    assert {a.name: a.kind_reason for a in found.attributes} == {
+        "patzip": "Code: its name says postcode.",
+        "sex": "Code: its name says sex or gender.",
+        "age": "In an order by itself: its values are bands of numbers, 0-17 to 65+.",
+        "los": "Number: no sign of codes.",
+        "roof": "Number, or perhaps a code: 5 different whole numbers.",
+    }
+    assert tomllib.loads(found.policy_toml())["attributes"] == {
+        "patzip": {"kind": "nominal", "hierarchy": {"type": "prefix"}},
+        "sex": {"kind": "nominal"},
+        "age": {"kind": "ordinal", "domain": ["0-17", "18-64", "65+"]},
+    }
+    assert found.notes == (
+        "Numbers that may be codes, for there are few different ones: roof. If they are, say --kind roof=nominal.",
+    )

@@ -26,12 +26,12 @@ from shoal.data.attribute_choice import AttributeChoice as AttributeChoice
 from shoal.data.attribute_choice import AttributeTable as AttributeTable
 from shoal.data.built_attributes import Valued, built_attribute, chosen_hierarchy
 from shoal.data.household import role_of_household
+from shoal.data.kinds import kind_by_type
 from shoal.data.ordered_categories import refuse_without_order
 from shoal.data.paths import refuse_pipe
 from shoal.data.person import MissingPerson, role_of_person
 from shoal.data.pseudonym_choices import PseudonymChoice, ShiftChoice, give_roles
 from shoal.data.pseudonym_keys import Keys, read_keys
-from shoal.data.roles import infer_kind
 from shoal.data.schema import Attribute, Kind, Person, Role, Schema, refuse_named_twice, refuse_twice
 from shoal.data.table_choice import TableChoice
 from shoal.data.text_choice import TextChoice
@@ -370,7 +370,7 @@ class Policy(BaseModel):
         if self.builds(column.name) and not released:
             return built_attribute(values, roles, choice.kind, choice.domain, choice.weight, k)
         hierarchy = chosen_hierarchy(values, choice.hierarchy, choice.unlisted, k, released=released)
-        kind = choice.kind or (Kind.NOMINAL if hierarchy else infer_kind(column))
+        kind = choice.kind or (Kind.NOMINAL if hierarchy else kind_by_type(column))
         kind = Kind.NOMINAL if kind is Kind.TEXT else kind
         domain = choice.domain
         if domain is None and hierarchy is None and isinstance(column.dtype, pl.Enum):

@@ -16,9 +16,12 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal import events
+from shoal.choices import quoted_item
 from shoal.data.free_text import SAMPLE, is_free_text, patterns_in
+from shoal.data.kinds import Reading, read_kind
 from shoal.data.people import Repeating
-from shoal.data.roles import infer_kind, suggest_role
+from shoal.data.prefix_trees import prefix_tree
+from shoal.data.roles import suggest_role
 from shoal.data.schema import Kind, Role
 from shoal.errors import InputError
 from shoal.risk import identifying_sets
@@ -38,6 +41,7 @@ class AttributeProfile:
     name: str
     dtype: str
     kind: Kind
+    kind_reason: str  # a sentence: whether it holds codes or numbers, and why
     missing: int
     distinct: int
     distinction: float
@@ -47,6 +51,8 @@ class AttributeProfile:
     reason: str
     hipaa: str  # letter of the item in HIPAA's list of identifiers, or empty
     patterns: Mapping[str, int] = field(default_factory=dict)  # of free text: what has a form, and in how many cells
+    doubtful: bool = False  # numbers that may be codes
+    choice: Mapping[str, object] = field(default_factory=dict)  # what a policy says of it, if the type alone does not
 
 
 @dataclass(frozen=True)
@@ -86,8 +92,18 @@ class Profile(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Identifiers that repeat: records are not people."""
-        return tuple(identifier.sentence() for identifier in self._repeating())
+        """Identifiers that repeat, for records are not people; and numbers that may be codes."""
+        return (*(identifier.sentence() for identifier in self._repeating()), *self._doubts())
+
+    def _doubts(self) -> tuple[str, ...]:
+        masked = (Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL)
+        doubtful = [a.name for a in self.attributes if a.doubtful and a.role in masked]
+        if not doubtful:
+            return ()
+        return (
+            f"Numbers that may be codes, for there are few different ones: {', '.join(doubtful)}. If they are, say "
+            f"--kind {quoted_item(doubtful[0])}=nominal.",
+        )
 
     def _repeating(self) -> list[Repeating]:
         identifiers = self.with_role(Role.IDENTIFIER)
@@ -101,7 +117,13 @@ class Profile(Result):
             f"\nperson = {_toml_string(each.name)}  # {each.records:,} records of {each.people:,} people: k is people\n"
             for each in self._repeating()[:1]
         )
-        return f"{_PREAMBLE}\n{lists}\n{person}{self._texts()}{_PROMISE}"
+        return f"{_PREAMBLE}\n{lists}\n{person}{self._texts()}{_PROMISE}{self._kinds()}"
+
+    def _kinds(self) -> str:
+        """What a policy says of the columns that are masked, where their types alone do not say it."""
+        masked = (Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL)
+        stated = [a for a in self.attributes if a.role in masked and a.choice]
+        return "".join(_toml_attribute(a) for a in stated)
 
     def _texts(self) -> str:
         """Free text as a remark: it has no role."""
@@ -154,7 +176,7 @@ def _profiled(frame: object, sets: int) -> Profile:
         raise InputError(f"The number of identifying sets must be 0 or more. Got {sets} instead.")
     if table.width == 0 or table.height == 0:
         raise InputError("The table has no records, so there is nothing to profile: give a table with data.")
-    kinds = list(map(infer_kind, table.get_columns()))
+    kinds = list(map(read_kind, table.get_columns()))
     encoded = list(map(_encode, table.get_columns()))
     attributes = tuple(map(_profile_attribute, table.get_columns(), kinds, encoded))
     searched = {
@@ -193,7 +215,7 @@ def _encode(column: pl.Series) -> Codes:
     return Codes(encoded.indices.to_numpy().astype(np.min_scalar_type(size)), size)
 
 
-def _profile_attribute(column: pl.Series, kind: Kind, codes: Codes) -> AttributeProfile:
+def _profile_attribute(column: pl.Series, reading: Reading, codes: Codes) -> AttributeProfile:
     records, missing = len(column), _plain(column).null_count()
     counts = np.bincount(codes.values, minlength=codes.size)
     uniques = int(np.count_nonzero(counts == 1))
@@ -203,7 +225,8 @@ def _profile_attribute(column: pl.Series, kind: Kind, codes: Codes) -> Attribute
     shown = AttributeProfile(
         name=column.name,
         dtype=str(column.dtype),
-        kind=kind,
+        kind=reading.kind,
+        kind_reason=reading.sentence(column),
         missing=missing,
         distinct=codes.size,
         distinction=codes.size / records,
@@ -212,8 +235,20 @@ def _profile_attribute(column: pl.Series, kind: Kind, codes: Codes) -> Attribute
         role=suggestion.role,
         reason=suggestion.reason,
         hipaa=suggestion.hipaa,
+        doubtful=reading.doubtful,
+        choice=_choice(reading, column, suggestion.role),
     )
     return _as_text(shown, column) if suggestion.hipaa in ("", "R") and is_free_text(column) else shown
+
+
+def _choice(reading: Reading, column: pl.Series, role: Role) -> dict[str, object]:
+    """What a policy says of a column of codes or bands; those that are masked are shown by their beginnings."""
+    if reading.order is not None:
+        return {"kind": "ordinal", "domain": list(reading.order)}
+    if reading.kind is not Kind.NOMINAL or not reading.reason:
+        return {}
+    tree = prefix_tree(column, column.name) if reading.nests and role is Role.QUASI_IDENTIFIER else None
+    return {"kind": "nominal"} | ({} if tree is None else {"hierarchy": {"type": "prefix"}})
 
 
 def _as_text(shown: AttributeProfile, column: pl.Series) -> AttributeProfile:
@@ -222,7 +257,10 @@ def _as_text(shown: AttributeProfile, column: pl.Series) -> AttributeProfile:
     cells = min(SAMPLE, len(column) - shown.missing)
     listed = ", ".join(f"{what} in {count:,}" for what, count in patterns.items()) or "no pattern"
     reason = f"Free text, released by --release-text or --mask-text alone; {listed} of {cells:,} cells looked at."
-    return replace(shown, kind=Kind.TEXT, role=None, reason=reason, hipaa="", patterns=patterns)
+    kind = "Free text: sentences about people."
+    return replace(
+        shown, kind=Kind.TEXT, kind_reason=kind, role=None, reason=reason, hipaa="", patterns=patterns, choice={}
+    )
 
 
 def _separation(counts: npt.NDArray[np.int64]) -> float:
@@ -274,6 +312,7 @@ def _sheets(profile: Profile) -> list[Sheet]:
             numbers=4,
         ),
         Sheet("Why these roles", ("Role", "Reason", "Attributes"), tuple(_reasons(profile.attributes)), numbers=0),
+        Sheet("Codes or numbers", ("Kind", "Reason", "Attributes"), tuple(_kinds(profile.attributes)), numbers=0),
         Sheet(
             f"What singles people out: all attributes together {all_together}. {profile.search}",
             ("Attributes", "Singled out"),
@@ -296,6 +335,15 @@ def _reasons(attributes: Iterable[AttributeProfile]) -> Iterator[tuple[str, str,
         yield _spoken(role), reason, ", ".join(names)
 
 
+def _kinds(attributes: Iterable[AttributeProfile]) -> Iterator[tuple[str, str, str]]:
+    """Each kind and reason once, with the attributes it holds for."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for a in attributes:
+        alike.setdefault((a.kind, a.kind_reason), []).append(a.name)
+    for (kind, reason), names in alike.items():
+        yield kind, reason, ", ".join(names)
+
+
 def _spoken(role: Role | None) -> str:
     return "none" if role is None else role.replace("_", "-")
 
@@ -307,6 +355,14 @@ def _of(uniques: int, share: float) -> str:
 def _toml_list(key: str, attributes: Sequence[AttributeProfile]) -> str:
     lines = "".join(f"  {_toml_string(a.name)},  # {a.reason}\n" for a in attributes)
     return f"{key} = [\n{lines}]" if lines else f"{key} = []"
+
+
+def _toml_attribute(a: AttributeProfile) -> str:
+    import tomli_w
+
+    table = tomli_w.dumps({key: value for key, value in a.choice.items() if key != "hierarchy"})
+    tree = "" if "hierarchy" not in a.choice else 'hierarchy = {type = "prefix"}\n'
+    return f"\n[attributes.{_toml_string(a.name)}]  # {a.kind_reason}\n{table}{tree}"
 
 
 def _toml_string(text: str) -> str:

@@ -101,3 +101,10 @@ def test_what_is_no_code_is_refused_by_its_value() -> None:
         prefixes(pl.Series([12, -3]), "zip")
     with pytest.raises(InputError, match="60 characters"):
         prefixes(pl.Series(["a" * 60]), "zip")
+
+
+@pytest.mark.parametrize(("dtype", "least"), [(pl.UInt64, 2**63), (pl.Int64, 2**63 - 5000), (pl.Int128, 10**25)])
+def test_huge_whole_numbers_have_beginnings_too(dtype: pl.DataType, least: int) -> None:
+    tree = prefix_tree(pl.Series([least + 7 * i for i in range(400)], dtype=dtype), "x")
+    assert tree is not None
+    assert tree.labels(1)[0] == f"{str(least)[:-1]}*"

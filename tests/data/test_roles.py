@@ -1,4 +1,4 @@
-"""Kinds follow from types; roles from what columns are called and what their values look like."""
+"""Roles follow from what columns are called and what their values look like."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from collections.abc import Sequence
 import polars as pl
 import pytest
 
-from shoal.data.roles import Suggestion, infer_kind, suggest_role
-from shoal.data.schema import Kind, Role
+from shoal.data.roles import Suggestion, suggest_role
+from shoal.data.schema import Role
 from shoal.data.signs import SIGNS, spelled
-from shoal.errors import InputError
 
 NEUTRAL = "column_7"  # a name that says nothing
 IDENTIFIER, QUASI, CONFIDENTIAL = Role.IDENTIFIER, Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL
@@ -22,31 +21,6 @@ def suggested(name: str, values: Sequence[object], *, copies: int = 3) -> Sugges
     column = pl.Series(name, values, strict=False)
     uniques = len(values) if copies == 1 else 0
     return suggest_role(column, present=copies * len(values), distinct=len(values), uniques=uniques)
-
-
-@pytest.mark.parametrize(
-    ("values", "dtype", "kind"),
-    [
-        ([1, 2], pl.Int64, Kind.NUMERIC),
-        ([1, 2], pl.UInt8, Kind.NUMERIC),
-        ([1.5, None], pl.Float32, Kind.NUMERIC),
-        (["1.50"], pl.Decimal(10, 2), Kind.NUMERIC),
-        ([True, None], pl.Boolean, Kind.NOMINAL),
-        (["a"], pl.String, Kind.NOMINAL),
-        (["a"], pl.Categorical, Kind.NOMINAL),
-        (["low"], pl.Enum(["low", "high"]), Kind.ORDINAL),
-        ([dt.date(2020, 1, 1)], pl.Date, Kind.DATE),
-        ([dt.datetime(2020, 1, 1)], pl.Datetime, Kind.DATE),
-        ([None], pl.Null, Kind.NOMINAL),
-    ],
-)
-def test_kind_follows_from_type(values: Sequence[object], dtype: pl.DataType, kind: Kind) -> None:
-    assert infer_kind(pl.Series(values).cast(dtype)) is kind
-
-
-def test_kind_of_nested_values_is_refused_with_the_columns_name() -> None:
-    with pytest.raises(InputError, match=r"'visits'.*List"):
-        infer_kind(pl.Series("visits", [[1, 2], [3]]))
 
 
 @pytest.mark.parametrize(

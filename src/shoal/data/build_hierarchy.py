@@ -21,9 +21,9 @@ import polars as pl
 from shoal.data.category_groups import LEAST, learnt_bundles, order, tree
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.hierarchy_levels import Levels, distinct, merging, refuse
+from shoal.data.kinds import kind_by_type
 from shoal.data.number_bands import cuts, frequency, round_widths, steps, width
-from shoal.data.prefix_trees import LONGEST_CODE, prefix_tree, prefixes
-from shoal.data.roles import infer_kind
+from shoal.data.prefix_trees import LONGEST_CODE, digits_of, prefix_tree, prefixes
 from shoal.data.schema import Kind, Scalar
 from shoal.errors import InputError, did_you_mean, require
 
@@ -82,10 +82,7 @@ def _codes(distinct_values: pl.DataFrame, attribute: str) -> pl.Series:
     value = distinct_values["value"]
     if not value.dtype.is_numeric():
         return distinct_values["label"]
-    usable = (value >= 0) & (value == value.floor()) & (value.cast(pl.Float64) < 2**63)
-    refuse(~usable, distinct_values, attribute, "which is no code: only digits without a sign are masked")
-    text = value.cast(pl.Int64).cast(pl.String)
-    return text.str.zfill(int(text.str.len_chars().max()))  # type: ignore[arg-type]
+    return digits_of(distinct_values, attribute, "are masked")
 
 
 def _masked(codes: pl.Series, keep: int, side: str) -> pl.Series:
@@ -159,7 +156,7 @@ def auto(values: pl.Series, attribute: str, counts: pl.Series | None = None, *, 
 
     Of other texts, a label names only values of at least so many records (`learnt_bundles`).
     """
-    return suited(values, attribute, infer_kind(values), counts=counts, least=least)
+    return suited(values, attribute, kind_by_type(values), counts=counts, least=least)
 
 
 def suited(

@@ -14,8 +14,8 @@ import polars as pl
 
 from shoal.data.hierarchy import Hierarchy, hierarchy_of
 from shoal.data.hierarchy_files import read_hierarchy, write_hierarchy
+from shoal.data.kinds import kind_by_type
 from shoal.data.ordered_categories import refuse_without_order
-from shoal.data.roles import infer_kind
 from shoal.data.schema import Attribute, Kind, Role, Scalar
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def built_attribute(
     from shoal.data.build_hierarchy import suited
 
     column = values.column
-    kind = kind or infer_kind(column)
+    kind = kind or kind_by_type(column)
     if kind is Kind.ORDINAL and domain is None:
         refuse_without_order(column)
     tree = suited(column, column.name, kind, domain, counts=values.counts, least=k)

@@ -26,6 +26,12 @@ def luhn(value: str) -> bool:
     return (sum(digits[::2]) + sum(sum(divmod(2 * d, 10)) for d in digits[1::2])) % 10 == 0
 
 
+def gtin(value: str) -> bool:
+    """GS1's article numbers (EAN, UPC): every second digit from the right tripled, digits summed, divisible by 10."""
+    digits = _digits(value)[::-1]
+    return (sum(digits[::2]) + 3 * sum(digits[1::2])) % 10 == 0
+
+
 def iban(value: str) -> bool:
     """ISO 13616: country and check digits moved to the end, letters as 10 to 35, remainder 1 by 97."""
     text = value.replace(" ", "")

@@ -80,11 +80,18 @@ def _codes(values: pl.Series, attribute: str) -> pl.DataFrame:
     listed = distinct(values, attribute)
     value, code = listed["value"], listed["label"]
     if value.dtype.is_numeric():
-        usable = (value >= 0) & (value == value.floor()) & (value.cast(pl.Float64) < 2**63)
-        refuse(~usable, listed, attribute, "which is no code: only digits without a sign have a beginning")
-        digits = value.cast(pl.Int64).cast(pl.String)
-        code = digits.str.zfill(int(digits.str.len_chars().max()))  # type: ignore[arg-type]
+        code = digits_of(listed, attribute, "have a beginning")
     return listed.with_columns(code=code).sort("code", "label")
+
+
+def digits_of(listed: pl.DataFrame, attribute: str, can: str) -> pl.Series:
+    """Numbers as digits, filled up with zeros to the longest; of more than 64 bits too. Refused where one has none."""
+    value = listed["value"]
+    whole = value.dtype.is_integer()
+    usable = value >= 0 if whole else (value >= 0) & (value == value.floor()) & (value.cast(pl.Float64) < 2**63)
+    refuse(~usable, listed, attribute, f"which is no code: only digits without a sign {can}")
+    digits = (value if whole else value.cast(pl.Int64)).cast(pl.String)
+    return digits.str.zfill(int(digits.str.len_chars().max()))  # type: ignore[arg-type]
 
 
 def _ends_in_mark(codes: pl.Series, keep: int) -> bool:

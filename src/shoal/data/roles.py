@@ -1,9 +1,8 @@
-"""What a column probably is: the kind of its values and the role it should play in a release.
+"""What role a column should play in a release.
 
-The kind follows from the column's type alone. The role is a suggestion, made from signs: a table of what
-people's identifiers and attributes are called and look like. Its rows carry the letter of the identifier in
-HIPAA's Safe Harbor list (45 CFR 164.514(b)(2)(i), items A to R) where they belong to one. To recognise
-something new, add a row.
+The role is a suggestion, made from signs: a table of what people's identifiers and attributes are called and look like.
+Its rows carry the letter of the identifier in HIPAA's Safe Harbor list (45 CFR 164.514(b)(2)(i), items A to R) where
+they belong to one. To recognise something new, add a row.
 """
 
 from __future__ import annotations
@@ -15,33 +14,11 @@ from functools import cache
 
 import polars as pl
 
-from shoal.data.schema import Kind, Role
+from shoal.data.schema import Role
 from shoal.data.signs import SIGNS, Sign, spelled
-from shoal.errors import InputError
 
 FEW_RECORDS = 20  # below this, values differ by chance and say nothing about keys
 ALMOST_ALL = 0.95  # of the records have a value of their own: the rest are slips
-
-
-def infer_kind(column: pl.Series) -> Kind:
-    """The kind of a column, by its type.
-
-    Numbers are numeric; dates, times and durations are dates; an Enum, whose categories have an order, is ordinal;
-    other categories, texts and yes/no are nominal, as is a column of nothing but missing values.
-    """
-    dtype = column.dtype
-    if dtype.is_numeric():
-        return Kind.NUMERIC
-    if dtype.is_temporal():
-        return Kind.DATE
-    if isinstance(dtype, pl.Enum):
-        return Kind.ORDINAL
-    if isinstance(dtype, (pl.Boolean, pl.String, pl.Categorical, pl.Null)):
-        return Kind.NOMINAL
-    raise InputError(
-        f"Column {column.name!r} holds values of type {dtype}, which have no kind: "
-        "leave the column out, or turn it into columns of numbers, dates or text."
-    )
 
 
 @dataclass(frozen=True)

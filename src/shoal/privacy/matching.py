@@ -21,9 +21,9 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.cells import Runs
+from shoal.data.kinds import kind_by_type
 from shoal.data.microdata import MISSING, Coded, Microdata, declared_order, encode
 from shoal.data.parse_cells import read_cells
-from shoal.data.roles import infer_kind
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError, did_you_mean
 
@@ -179,7 +179,7 @@ def _encoded(people: pl.Series, attribute: Attribute) -> Coded:
 def _as_of(attribute: Attribute, people: pl.Series) -> Attribute:
     """A release may show numbers and dates as text with masks: of what kind they are, the population knows."""
     unclear = attribute.kind is Kind.NOMINAL and attribute.domain is None and attribute.hierarchy is None
-    return replace(attribute, kind=infer_kind(people)) if unclear else attribute
+    return replace(attribute, kind=kind_by_type(people)) if unclear else attribute
 
 
 def _code_runs(runs: Runs, coded: Coded) -> Shown:
