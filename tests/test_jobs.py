@@ -32,6 +32,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("masked.csv").write_text("age\n[1;2]\n[1;2]\n")
     Path("counts.csv").write_text("attribute,value,count\nage,1,1\nage,2,1\n")
     Path("key").write_bytes(bytes(range(32)))
+    Path("k.txt").write_text(f"1 {bytes(range(32)).hex()}\n2 {bytes(range(1, 33)).hex()}\n")
+    Path("k.txt").chmod(0o600)
+    Path("sealed.csv").write_text("id\niyqtgatph3jwkd2usdrsxamzowoo5iq\n")  # Ann, by version 1
     Path("d").mkdir()
     discharges(200, seed=1).write_parquet("d/part-00000.parquet")
     return tmp_path
@@ -69,6 +72,8 @@ JOBS: dict[str, Callable[[], jobs.Job[Any]]] = {
     "record": lambda: jobs.RecordRelease(
         "d.csv", jobs.LedgerFile(Path("l.db"), "id", Path("key")), ("age_yrs", "sex"), 1
     ),
+    "reveal": lambda: jobs.RevealPseudonyms("sealed.csv", "id", "o.csv", Path("k.txt"), version=1),
+    "map": lambda: jobs.MapPseudonyms("sealed.csv", "id", "o.csv", Path("k.txt"), 1, 2),
     "regenerate": lambda: jobs.Regenerate("masked.csv", "plain.csv", Path("counts.csv"), seed=1),
 }
 

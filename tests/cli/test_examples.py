@@ -67,9 +67,12 @@ def _tables(draw: random.Random) -> None:
         "anonymize d.csv -o r.csv --quasi age,sex,zip,income --confidential charge",
         "hierarchy build d.csv age -o age.csv --steps 5,10,20",
         "hierarchy build d.csv age -o hierarchies/age.csv --steps 5,10,20",
+        "anonymize A.csv -o sealed.csv --quasi age,sex --pseudonym id=person:sealed,key=k.txt",
         "anonymize A.csv -o l.csv --quasi age,sex,zip --ledger ledger.db,key=key --subject id",
     ):
         assert run_command(*line.split()) == 0, line
+    shutil.copy("k.txt", "k2.txt")  # with its mode
+    assert run_command("pseudonym", "rotate", "k2.txt") == 0
     from shoal.data.files import read_table, write_table
 
     write_table(read_table("A.csv"), "old.parquet")

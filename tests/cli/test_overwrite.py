@@ -29,6 +29,7 @@ SPLIT = ("--quasi", "age_yrs,sex", "--confidential", "charge,los", "--k", "5", "
 GOODS = ("--customer", "customer", "--item", "good")
 NUMBERED = ("--no-header", "--customer", "1", "--item", "5")
 RECODED = ("--method", "recode", "--hierarchies", "trees")
+KEYED = ("--column", "id", "--key-file", "k.txt")
 COMPARED = (
     "--attributes",
     "age_yrs,los",
@@ -58,6 +59,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("trees/sex.csv").write_text("".join(f"{sex};*\n" for sex in generate(600, seed=1)["sex"].unique().sort()))
     Path("counts.csv").write_text("attribute,value,count\nage,4*,1\nage,45,1\n")
     Path("masked.csv").write_text("age,sex\n4*,m\n50,f\n")
+    Path("k.txt").write_text(f"1 {bytes(range(32)).hex()}\n2 {bytes(range(1, 33)).hex()}\n")
+    Path("k.txt").chmod(0o600)
+    Path("sealed.csv").write_text("id\niyqtgatph3jwkd2usdrsxamzowoo5iq\n")  # Ann, by version 1
     return tmp_path
 
 
@@ -109,6 +113,11 @@ WRITERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "sample discharges to a folder": (("sample", "discharges", "--rows", "20", "-o", "s"), ("s",)),
     "sample purchases": (("sample", "purchases", "--customers", "5", "-o", "s.csv"), ("s.csv",)),
     "regenerate": (("regenerate", "masked.csv", "--counts", "counts.csv", "--rescale", "-o", "g.csv"), ("g.csv",)),
+    "pseudonym reveal": (("pseudonym", "reveal", "sealed.csv", *KEYED, "--version", "1", "-o", "o.csv"), ("o.csv",)),
+    "pseudonym map": (
+        ("pseudonym", "map", "sealed.csv", *KEYED, "--form", "sealed", "--from", "1", "--to", "2", "-o", "o.csv"),
+        ("o.csv",),
+    ),
     "profile": (("profile", "d.csv", "--write-policy", "shoal.toml"), ("shoal.toml",)),
     "hierarchy build": (("hierarchy", "build", "d.csv", "sex", "-o", "sex.csv", "--auto"), ("sex.csv",)),
     "compare": (

@@ -33,6 +33,8 @@ MADE = [  # before the runs
     "hierarchy build d.csv zip -o h/zip.csv --mask",
     "anonymize keyed.csv -o l.csv --quasi age,sex --ledger ledger.db,key=key --subject id --seed 1",
     "anonymize d.csv -o parts --quasi age,sex,zip --confidential charge --engine disk",
+    "anonymize keyed.csv -o sealed.csv --quasi age,sex --pseudonym id=person:sealed,key=k.txt",
+    "pseudonym rotate k.txt",
     "sample purchases --customers 30 --seed 7 -o t.csv",
     f"transactions anonymize t.csv -o tr.csv {FACTS} --show date,price,quantity --min-size 3 --map map.csv --seed 1",
 ]
@@ -89,6 +91,9 @@ RUNS = {  # more than one run where the output may look different
         "--population yes",
         "--population no --membership no --subjects-tell no --database yes",
     ],
+    "pseudonym reveal": ["sealed.csv --column id --key-file k.txt --version 1 -o revealed.csv"],
+    "pseudonym map": ["keyed.csv --column id --form code --from 1 --to 2 --key-file k.txt -o pairs.csv"],
+    "pseudonym rotate": ["k.txt"],
     "releases list": ["--ledger ledger.db"],
     "releases add": ["keyed.csv --ledger fresh.db,key=key --subject id --quasi age,sex --k 2"],
     "releases audit": [

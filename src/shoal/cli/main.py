@@ -19,6 +19,7 @@ from shoal.cli import (
     listings,
     measure,
     profile,
+    pseudonym,
     releases,
     sample,
     scenario,
@@ -62,8 +63,8 @@ def _root(
 
 
 for group in (
-    sample, profile, scenario, hierarchy, anonymize, measure, attack, compare, transactions, releases, study, listings,
-    engines, schema, warm_up,
+    sample, profile, scenario, hierarchy, anonymize, measure, attack, compare, transactions, releases, pseudonym, study,
+    listings, engines, schema, warm_up,
 ):  # fmt: skip
     group.register(app)
 for command in every_command(app):

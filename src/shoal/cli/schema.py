@@ -69,4 +69,4 @@ def schema_of(name: str) -> dict[str, Any]:
 def _command(file: str) -> str:
     """`hierarchy-check` is a command of a group, `k-prime` one word."""
     group, _, rest = file.partition("-")
-    return f"{group} {rest}" if group in ("hierarchy", "releases", "transactions") else file
+    return f"{group} {rest}" if group in ("hierarchy", "pseudonym", "releases", "transactions") else file

@@ -243,6 +243,41 @@ def pseudonyms_of(column: pl.Series, form: Form, key: Key, domain: str) -> pl.Se
     return texts.replace_strict(values, shown, default=None, return_dtype=shown.dtype).alias(column.name)
 
 
+def values_of(column: pl.Series, form: Form, key: Key, domain: str) -> pl.Series:
+    """The column with each pseudonym replaced by the value that it stands for; missing stays missing."""
+    texts = texts_of(column)
+    shown = texts.drop_nulls().unique(maintain_order=True)
+    values = pl.Series("", form.revealed(shown.to_list(), key, domain), dtype=pl.String)
+    return texts.replace_strict(shown, values, default=None, return_dtype=pl.String).alias(column.name)
+
+
+def pairs_of(column: pl.Series, form: Form, old: Key, new: Key, domain: str) -> pl.DataFrame:
+    """`old` and `new`: each pseudonym with the one that another version of the key makes of the same value.
+
+    The column shows pseudonyms where the key alone opens them, otherwise the identifiers themselves.
+    """
+    if not form.stable:
+        raise InputError(
+            f"Pseudonyms of the form {form.name!r} belong to one file, and no other release goes on with them."
+        )
+    texts = texts_of(column).drop_nulls().unique(maintain_order=True)
+    if not form.reversible:
+        _refuse_codes(texts, form)
+    shown = texts if form.reversible else pseudonyms_of(texts, form, old, domain)
+    values = values_of(texts, form, old, domain) if form.reversible else texts
+    both = pl.DataFrame({"old": shown, "new": pseudonyms_of(values, form, new, domain)})
+    return both.sort("old")  # the order of the file is that of its people
+
+
+def _refuse_codes(texts: pl.Series, form: Form) -> None:
+    """Pseudonyms of pseudonyms would join with nothing."""
+    if len(texts) and all(form.fits("", text) for text in texts):
+        raise InputError(
+            f"Column {texts.name!r} shows pseudonyms of the form {form.name!r} already, which nobody opens: give the "
+            "table that holds the identifiers."
+        )
+
+
 def refuse_clash(name: str, form: Form, where: str = "") -> None:
     """Two values have the same code: nobody is renumbered in silence."""
     length = getattr(form, "length", 0)

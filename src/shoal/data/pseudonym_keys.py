@@ -20,7 +20,7 @@ from shoal.errors import InputError
 
 KEY_VARIABLE = "SHOAL_PSEUDONYM_KEY"
 _LINE = re.compile(r"(\d{1,9})[ \t]+([0-9a-fA-F]+)")
-_PRIVATE = 0o600
+_PRIVATE, _OTHERS = 0o600, 0o077
 
 
 @dataclass(frozen=True)
@@ -99,6 +99,11 @@ def read_keys(path: str | Path | None) -> Keys:
                 f"where there is none), or set {KEY_VARIABLE}."
             )
         return parse_keys(text if " " in text or "\t" in text else f"1 {text}", f"in {KEY_VARIABLE}")
+    if not os.path.exists(path):
+        raise InputError(
+            f"There is no key {str(path)!r}, and without it what it made is neither opened nor made again: check its "
+            "name and its folder, or bring it back from a copy."
+        )
     check_readable(Path(path))
     try:
         text = Path(path).read_text(encoding="ascii")
@@ -106,12 +111,13 @@ def read_keys(path: str | Path | None) -> Keys:
         raise InputError(f"The key {str(path)!r} cannot be read: {str(error.strerror).lower()}.") from None
     except UnicodeDecodeError:
         raise InputError(f"The key {str(path)!r} is damaged: it holds more than versions and hexadecimal.") from None
-    return parse_keys(text, repr(str(path)))
-
-
-def open_to_others(path: str | Path | None) -> bool:
-    """Whether a key file can be read by others than its owner."""
-    return path is not None and os.name == "posix" and bool(os.stat(path).st_mode & 0o077)
+    keys = parse_keys(text, repr(str(path)))
+    if os.name == "posix" and os.stat(path).st_mode & _OTHERS:
+        raise InputError(
+            f"The key {str(path)!r} can be read by others than its owner, and whoever reads it undoes the pseudonyms: "
+            f"take it from them (chmod 600 {path})."
+        )
+    return keys
 
 
 @contextmanager
@@ -133,7 +139,7 @@ def add_version(path: str | Path) -> Keys:
     """A further key in the file, which is in use from now on; the file is replaced as a whole."""
     keys = read_keys(path)
     more = Keys((*keys.versions, Key(keys.current.version + 1, fresh_key())), keys.where)
-    place = Path(path)
+    place = Path(os.path.realpath(path))
     partial = place.with_name(f".{place.name}.new")
     partial.unlink(missing_ok=True)
     _write_new(partial, more)

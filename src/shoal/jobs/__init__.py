@@ -14,6 +14,7 @@ from shoal.jobs.layout import Layout
 from shoal.jobs.ledger import LedgerFile
 from shoal.jobs.measure import Risk, Utility
 from shoal.jobs.profile import Profile
+from shoal.jobs.pseudonym import MapPseudonyms, RevealPseudonyms, RotateKey
 from shoal.jobs.sample import Regenerate, Sample
 from shoal.jobs.scenario import KPrime, Scenario
 from shoal.jobs.transactions import (
@@ -47,10 +48,13 @@ __all__ = [
     "KPrime",
     "Layout",
     "LedgerFile",
+    "MapPseudonyms",
     "Profile",
     "RecordRelease",
     "Regenerate",
+    "RevealPseudonyms",
     "Risk",
+    "RotateKey",
     "Sample",
     "Scenario",
     "ShowHierarchy",

@@ -8,15 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal import events
-from shoal.errors import InputError, did_you_mean
 from shoal.jobs.job import Job
-from shoal.jobs.layout import Layout
+from shoal.jobs.layout import Layout, column_of
 from shoal.jobs.paths import check_paths
 from shoal.show.result import Result
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from shoal.data.hierarchy import Hierarchy
     from shoal.show.sheet import Sheet
 
@@ -46,7 +43,7 @@ class BuildHierarchy(Job["Hierarchy"]):
         from shoal.data.hierarchy_files import write_hierarchy
 
         events.stage("reading")
-        values = _column(self.layout.read(self.source), self.column)
+        values = column_of(self.layout.read(self.source), self.column)
         events.stage("building")
         hierarchy = events.apart(build)(self.by, values, self.column)
         events.check()
@@ -104,14 +101,7 @@ class CheckHierarchy(Job[HierarchyChecked]):
         if self.data is None:
             return HierarchyChecked(hierarchy)
         events.stage("reading the table")
-        values = _column(self.layout.read(self.data), self.column)
+        values = column_of(self.layout.read(self.data), self.column)
         events.stage("looking up its values")
         events.apart(hierarchy.encode)(values)
         return HierarchyChecked(hierarchy, len(values), values.null_count())
-
-
-def _column(table: pl.DataFrame, name: str) -> pl.Series:
-    if name not in table.columns:
-        hint = did_you_mean(name, table.columns) or f" It has {', '.join(map(repr, table.columns[:20]))}."
-        raise InputError(f"The table has no column {name!r}.{hint}")
-    return table[name]

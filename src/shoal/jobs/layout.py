@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from shoal.catalogue import Entry, parameter
+from shoal.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     import polars as pl
@@ -65,3 +66,11 @@ class Layout(Entry):
             return None
         check_readable(Path(source))
         return Spelling.of(Path(source), self.delimiter, self.encoding, self.decimal)
+
+
+def column_of(table: pl.DataFrame, name: str) -> pl.Series:
+    """The column of that name; refused with those that there are where it is none of them."""
+    if name not in table.columns:
+        hint = did_you_mean(name, table.columns) or f" It has {', '.join(map(repr, table.columns[:20]))}."
+        raise InputError(f"The table has no column {name!r}.{hint}")
+    return table[name]
