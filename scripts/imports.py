@@ -30,6 +30,7 @@ LAYERS = [
     {"releases"},
     {"pseudonymize"},
     {"policy"},
+    {"policy_choices"},
     {"risk"},
     {"masking"},
     {"utility"},

@@ -253,7 +253,7 @@ def test_a_decimal_comma_becomes_the_point_of_the_release_and_nothing_else_chang
 
 def test_a_file_that_is_written_to_meanwhile_is_refused(tmp_path: Path) -> None:
     source = spelled(tmp_path, {"age": ["20"] * 10, "charge": [f"{i}.50" for i in range(10)]})
-    spelling = Spelling.of(source, None, None, None)
+    spelling = Spelling.of(source)
     table = read_table(source)
     source.write_text(source.read_text().replace(".50", ".5"))
     chosen = shoal.Policy(quasi_identifiers=["age"], confidential=["charge"], models=[shoal.KAnonymity(5)])

@@ -7,6 +7,7 @@ from typing import get_type_hints
 
 import pytest
 
+from shoal.data.reading import Reading, ReadingChoices
 from shoal.policy import AttributeChoice, AttributeTable, Choices, Policy
 
 RIGHT = """
@@ -59,4 +60,5 @@ def test_mistakes_are_found_where_they_stand_and_nothing_else(tmp_path: Path) ->
 
 def test_type_checkers_know_every_choice_of_a_policy() -> None:
     assert get_type_hints(Choices).keys() == Policy.model_fields.keys()
+    assert get_type_hints(ReadingChoices).keys() == {each.name for each in Reading.parameters()}
     assert get_type_hints(AttributeTable).keys() == AttributeChoice.model_fields.keys()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import reprlib
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Literal, Self, Unpack
 
 import polars as pl
 from pydantic import (
@@ -32,6 +31,7 @@ from shoal.data.paths import refuse_pipe
 from shoal.data.person import MissingPerson, role_of_person
 from shoal.data.pseudonym_choices import PseudonymChoice, ShiftChoice, give_roles
 from shoal.data.pseudonym_keys import Keys, read_keys
+from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.data.schema import Attribute, Kind, Person, Role, Schema, refuse_named_twice, refuse_twice
 from shoal.data.table_choice import TableChoice
 from shoal.data.text_choice import TextChoice
@@ -41,6 +41,8 @@ from shoal.masking.grouping.hilbert import Hilbert
 from shoal.masking.method import Method
 from shoal.masking.publishing.confidential import Showing
 from shoal.masking.publishing.private_mean import PrivateMean, private_mean, refuse_several_records, require_epsilon
+from shoal.policy_choices import Choices as Choices
+from shoal.policy_choices import policy_fault
 from shoal.policy_files import inside, named_files, refuse_own_code, seen_from
 from shoal.privacy import MODELS
 from shoal.privacy.consistency import Owned, Rule, owned, rules_of
@@ -48,45 +50,18 @@ from shoal.privacy.households import household_column, with_household
 from shoal.privacy.k_anonymity import KAnonymity
 from shoal.privacy.model import PrivacyModel
 from shoal.privacy.persons import counting_people
-from shoal.table_schemas import table_schemas
+from shoal.table_schemas import entry_schema, table_schemas
 
 if TYPE_CHECKING:
-    from pydantic_core import CoreSchema, ErrorDetails
-
-
-Names = list[str] | tuple[str, ...]  # a text is a sequence of texts too, and not meant
-
-
-class Choices(TypedDict, total=False):
-    """What a policy can be made of, as type checkers and editors know it: a misspelt choice is found before it runs."""
-
-    identifiers: Names
-    quasi_identifiers: Names
-    confidential: Names
-    insensitive: Names
-    rest: Literal["drop", "insensitive"]
-    models: PrivacyModel | Sequence[PrivacyModel | dict[str, Any]]
-    method: Method | dict[str, Any]
-    suppression: float
-    show: Mapping[str, Showing]
-    epsilon: float | None
-    groups: Mapping[str, Names]
-    weights: str | None
-    text: TextChoice | Mapping[str, Any]
-    attributes: Mapping[str, AttributeChoice | AttributeTable]
-    person: str | None
-    missing_person: MissingPerson
-    household: str | None
-    tables: Mapping[str, TableChoice | dict[str, Any]]
-    consistent: Mapping[str, str]
-    pseudonyms: Mapping[str, PseudonymChoice | dict[str, Any]]
-    shift: ShiftChoice | dict[str, Any] | None
+    from pydantic_core import CoreSchema
 
 
 class Policy(BaseModel):
     """All choices of one release."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, arbitrary_types_allowed=True, populate_by_name=True, serialize_by_alias=True
+    )
 
     identifiers: tuple[str, ...] = Field((), description="never released")
     quasi_identifiers: tuple[str, ...] = Field((), description="what an intruder may know")
@@ -109,6 +84,7 @@ class Policy(BaseModel):
     consistent: dict[str, str] = Field({}, description="rules that hold between rows and tables, by name")
     pseudonyms: dict[str, PseudonymChoice] = Field({}, description="identifiers of which keyed pseudonyms are released")
     shift: ShiftChoice | None = Field(None, description="dates moved by as many days for each person")
+    reading: InstanceOf[Reading] = Field(AS_IT_SEEMS, alias="read", description="how its files are read, as by --read")
 
     _folder: Path | None = PrivateAttr(None)  # of the file that it was read from, if it names others beside it
     _keys: Keys | None = PrivateAttr(None)  # of pseudonyms: goes along, and is never shown or written
@@ -117,7 +93,8 @@ class Policy(BaseModel):
         try:
             super().__init__(**choices)
         except ValidationError as error:
-            raise InputError(_sentence(error.errors()[0])) from None
+            known = [field.alias or name for name, field in type(self).model_fields.items()]
+            raise InputError(policy_fault(error.errors()[0], known)) from None
         for role in ("identifiers", "quasi_identifiers", "confidential", "insensitive"):
             refuse_named_twice(getattr(self, role), role.removesuffix("s"))
         rules_of(self.consistent)
@@ -133,6 +110,15 @@ class Policy(BaseModel):
     @classmethod
     def _method(cls, method: Any) -> Method:
         return build(method, METHODS, Method)
+
+    @field_validator("reading", mode="before")
+    @classmethod
+    def _reading(cls, reading: Any) -> Reading:
+        return Reading.of(reading)
+
+    @field_serializer("reading")
+    def _dump_reading(self, reading: Reading) -> dict[str, Any]:
+        return reading.chosen()
 
     @field_serializer("models")
     def _dump_models(self, models: tuple[PrivacyModel, ...]) -> list[dict[str, Any]]:
@@ -150,6 +136,7 @@ class Policy(BaseModel):
         of["models"]["default"] = [as_table(model, MODELS) for model in cls.model_fields["models"].default]
         of["method"]["oneOf"] = table_schemas(METHODS, handler)
         of["method"]["default"] = as_table(Hilbert(), METHODS)
+        of["read"] = entry_schema(Reading, handler) | {"default": {}}
         return schema
 
     @classmethod
@@ -198,6 +185,8 @@ class Policy(BaseModel):
         import tomli_w
 
         content = self.model_dump(exclude_defaults=True, exclude_none=True)
+        if not self.reading.chosen():
+            del content["read"]
         if (home := folder if folder is not None else self._folder) is not None:
             for table, key in named_files(content):
                 table[key] = seen_from(Path(home), table[key])
@@ -385,16 +374,3 @@ class Policy(BaseModel):
         if kind in (Kind.ORDINAL, Kind.NOMINAL) and domain is not None:
             refuse_twice(column.name, domain)
         return Attribute(column.name, roles, kind, domain, hierarchy, choice.weight)
-
-
-def _sentence(fault: ErrorDetails) -> str:
-    """What pydantic found, in our form."""
-    where = ".".join(map(str, fault["loc"]))
-    if fault["type"] == "extra_forbidden":
-        tables: dict[str, type[BaseModel]] = {"pseudonyms": PseudonymChoice, "shift": ShiftChoice}
-        table = tables.get(str(fault["loc"][0]), AttributeChoice)
-        known = table.model_fields if "." in where else Policy.model_fields
-        hint = did_you_mean(str(fault["loc"][-1]), known) or f" Known are {', '.join(known)}."
-        return f"The policy has no {where!r}.{hint}"
-    what = fault["msg"].removeprefix("Input ").replace("valid tuple", "list")
-    return f"The policy's {where!r} {what}. Got {reprlib.repr(fault['input'])} instead."

@@ -21,6 +21,8 @@ from shoal.data.free_text import SAMPLE, is_free_text, patterns_in
 from shoal.data.kinds import Reading, read_kind
 from shoal.data.people import Repeating
 from shoal.data.prefix_trees import prefix_tree
+from shoal.data.reading import AS_IT_SEEMS
+from shoal.data.reading import Reading as FileReading
 from shoal.data.roles import suggest_role
 from shoal.data.schema import Kind, Role
 from shoal.errors import InputError
@@ -64,6 +66,7 @@ class Profile(Result):
     uniques: int
     identifying_sets: tuple[IdentifyingSet, ...]
     searched: int  # attributes the sets were sought among: all but identifiers and constants
+    reading: FileReading = AS_IT_SEEMS  # how its file is read, for the policy
 
     @property
     def exact(self) -> bool:
@@ -88,7 +91,8 @@ class Profile(Result):
 
     def to_dict(self) -> dict[str, object]:
         """Everything, ready for JSON."""
-        return {**asdict(self), "exact": self.exact, "search": self.search, "notes": list(self.notes)}
+        shown = asdict(self) | {"reading": self.reading.chosen()}
+        return {**shown, "exact": self.exact, "search": self.search, "notes": list(self.notes)}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -117,13 +121,20 @@ class Profile(Result):
             f"\nperson = {_toml_string(each.name)}  # {each.records:,} records of {each.people:,} people: k is people\n"
             for each in self._repeating()[:1]
         )
-        return f"{_PREAMBLE}\n{lists}\n{person}{self._texts()}{_PROMISE}{self._kinds()}"
+        return f"{_PREAMBLE}\n{lists}\n{person}{self._texts()}{_PROMISE}{self._kinds()}{self._read()}"
 
     def _kinds(self) -> str:
         """What a policy says of the columns that are masked, where their types alone do not say it."""
         masked = (Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL)
         stated = [a for a in self.attributes if a.role in masked and a.choice]
         return "".join(_toml_attribute(a) for a in stated)
+
+    def _read(self) -> str:
+        """How the file is read, where that is not the plainest way."""
+        import tomli_w
+
+        stated = self.reading.chosen()
+        return "\n" + tomli_w.dumps({"read": stated}) if stated else ""
 
     def _texts(self) -> str:
         """Free text as a remark: it has no role."""

@@ -15,13 +15,19 @@ def table_schemas(catalogue: Catalogue[Any], handler: GetJsonSchemaHandler) -> l
 
 
 def _table_schema(part: type[Entry], handler: GetJsonSchemaHandler) -> dict[str, Any]:
-    """The JSON Schema of a model's or method's table, with the bounds and the help of its parameters."""
+    """The JSON Schema of a model's or method's table, which has its name."""
+    schema = entry_schema(part, handler)
+    schema["properties"] = {"name": {"const": part.name}} | schema["properties"]
+    schema["required"] = ["name", *schema.get("required", [])]
+    return schema
+
+
+def entry_schema(part: type[Entry], handler: GetJsonSchemaHandler) -> dict[str, Any]:
+    """The JSON Schema of a table of parameters, with their bounds and help."""
     schema = handler.resolve_ref_schema(handler(TypeAdapter(part).core_schema))
     for each in part.parameters():
         ends = {"minimum": each.least, "exclusiveMinimum": each.above, "maximum": each.most}
         bounds = {**ends, "exclusiveMaximum": each.below}
         stated = {word: end for word, end in bounds.items() if end is not None}
         schema["properties"][each.name] |= {"description": each.help, **stated}
-    schema["properties"] = {"name": {"const": part.name}} | schema["properties"]
-    schema["required"] = ["name", *schema.get("required", [])]
     return schema | {"additionalProperties": False, "description": part.sentence()}

@@ -15,6 +15,7 @@ from polars.testing import assert_frame_equal
 from shoal.data import csv_records
 from shoal.data.csv_files import as_written
 from shoal.data.csv_records import WholeFile, scan_text, whole_file
+from shoal.data.reading import Reading
 from shoal.errors import InputError
 
 EXAMPLES = settings().max_examples  # a file takes a millisecond: many of them
@@ -64,7 +65,7 @@ def test_a_file_is_refused_or_read_as_it_is_into_memory(place: Path, text: str) 
         return
     file, frame = found
     assert file.records == frame.height
-    assert_frame_equal(frame, as_written(path, file.names, delimiter=","))
+    assert_frame_equal(frame, as_written(path, file.names, Reading(delimiter=",")))
 
 
 @settings(max_examples=6 * EXAMPLES)

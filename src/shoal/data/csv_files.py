@@ -20,7 +20,9 @@ import polars as pl
 from shoal.choices import quoted_item
 from shoal.data.csv_layout import (
     BLOCK,
+    TYPED,
     TextFile,
+    begins_as_utf16,
     broken_quoting,
     check_widths,
     data_records,
@@ -30,6 +32,7 @@ from shoal.data.csv_layout import (
     utf8_source,
 )
 from shoal.data.frames import finite
+from shoal.data.reading import AS_IT_SEEMS, Reading, ReadingChoices
 from shoal.data.text_types import (
     MixedColumnError,
     count_zero_led,
@@ -45,35 +48,30 @@ SAMPLE = 10_000  # records that show which columns to parse as numbers
 
 def read_delimited(
     path: Path,
+    reading: Reading = AS_IT_SEEMS,
     *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    text: Collection[str] = (),
     header: bool = True,
     needed: Collection[str] | None = None,
     as_it_stands: Collection[str] = (),
 ) -> pl.DataFrame:
-    """The table in a delimited text file; columns named in `text`, or not `needed`, are left as text.
+    """The table in a delimited text file; columns not `needed` are left as text.
 
     Those taken `as_it_stands` are text where they mix numbers or dates with something else.
     """
-    if decimal not in (None, ".", ","):
-        raise InputError(f"A decimal mark is '.' or ','. Got {decimal!r} instead.")
-    file = laid_out(path, utf8_source(path, encoding), delimiter, header)
+    file, text = laid_out(path, reading, header), reading.text
     if unknown := [name for name in text if name not in file.names]:
         hint = did_you_mean(unknown[0], file.names)
         raise InputError(f"{file.label} has no column {unknown[0]!r} to read as text.{hint}")
     zero_led = count_zero_led_fields(file)
     sample = parse_as_text(file, rows=SAMPLE)
-    decimal = decimal or likely_decimal(file, sample)
+    decimal = reading.decimal or likely_decimal(file, sample)
     frame = parse(file, plain_number_types(sample, decimal, text))
     frame = with_zeros_kept(frame, file, zero_led)
     frame = without_blank_lines(frame, file)
     if frame.is_empty():
         raise InputError(f"{file.label} holds no records, only column names: give a table with records.")
     if needed is not None:  # of the others it does not matter what their texts are
-        text = {*text, *(name for name in file.names if name not in needed)}
+        text = (*text, *(name for name in file.names if name not in needed))
     return finite(with_types(frame, file, decimal, text, as_it_stands), lambda row: f"line {line_of(file, row)}")
 
 
@@ -82,17 +80,30 @@ def likely_decimal(file: TextFile, sample: pl.DataFrame) -> str:
     return "." if file.delimiter == "," else decimal_mark(sample)
 
 
-def decimal_in(path: Path, delimiter: str | None, encoding: str | None, decimal: str | None) -> str:
+def decimal_in(path: Path, reading: Reading) -> str:
     """The decimal mark by which `read_delimited` reads the file."""
-    file = laid_out(path, utf8_source(path, encoding), delimiter, header=True)
-    return decimal or likely_decimal(file, parse_as_text(file, rows=SAMPLE))
+    if reading.decimal is not None:
+        return reading.decimal
+    file = laid_out(path, reading)
+    return likely_decimal(file, parse_as_text(file, rows=SAMPLE))
 
 
-def as_written(
-    path: Path, names: Sequence[str], *, delimiter: str | None = None, encoding: str | None = None
-) -> pl.DataFrame:
+def settled(path: Path, reading: Reading) -> Reading:
+    """How the file is read: as stated, and what was seen in it where that is not UTF-8, commas and decimal points."""
+    file = laid_out(path, reading)
+    seen: ReadingChoices = {}
+    if file.delimiter != ",":
+        seen["delimiter"] = next((word for word, sign in TYPED.items() if sign == file.delimiter), file.delimiter)
+    if file.delimiter != "," and likely_decimal(file, parse_as_text(file, rows=SAMPLE)) == ",":
+        seen["decimal"] = ","
+    if begins_as_utf16(path):
+        seen["encoding"] = "utf-16"
+    return reading.over(Reading.of(seen))
+
+
+def as_written(path: Path, names: Sequence[str], reading: Reading = AS_IT_SEEMS) -> pl.DataFrame:
     """The text of these columns as it stands in the file: an empty field is null, a quoted empty one the empty text."""
-    file = laid_out(path, utf8_source(path, encoding), delimiter, header=True)
+    file = laid_out(path, reading)
     last = file.names[-1]
     few = parse_as_text(file, only={*names, last}) if len(file.names) > 1 else None
     if few is not None:

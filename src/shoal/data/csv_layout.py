@@ -17,12 +17,13 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.data.frames import check_names
+from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.errors import InputError
 
 DELIMITERS = ",;\t|"
 UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 HEAD = 100  # records that show the delimiter
-TYPED = {"\\t": "\t", "tab": "\t", "space": " ", "comma": ","}  # as they are typed in a shell
+TYPED = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ","}  # as they are typed in a shell
 BLOCK = 1 << 18  # bytes looked at together: few enough to stay in the cache
 LIKE_ZLIB = (b"x^", b"x\x01")  # a column x^2: Polars would take the file for a compressed one
 
@@ -69,6 +70,13 @@ def utf8_source(path: Path, encoding: str | None) -> Path | bytes:
     return codecs.BOM_UTF8 + content if like_zlib else content
 
 
+def begins_as_utf16(path: Path) -> bool:
+    """Whether the file begins with a byte order mark of UTF-16."""
+    content = unpacked(path) if path.suffix.lower() == ".gz" else None
+    with path.open("rb") as stream:
+        return (stream.read(2) if content is None else content).startswith(UTF16_MARKS)
+
+
 def unpacked(path: Path) -> bytes:
     """The content of a gzip file."""
     try:
@@ -110,9 +118,12 @@ def recoded(content: bytes, encoding: str, path: Path) -> bytes:
     return text.encode()
 
 
-def laid_out(path: Path, source: Path | bytes, delimiter: str | None, header: bool) -> TextFile:
-    """The delimiter and the column names, from the first records."""
-    delimiter = TYPED.get(delimiter or "", delimiter)
+def laid_out(
+    path: Path, reading: Reading = AS_IT_SEEMS, header: bool = True, source: Path | bytes | None = None
+) -> TextFile:
+    """The text, its delimiter and the column names, from the first records; `source` is what is UTF-8 already."""
+    source = utf8_source(path, reading.encoding) if source is None else source
+    delimiter = TYPED.get(reading.delimiter or "", reading.delimiter)
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
         raise InputError(f"A delimiter is one character such as ',' or ';'. Got {delimiter!r} instead.")
     file = TextFile(str(path), source, delimiter or ",", header)

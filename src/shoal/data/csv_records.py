@@ -43,7 +43,7 @@ class WholeFile:
 def whole_file(path: Path) -> WholeFile:
     """Refuses, by its line, what is no whole record or not UTF-8; fields are parted by commas."""
     _check_utf8(path)
-    file = laid_out(path, path, None, header=True)
+    file = laid_out(path, source=path)
     if file.delimiter != ",":
         raise InputError(
             f"{path} has its fields parted by {file.delimiter!r}; the engines 'disk' and 'spark' read commas: "

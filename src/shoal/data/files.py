@@ -6,7 +6,7 @@ import datetime as dt
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
@@ -19,6 +19,7 @@ from shoal.data.csv_files import read_delimited, write_delimited
 from shoal.data.frames import check_names, finite
 from shoal.data.ordered_categories import with_orders
 from shoal.data.paths import atomic_write, check_readable, is_sql, reason, same_path
+from shoal.data.reading import Reading, ReadingChoices
 from shoal.data.statistical_files import (
     inspect_statistical,
     long_integers_as_text,
@@ -36,31 +37,27 @@ NO_TIME = dt.datetime(1980, 1, 1)
 @events.apart
 def read_table(
     source: str | Path,
+    reading: Reading | None = None,
     *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    text: Collection[str] = (),
     header: bool = True,
     needed: Collection[str] | None = None,
     as_it_stands: Collection[str] = (),
+    **choices: Unpack[ReadingChoices],
 ) -> pl.DataFrame:
     """The table in a file of a format known by its suffix, or in a database (`sqlite:///file.db#table`).
 
-    `delimiter`, `encoding`, `decimal` and `header` are for delimited text, where the first three are detected
-    unless given; columns named in `text` are text whatever they hold. Where only some columns are `needed`, the
-    others may be left as text. NaN is missing but in columns that are taken `as_it_stands`.
+    How it is read is given as a whole (`reading`) or by its keys (`Reading`), which win. Where only some columns are
+    `needed`, the others may be left as text. NaN is missing but in columns that are taken `as_it_stands`.
     """
+    reading = Reading.of(choices).over(reading or Reading())
+    text = reading.text
     if is_sql(source):
         return checked(sql.read_sql(str(source)), f"The table {str(source).rpartition('#')[2]!r}", text, as_it_stands)
     path = Path(source)
     check_readable(path)
     known = format_of(path)
     if known.read is read_delimited:
-        return read_delimited(
-            path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=text, header=header, needed=needed,
-            as_it_stands=as_it_stands,
-        )  # fmt: skip
+        return read_delimited(path, reading, header=header, needed=needed, as_it_stands=as_it_stands)
     try:
         frame = known.read(path)
     except ShoalError:

@@ -20,6 +20,7 @@ import polars as pl
 
 from shoal.data.cells import plain_text
 from shoal.data.csv_files import as_written, decimal_in
+from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.data.schema import Attribute, Kind
 from shoal.data.text_types import known_words
 from shoal.errors import InputError
@@ -37,23 +38,21 @@ class Spelling:
     """A text file that was read, and how; its texts are read again when they are asked for."""
 
     path: Path
-    delimiter: str | None
-    encoding: str | None
-    decimal: str | None
+    reading: Reading
     stamp: tuple[int, int, int]
 
     @classmethod
-    def of(cls, path: Path, delimiter: str | None, encoding: str | None, decimal: str | None) -> Spelling:
+    def of(cls, path: Path, reading: Reading = AS_IT_SEEMS) -> Spelling:
         """The file as it is now; made before the table is read, so that a change in between is noticed."""
-        return cls(path, delimiter, encoding, decimal, _stamp(path))
+        return cls(path, reading, _stamp(path))
 
     def texts(self, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
         """The columns as they stand in the file; a decimal comma, which masked values do not have, is a point."""
-        texts = as_written(self.path, list(types), delimiter=self.delimiter, encoding=self.encoding)
+        texts = as_written(self.path, list(types), self.reading)
         if _stamp(self.path) != self.stamp:
             raise InputError(f"{self.path} was written to while it was read: let nothing write to it meanwhile.")
         floats = [name for name, dtype in types.items() if dtype.is_float()]
-        if floats and decimal_in(self.path, self.delimiter, self.encoding, self.decimal) == ",":
+        if floats and decimal_in(self.path, self.reading) == ",":
             texts = texts.with_columns(pl.col(floats).str.replace(",", ".", literal=True))
         return texts
 

@@ -12,7 +12,7 @@ sees several. The check of a release compares what is given here, and nothing th
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +23,7 @@ from shoal.data.csv_files import as_written, scan_written
 from shoal.data.files import format_of, is_delimited, read_excel, read_table
 from shoal.data.frames import finite
 from shoal.data.paths import is_sql
+from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.data.sql import refuse_mixed_storage
 from shoal.data.statistical_files import STATISTICAL, read_statistical
 from shoal.errors import InputError, extra_package
@@ -35,19 +36,11 @@ class Released(NamedTuple):
     written: pl.DataFrame
 
 
-def read_released(
-    source: str | Path,
-    quasi: Sequence[str],
-    *,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
-    text: Collection[str] = (),
-) -> Released:
+def read_released(source: str | Path, quasi: Sequence[str], reading: Reading = AS_IT_SEEMS) -> Released:
     """The table in a file or a database, and what stands there of the quasi-identifiers that it has."""
-    table = read_table(source, delimiter=delimiter, encoding=encoding, decimal=decimal, text=text, as_it_stands=quasi)
+    table = read_table(source, reading, as_it_stands=quasi)
     names = [name for name in quasi if name in table.columns]
-    return Released(finite(table), _written(source, table, names, delimiter, encoding))
+    return Released(finite(table), _written(source, table, names, reading))
 
 
 @events.apart
@@ -78,11 +71,9 @@ def _retyped(name: str, dtype: pl.DataType) -> pl.Expr:
     return pl.col(name).map_batches(lambda text: values_as(known_words(text), dtype), return_dtype=dtype)
 
 
-def _written(
-    source: str | Path, table: pl.DataFrame, names: list[str], delimiter: str | None, encoding: str | None
-) -> pl.DataFrame:
+def _written(source: str | Path, table: pl.DataFrame, names: list[str], reading: Reading) -> pl.DataFrame:
     if is_delimited(source):
-        return as_written(Path(source), names, delimiter=delimiter, encoding=encoding)
+        return as_written(Path(source), names, reading)
     if is_sql(source):
         refuse_mixed_storage(str(source), table.columns)
         return table.select(names)

@@ -96,9 +96,10 @@ class Anonymize(Job["Release | ChunkedRelease"]):
         events.stage("reading")
         if Path(self.source).is_file() and Path(self.source).stat().st_size > _LARGE:
             load_kernels()
-        spelling = self.layout.spelling(self.source)
-        table = self.layout.read(self.source, policy, text)
-        after, book = ledger if self.incremental else None, self.layout.codebook(self.source)
+        layout = self.layout.over(policy.reading)
+        policy, spelling = policy.changed(reading=layout.settled(self.source)), layout.spelling(self.source)
+        table = layout.read(self.source, policy, text)
+        after, book = ledger if self.incremental else None, layout.codebook(self.source)
         made = draft(table, policy, seed=seed, after=after, spelling=spelling, book=book)
         if self.number_people:
             made = with_people_numbered(made, seed)
@@ -243,8 +244,9 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
         ledger = self.ledger.opened()
         policy, seed, text = prepared(self.policy, ledger, self.seed)
         events.stage("reading")
-        spelling = self.layout.spelling(self.source)
-        table = self.layout.read(self.source, policy, text)
+        layout = self.layout.over(policy.reading)
+        policy, spelling = policy.changed(reading=layout.settled(self.source)), layout.spelling(self.source)
+        table = layout.read(self.source, policy, text)
         made = split_draft(table, policy, independent=self.independent, seed=seed, spelling=spelling)
         if ledger is not None:
             made = made.noted(ledger)
@@ -302,6 +304,7 @@ def _refuse_folders(
     from shoal.engines.opening import files_of
 
     refuse_what_cannot(job.policy, engine)
+    job.layout.over(job.policy.reading).in_parts(engine)
     reads = _all_read(job)
     check_paths([*reads, *folders], None, papers, overwrite=job.overwrite)
     inputs = files_of(Path(job.source)) if Path(job.source).is_dir() else []
@@ -327,7 +330,7 @@ def _opened(job: Anonymize | Split, engine: str) -> tuple[Ledger | None, Policy,
     events.stage("opening")
     load_kernels()
     # Beside a ledger values are told apart, not spellings; and its subject is known by what stands there.
-    text = [] if ledger is None else [ledger.subject]
+    text = [*job.layout.over(job.policy.reading).in_parts(engine), *([] if ledger is None else [ledger.subject])]
     spelled = kind == "csv" and ledger is None
     return ledger, policy, open_table(job.source, engine, master=job.master, text=text, spelled=spelled), kind
 

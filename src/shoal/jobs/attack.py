@@ -32,6 +32,7 @@ class Attack(Job["Attacked"]):
         from shoal.assess import attack
 
         events.stage("reading")
-        original, released = self.layout.read(self.original), self.layout.read(self.released)
+        original = self.layout.over(self.policy.reading).read(self.original)
+        released = self.layout.read(self.released)
         events.stage("attacking")
         return attack(original, released, self.policy, self.attacks, paired=self.paired, seed=self.seed)

@@ -104,19 +104,14 @@ class Check(Job[Judgement]):
 
     def _in_memory(self, policy: Policy, stated: Certificate | None) -> Checked:
         from shoal.check import check_table
-        from shoal.data.released import read_released
 
-        layout = self.layout
         events.stage("reading")
         if policy.tables:
             from shoal.jobs.tables import check_files
 
             return check_files(self.source, policy, self.layout)
-        table, written = read_released(
-            self.source, policy.quasi_identifiers, delimiter=layout.delimiter, encoding=layout.encoding,
-            decimal=layout.decimal, text=layout.text,
-        )  # fmt: skip
-        original = layout.read(self.original) if self.original is not None else None
+        table, written = self.layout.released(self.source, policy)
+        original = self.layout.over(policy.reading).read(self.original) if self.original is not None else None
         events.stage("judging")
         checked = check_table(table, written, policy, original=original, paired=self.paired)
         if stated is not None:
@@ -129,7 +124,10 @@ class Check(Job[Judgement]):
 
         events.stage("opening")
         table = open_table(self.source, engine, master=self.master, as_written=policy.quasi_identifiers)
-        original = open_table(str(self.original), engine, master=self.master) if self.original is not None else None
+        original = None
+        if self.original is not None:
+            text = self.layout.over(policy.reading).in_parts(engine)
+            original = open_table(str(self.original), engine, master=self.master, text=text)
         events.stage("judging")
         checked = check_table(table, None, policy, original=original, paired=self.paired)
         if stated is not None:

@@ -1,4 +1,4 @@
-"""How a file of text is to be read, where that is not left to be found out."""
+"""How a file is to be read, where that is not left to be found out."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from shoal.catalogue import Entry, parameter
+from shoal.data.reading import Reading
 from shoal.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -14,23 +14,14 @@ if TYPE_CHECKING:
 
     from shoal.data.codebook import Codebook
     from shoal.data.notation import Spelling
+    from shoal.data.released import Released
     from shoal.policy import Policy
 
 
-class Layout(Entry):
-    """The delimiter, encoding and decimal mark of text files, each detected if None; and columns that are text."""
+class Layout(Reading):
+    """How a job reads its files: what is stated here, and otherwise what the policy states (`[read]`)."""
 
-    name: ClassVar[str] = "--read"
-
-    delimiter: str | None = parameter("of a text file: one character, tab, space or comma", default=None)
-    encoding: str | None = parameter("of a text file, such as latin-1; otherwise UTF-8", default=None)
-    decimal: str | None = parameter("the decimal mark", default=None)
-    text: tuple[str, ...] = parameter("columns to read as text", default=())
-
-    @property
-    def of_text_files(self) -> list[str]:
-        """What is stated here that only a text file has."""
-        return [name for name in ("delimiter", "encoding", "decimal") if getattr(self, name) is not None]
+    name: ClassVar[str] = Reading.name
 
     def read(self, source: str | Path, policy: Policy | None = None, text: Sequence[str] = ()) -> pl.DataFrame:
         """The table; where a policy leaves out what no role names, that need not be understood.
@@ -44,10 +35,34 @@ class Layout(Entry):
             roles = (policy.identifiers, policy.quasi_identifiers, policy.confidential, policy.insensitive)
             named = (*roles, policy.identified_by, policy.text.columns, [policy.weights] if policy.weights else [])
             needed = {name for names in named for name in names}
-        return read_table(
-            source, delimiter=self.delimiter, encoding=self.encoding, decimal=self.decimal, text=[*self.text, *text],
-            needed=needed,
-        )  # fmt: skip
+        return read_table(source, self.with_text(tuple(text)), needed=needed)
+
+    def settled(self, source: str | Path) -> Reading:
+        """The same, with what was seen in a text file where it is not written in the plainest way."""
+        from shoal.data.csv_files import settled
+        from shoal.data.files import is_delimited
+        from shoal.data.paths import check_readable
+
+        if not is_delimited(source):
+            return Reading.of(self)
+        check_readable(Path(source))
+        return settled(Path(source), Reading.of(self))
+
+    def in_parts(self, engine: str) -> tuple[str, ...]:
+        """The columns to read as text; what the engine cannot do is refused."""
+        for key in self.chosen():
+            if key != "text":
+                raise InputError(
+                    f"The policy's 'read.{key}' needs the whole table in memory, which the engine {engine!r} never "
+                    "has: leave it out, or use --engine memory."
+                )
+        return self.text
+
+    def released(self, source: str | Path, policy: Policy) -> Released:
+        """A released table, and what stands there of the quasi-identifiers."""
+        from shoal.data.released import read_released
+
+        return read_released(source, policy.quasi_identifiers, self)
 
     def codebook(self, source: str | Path) -> Codebook | None:
         """What an SPSS, Stata or SAS file says of its columns and codes."""
@@ -65,7 +80,7 @@ class Layout(Entry):
         if not is_delimited(source):
             return None
         check_readable(Path(source))
-        return Spelling.of(Path(source), self.delimiter, self.encoding, self.decimal)
+        return Spelling.of(Path(source), self)
 
 
 def column_of(table: pl.DataFrame, name: str) -> pl.Series:

@@ -106,7 +106,7 @@ class Risk(Job[RiskMeasured]):
         from shoal.risk.scenarios import scenarios
 
         events.stage("reading")
-        table = self.layout.read(self.source)
+        table = self.layout.over(self.policy.reading).read(self.source)
         events.stage("counting who is unique")
         exposure = risk(table, self.policy, when=self.when)
         schema = self.policy.schema(table, released=True)
@@ -118,7 +118,7 @@ class Risk(Job[RiskMeasured]):
         if self.original is None:
             return RiskMeasured(exposure, intruders)
         events.stage("measuring beside the original")
-        before = self.layout.read(self.original)
+        before = self.layout.over(self.policy.reading).read(self.original)
         named = measured(before, table, self.policy, "risk", self.measures, paired=self.paired or None)
         return RiskMeasured(exposure, intruders, named)
 
@@ -129,7 +129,8 @@ class Risk(Job[RiskMeasured]):
         from shoal.risk.scenarios import scenarios
 
         events.stage("opening")
-        table = open_table(self.source, engine, master=self.master, text=may_be_masked(self.policy, self.when))
+        text = [*may_be_masked(self.policy, self.when), *self.layout.over(self.policy.reading).in_parts(engine)]
+        table = open_table(self.source, engine, master=self.master, text=text)
         people = open_table(self.population, engine, master=self.master) if self.population else None
         events.stage("counting who is unique")
         schema = released_schema(table, self.policy)
@@ -194,7 +195,8 @@ class Utility(Job[UtilityMeasured]):
         from shoal.assess import measured, utility
 
         events.stage("reading")
-        before, after = self.layout.read(self.original), self.layout.read(self.masked)
+        before = self.layout.over(self.policy.reading).read(self.original)
+        after = self.layout.read(self.masked)
         events.stage("measuring")
         paired = self.paired or None
         kept = utility(before, after, self.policy, paired=paired)
@@ -209,7 +211,8 @@ class Utility(Job[UtilityMeasured]):
         from shoal.utility.tables import compare_tables, measured_tables
 
         events.stage("opening")
-        before = known_of(open_table(self.original, engine, master=self.master), self.policy)
+        text = self.layout.over(self.policy.reading).in_parts(engine)
+        before = known_of(open_table(self.original, engine, master=self.master, text=text), self.policy)
         after = open_table(self.masked, engine, master=self.master, text=self.policy.quasi_identifiers)
         events.stage("measuring")
         kept = compare_tables(before, after, paired=self.paired)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +36,7 @@ class Profile(Job["Profiled"]):
         events.stage("reading")
         table = self.layout.read(self.source)
         events.stage("examining")
-        profiled = profile(table)
+        profiled = replace(profile(table), reading=self.layout.settled(self.source))
         events.check()
         if self.write_policy is not None:
             with atomic_write(self.write_policy, private=True, overwrite=self.overwrite) as temporary:

@@ -65,12 +65,13 @@ class Tables(Job["TablesRelease"]):
 
         events.stage("reading")
         sources = {PEOPLE: str(self.source), **{name: table.file for name, table in self.policy.tables.items()}}
-        spellings = {name: self.layout.spelling(source) for name, source in sources.items()}
+        layout = self.layout.over(self.policy.reading)
+        spellings = {name: layout.spelling(source) for name, source in sources.items()}
         frames: dict[str, pl.DataFrame] = {}
         for name, own in policies_of(self.policy).items():
             # A key is known by what stands there, not by a number it reads as.
-            frames[name] = self.layout.read(sources[name], own, [str(own.person)])
-        made = tables_draft(frames, self.policy, seed=self.seed, spellings=spellings)
+            frames[name] = layout.read(sources[name], own, [str(own.person)])
+        made = tables_draft(frames, self.policy.changed(reading=layout), seed=self.seed, spellings=spellings)
         return made.write(
             self.output, keep_order=self.keep_order, certificate=self.certificate, report=self.report, seed=self.seed,
             disarm=self.disarm, overwrite=self.overwrite,
@@ -79,16 +80,12 @@ class Tables(Job["TablesRelease"]):
 
 def check_files(source: str | Path, policy: Policy, layout: Layout) -> Checked:
     """Judges the released table of people and those that stand beside it."""
-    from shoal.data.released import read_released
     from shoal.report.inspection import inspect_released
     from shoal.tables import check_tables, files_of, policies_of
 
     tables = {}
     for name, own in policies_of(policy).items():
         path = files_of(source, policy)[name]
-        tables[name] = read_released(
-            path, own.quasi_identifiers, delimiter=layout.delimiter, encoding=layout.encoding, decimal=layout.decimal,
-            text=layout.text,
-        )  # fmt: skip
+        tables[name] = layout.released(path, own)
         inspect_released(path)
     return check_tables({name: (each.table, each.written) for name, each in tables.items()}, policy)

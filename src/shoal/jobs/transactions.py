@@ -61,9 +61,8 @@ class Columns:
             )
         named = {role: getattr(self, role) for role in roles}
         return read_histories(
-            source, customer=self.customer, item=self.item, header=self.header, delimiter=self.layout.delimiter,
-            encoding=self.layout.encoding, decimal=self.layout.decimal, **named,
-        )  # fmt: skip
+            source, customer=self.customer, item=self.item, header=self.header, reading=self.layout, **named
+        )
 
     def named(self, columns: Sequence[str]) -> list[str]:
         """Columns by name, or by number from 1 where there is no header."""
@@ -210,13 +209,7 @@ class TransactionsRisk(Job[TransactionsExposed]):
         columns = self.columns
         histories = columns.read(self.source, ("time", "price"))
         if self.customers is not None:
-            check_customer_table(
-                histories,
-                self.customers,
-                header=columns.header,
-                delimiter=columns.layout.delimiter,
-                encoding=columns.layout.encoding,
-            )
+            check_customer_table(histories, self.customers, header=columns.header, reading=columns.layout)
         events.stage("comparing customers")
         alike = events.apart(characteristics)(histories, seed=self.seed)
         events.stage("drawing purchases")

@@ -20,9 +20,10 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.csv_files import read_delimited
-from shoal.data.csv_layout import TYPED, TextFile, laid_out, line_of, utf8_source
+from shoal.data.csv_layout import TYPED, TextFile, laid_out, line_of
 from shoal.data.files import format_of, read_table
 from shoal.data.paths import check_readable, is_sql
+from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.data.text_types import as_dates
 from shoal.errors import InputError, did_you_mean
 from shoal.transactions.numbering import incidence
@@ -158,9 +159,7 @@ def read_histories(
     quantity: str | None = None,
     basket: str | None = None,
     header: bool = True,
-    delimiter: str | None = None,
-    encoding: str | None = None,
-    decimal: str | None = None,
+    reading: Reading = AS_IT_SEEMS,
 ) -> Histories:
     """The histories in a file; columns by name, or by number from 1 where there is no header."""
     roles = Roles(customer, item, time, price, quantity, basket)
@@ -168,27 +167,22 @@ def read_histories(
         return histories_of(read_table(source), roles)
     path = Path(source)
     check_readable(path)
-    file = laid_out(path, utf8_source(path, encoding), delimiter, header)
+    file = laid_out(path, reading, header)
     if not header:
         roles = _numbered(roles, file)
     check_columns(pl.DataFrame(schema=dict.fromkeys(file.names, pl.String)), roles)
     # as text: codes such as 22728 and POST stand in one column, and times are judged where their lines are known
-    text = [name for name in file.names if name not in (roles.price, roles.quantity)]
-    table = read_table(path, delimiter=delimiter, encoding=encoding, decimal=decimal, text=text, header=header)
+    text = tuple(name for name in file.names if name not in (roles.price, roles.quantity))
+    table = read_table(path, reading.with_text(text), header=header)
     return histories_of(table, roles, lambda record: f"line {line_of(file, record)} of {path}")
 
 
 def check_customer_table(
-    histories: Histories,
-    source: str | Path,
-    *,
-    header: bool = True,
-    delimiter: str | None = None,
-    encoding: str | None = None,
+    histories: Histories, source: str | Path, *, header: bool = True, reading: Reading = AS_IT_SEEMS
 ) -> None:
     """Refuses histories in which somebody has no items whom a table lists, in a column named as the customer is."""
     customer = histories.roles.customer
-    table = read_table(source, delimiter=delimiter, encoding=encoding, header=header, text=[customer])
+    table = read_table(source, reading.with_text((customer,)), header=header)
     check_bought(histories, table[customer].drop_nulls(), f"{source} lists customers, and of")
 
 
