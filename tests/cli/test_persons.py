@@ -102,3 +102,14 @@ def test_a_gap_is_refused_with_its_line(shoal: Shoal, visits: Path) -> None:
     policy = visits.with_name("shoal.toml")
     policy.write_text('quasi_identifiers = ["age"]\nperson = "pid"\nmissing_person = "one-each"\n')
     assert shoal("anonymize", visits, "-o", visits.with_name("r.csv"), "--policy", policy).code == 0
+
+
+def test_risk_speaks_of_people(shoal: Shoal, visits: Path) -> None:
+    run = shoal("risk", visits, "--quasi", "age", "--person", "pid", "--json")
+    measured = json.loads(run.out)
+    assert (measured["people"]["people"], measured["scenarios"]["people"]["people"]) == (45, 45)
+    assert measured["people"]["alone_by_history"] is not None
+    run = shoal("risk", visits, "--quasi", "age", "--person", "pidd")
+    assert (run.code, run.sentence.startswith("The table has neither the column 'pidd', named as person")) == (2, True)
+    run = shoal("risk", visits, "--quasi", "age", "--person", "pid", "--engine", "disk")
+    assert (run.code, run.sentence.startswith("--person needs the whole table in memory")) == (2, True)

@@ -22,6 +22,8 @@ shoal risk d.csv --quasi age,sex,zip
 
 shoal risk r.csv --quasi age,sex,zip --confidential charge --when "charge > 100000" --json
 
+shoal risk stays.csv --quasi age,sex,zip --person patient
+
 shoal risk r.csv --original d.csv --quasi age,income --measures rank_linkage,correct_links
 
 shoal risk r.csv --quasi age,sex,zip --engine disk"""
@@ -41,6 +43,7 @@ def risk(
     policy: opt.PolicyFile = None,
     quasi: opt.Quasi = None,
     confidential: opt.Confidential = None,
+    person: opt.Person = None,
     when: Annotated[
         list[str] | None,
         typer.Option(metavar="CONDITION", help='What must not be learnt, as "charge > 100000". May be repeated.'),
@@ -70,10 +73,12 @@ def risk(
     used, master = opt_engines.engine_and_master(engine, [source, population])
     opt_engines.refuse_options(context, used, [source, original, population])
     groups = _groups(group)
-    chosen = opt.make_policy(policy, quasi, confidential, kinds=kind, groups=groups or None, weights=weights)
+    chosen = opt.make_policy(
+        policy, quasi, confidential, kinds=kind, groups=groups or None, weights=weights, person=person
+    )
     job = Risk(
         source, chosen, tuple(when or ()), population, fraction, threshold, original, tuple(opt.split(measures)),
-        paired, used, master, opt.layout(read), weights is not None,
+        paired, used, master, opt.layout(read), weights is not None, person is not None,
     )  # fmt: skip
     with stages("risk", 4 + (original is not None)):
         measured = job.run()

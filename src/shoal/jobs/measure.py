@@ -57,7 +57,8 @@ class Risk(Job[RiskMeasured]):
     """Measures how exposed the people in an original or a released table are.
 
     `when` are conditions that must not be learnt, as `charge > 100000`; `measures` compare the table with its
-    `original`, by their names; `weighted` that the policy's weights must be there.
+    `original`, by their names; `weighted` that the policy's weights must be there, `by_people` that the table must show
+    whose each record is.
     """
 
     source: str | Path
@@ -73,6 +74,7 @@ class Risk(Job[RiskMeasured]):
     master: str | None = None
     layout: Layout = field(default_factory=Layout)
     weighted: bool = False
+    by_people: bool = False
 
     def refuse(self) -> None:
         """Raises, before any work, where these choices and files cannot be meant."""
@@ -101,12 +103,24 @@ class Risk(Job[RiskMeasured]):
             return None
         return stated if self.weighted or stated in columns else None
 
+    def _need_people(self, columns: Sequence[str]) -> None:
+        """Refuses to count people who were asked for where nobody can tell whose each record is."""
+        from shoal.data.person import IN_CLASS
+
+        person = self.policy.person
+        if self.by_people and person not in columns and IN_CLASS not in columns:
+            raise InputError(
+                f"The table has neither the column {person!r}, named as person, nor {IN_CLASS!r}: whose each record is "
+                "cannot be told from it. Measure the original, or leave --person out to measure records."
+            )
+
     def _in_memory(self) -> RiskMeasured:
         from shoal.assess import measured, risk
         from shoal.risk.scenarios import scenarios
 
         events.stage("reading")
         table = self.layout.over(self.policy.reading).read(self.source)
+        self._need_people(table.columns)
         events.stage("counting who is unique")
         exposure = risk(table, self.policy, when=self.when)
         schema = self.policy.schema(table, released=True)

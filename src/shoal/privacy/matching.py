@@ -122,6 +122,14 @@ def match(
     return Matched(classes["size"].to_numpy().astype(np.int64), people)
 
 
+def people_fitting(
+    shown: pl.DataFrame, attributes: Sequence[Attribute], population: Population, *, enough: int = ALL
+) -> Ints:
+    """How many people fit what each row shows; of large overlapping classes no more than `enough` are counted."""
+    read = [beside_people(shown[a.name], a, population.column(a.name)) for a in attributes]
+    return count_people([side for side, _ in read], [cells for _, cells in read], enough=enough)
+
+
 def people_beside(microdata: Microdata, order: Ints, starts: Ints, population: Population, enough: int = ALL) -> Ints:
     """How many people fit each class of a partition, shown by what its records span and no more."""
     coded = population.beside(microdata)

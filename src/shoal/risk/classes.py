@@ -9,6 +9,7 @@ Classes may be given one by one, or as the sizes that occur and how many `classe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,7 +51,15 @@ _BANDS = (1, 2, 3, 5, 10, 20, 50, 100, 1_000)  # the least size of each
 
 def by_class_size(*tables: Ints, classes: Ints | int = 1) -> tuple[list[str], list[list[float]]]:
     """Bands of class sizes up to the largest class; for each table the share of its records in classes of each band."""
-    shares = [_shares(sizes, sizes * classes) for sizes in tables]
+    return _in_bands([_shares(sizes, sizes * classes) for sizes in tables])
+
+
+def people_by_class_size(*tables: Ints) -> tuple[list[str], list[list[float]]]:
+    """The same of people, by how many there are in the smallest class of each: the share of people in each band."""
+    return _in_bands([_shares(sizes, np.ones(len(sizes), np.int64)) for sizes in tables])
+
+
+def _in_bands(shares: Sequence[npt.NDArray[np.float64]]) -> tuple[list[str], list[list[float]]]:
     last = int(np.flatnonzero(np.sum(shares, axis=0)).max(initial=0)) + 1
     labels = [_band(least, below) for least, below in zip(_BANDS, [*_BANDS[1:], 0], strict=True)]
     return labels[:last], [share[:last].tolist() for share in shares]

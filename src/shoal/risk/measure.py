@@ -23,7 +23,7 @@ from shoal.engines.table import Table
 from shoal.engines.whole import LISTED, look
 from shoal.errors import InputError, did_you_mean
 from shoal.measure import Fact
-from shoal.risk.classes import ClassRisk, Ints, by_class_size, class_risk, records_at_risk
+from shoal.risk.classes import ClassRisk, Ints, by_class_size, class_risk, people_by_class_size, records_at_risk
 from shoal.risk.disclosure import (
     Asked,
     Conditions,
@@ -38,6 +38,7 @@ from shoal.risk.disclosure import (
     single,
     value_family,
 )
+from shoal.risk.people import PeopleInClasses, PeopleRisk, classes_by, people_in
 from shoal.risk.uniques import count_uniques, read_texts
 from shoal.show import Bars, Chart, Result, Series, Sheet
 
@@ -63,6 +64,7 @@ class Known:
     attributes: tuple[str, ...]
     uniques: int
     records: int
+    people_alone: int | None = None  # the only people of some class by these attributes, where people are counted
 
     @property
     def reidentification_risk(self) -> float:
@@ -86,7 +88,8 @@ class Risk(Result):
     attributes_known: tuple[Known, ...] = ()
     of_each: Ints | int = field(default=1, repr=False, compare=False)  # classes of each of the sizes
     engine: str = "memory"
-    left_out: Mapping[str, str] = field(default_factory=dict)  # what was not measured as in memory, and why
+    left_out: Mapping[str, str] = field(default_factory=dict)  # what was not measured, or not as in memory, and why
+    people: PeopleRisk | None = None  # where it is known whose each record is; all else is of records
 
     @property
     def reidentification_risk(self) -> float:
@@ -119,11 +122,14 @@ class Risk(Result):
                 " + ".join(known.groups): {
                     "uniques": known.uniques,
                     "reidentification_risk": known.reidentification_risk,
+                    **({} if known.people_alone is None else {"people_alone": known.people_alone}),
                 }
                 for known in self.attributes_known
             },
             "higher_is": {name: fact.higher_is for name, fact in FACTS.items()},
-            **({} if self.engine == "memory" else {"engine": self.engine, "left_out": dict(self.left_out)}),
+            **({} if self.people is None else {"people": self.people.to_dict()}),
+            **({} if self.engine == "memory" else {"engine": self.engine}),
+            **({"left_out": dict(self.left_out)} if self.left_out or self.engine != "memory" else {}),
         }
 
     def sheets(self) -> list[Sheet]:
@@ -133,13 +139,22 @@ class Risk(Result):
     def charts(self) -> list[Chart]:
         """How large the classes are, how often a guess is right, who is unique if only some attributes are known."""
         labels, (shares,) = by_class_size(self.sizes, classes=self.of_each)
-        chances = [f"{limit:.0%}" for limit in self.records_at_risk]
-        above = [records / max(self.records, 1) for records in self.records_at_risk.values()]
+        at_risk, total, who, whose = self.records_at_risk, self.records, "records", "their class"
+        if self.people is not None:
+            labels, (shares,) = people_by_class_size(self.people.nearest)
+            at_risk, total, who, whose = (
+                self.people.people_at_risk,
+                self.people.people,
+                "people",
+                "their smallest class",
+            )
+        chances = [f"{limit:.0%}" for limit in at_risk]
+        above = [count / max(total, 1) for count in at_risk.values()]
         groups = [" + ".join(known.groups) for known in self.attributes_known]
         uniques = [known.reidentification_risk for known in self.attributes_known]
         return [
-            Bars("Records by the size of their class", labels, (Series("records", shares),)),
-            Bars("Records that a guess finds more often than", chances, (Series("records", above),)),
+            Bars(f"{who.title()} by the size of {whose}", labels, (Series(who, shares),)),
+            Bars(f"{who.title()} that a guess finds more often than", chances, (Series(who, above),)),
             Bars("Unique records, if the intruder knows", groups, (Series("unique", uniques),)),
         ]
 
@@ -151,18 +166,22 @@ def assess_risk(
     when: Sequence[str] = (),
     groups: Mapping[str, Sequence[str]] | None = None,
     worst_case: bool = True,
+    whose: Ints | None = None,
 ) -> Risk:
     """The risk of a table of any engine, original or read back from a release.
 
     `when` are the conditions that must not be learnt, such as `charge > 100000`; `groups` names attributes
     that an intruder knows together. Without `worst_case`, masked cells of a table in memory count as equal or not,
-    nothing more.
+    nothing more. Where the schema has a person, people are counted too: by `whose` each record is, or what the table
+    shows of that.
     """
     table = table_of(table)
     columns = list(table.schema)
     quasi = need_quasi_identifiers(columns, schema)
     unions = unions_of(groups or {}, quasi)
     _check_conditions(table, when, schema)
+    people, uncounted = people_in(table, quasi, schema.person, whose)
+    alone = {names: _alone(table, attributes, people) for names, attributes in unions.items()}
     learnt = learnt_of(columns, schema)
     needed = {*quasi, *learnt, *(name for condition in when for name in named_in(condition))}
     table = table.select([name for name in columns if name in needed])
@@ -185,12 +204,20 @@ def assess_risk(
         attribute_disclosure=tuple(map(single, answers[: len(when)])),
         disclosure_by_value=tuple(map(DisclosureByValue, confidential.values, answers[len(when) :])),
         attributes_known=tuple(
-            Known(names, attributes, uniques.known(attributes), confidential.records)
+            Known(names, attributes, uniques.known(attributes), confidential.records, alone[names])
             for names, attributes in unions.items()
         ),
         engine=table.engine,
-        left_out={**confidential.left_out, **uniques.left_out},
+        left_out={**({"people": uncounted} if uncounted else {}), **confidential.left_out, **uniques.left_out},
+        people=None if people is None else PeopleRisk.of(people, THRESHOLDS),
     )
+
+
+def _alone(table: Table, attributes: Sequence[str], people: PeopleInClasses | None) -> int | None:
+    """How many people are the only ones of a class by these attributes; None where that cannot be told."""
+    if people is None or not people.across or table.whole is None:
+        return None
+    return PeopleInClasses(classes_by(table.whole, attributes), people.people).alone()
 
 
 def _with_cells(
@@ -294,11 +321,33 @@ def listed_values(table: Table, schema: Schema, learnt: Sequence[str]) -> Confid
 
 
 def _sheets(risk: Risk) -> list[Sheet]:
+    learnt = [_disclosure_row(d) for d in risk.attribute_disclosure]
+    worst = [
+        (family.attribute, f"{family.maximum:.2%}", family.worst.condition if family.worst else "no value")
+        for family in risk.disclosure_by_value
+    ]
+    return [
+        *_whole(risk),
+        Sheet("What would be learnt (Eq. 5)", ("condition", "risk", "records exposed"), learnt),
+        Sheet("Of all values, the one learnt most", ("attribute", "risk", "value"), worst),
+        _known_sheet(risk.attributes_known),
+        Sheet("Left out", ("measure", "reason"), list(risk.left_out.items()), numbers=0),
+    ]
+
+
+def _whole(risk: Risk) -> list[Sheet]:
+    """Of people where these are counted, and of records what is about records alone."""
     proven = "" if risk.uniques_proven else ", not all proven"
-    classes = risk.classes
-    whole = [
+    unique = [
         ("unique records", f"{risk.uniques:,}", f"{risk.uniques_rule}{proven}"),
         ("re-identification risk", f"{risk.reidentification_risk:.2%}", "unique records / records (Eq. 1)"),
+    ]
+    head = ("", "value", "meaning")
+    if risk.people is not None:
+        return [risk.people.sheet(), Sheet(f"Of {risk.records:,} records, whosever they are", head, unique)]
+    classes = risk.classes
+    rows = [
+        *unique,
         ("classes", f"{classes.classes:,}", "records that show the same"),
         ("smallest class", f"{classes.smallest_class:,}", "higher is safer"),
         ("highest risk", f"{classes.highest_risk:.2%}", "a guess in the smallest class"),
@@ -308,19 +357,15 @@ def _sheets(risk: Risk) -> list[Sheet]:
             for limit, records in risk.records_at_risk.items()
         ),
     ]
-    learnt = [_disclosure_row(d) for d in risk.attribute_disclosure]
-    worst = [
-        (family.attribute, f"{family.maximum:.2%}", family.worst.condition if family.worst else "no value")
-        for family in risk.disclosure_by_value
-    ]
-    known = [(" + ".join(k.groups), f"{k.uniques:,}", f"{k.reidentification_risk:.2%}") for k in risk.attributes_known]
-    return [
-        Sheet(f"Risk of {risk.records:,} records", ("", "value", "meaning"), whole),
-        Sheet("What would be learnt (Eq. 5)", ("condition", "risk", "records exposed"), learnt),
-        Sheet("Of all values, the one learnt most", ("attribute", "risk", "value"), worst),
-        Sheet("If the intruder knows", ("attributes", "uniques", "risk"), known, numbers=2),
-        Sheet("Left out", ("measure", "reason"), list(risk.left_out.items()), numbers=0),
-    ]
+    return [Sheet(f"Risk of {risk.records:,} records", head, rows)]
+
+
+def _known_sheet(unions: Sequence[Known]) -> Sheet:
+    if any(known.people_alone is not None for known in unions):
+        rows = [(" + ".join(k.groups), f"{k.people_alone or 0:,}", f"{k.uniques:,}") for k in unions]
+        return Sheet("If the intruder knows", ("attributes", "people alone", "unique records"), rows, numbers=2)
+    rows = [(" + ".join(k.groups), f"{k.uniques:,}", f"{k.reidentification_risk:.2%}") for k in unions]
+    return Sheet("If the intruder knows", ("attributes", "uniques", "risk"), rows, numbers=2)
 
 
 def _disclosure_row(disclosure: Disclosure) -> tuple[str, str, str]:

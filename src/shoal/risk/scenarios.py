@@ -13,14 +13,14 @@ What is inferred presumes cells that were fixed before the sample was drawn; a t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.schema import Schema
+from shoal.data.schema import Attribute, Person, Schema
 from shoal.data.weights import need_weights, weights_of
 from shoal.engines.memory import table_of
 from shoal.engines.table import Table, records_of
@@ -28,10 +28,13 @@ from shoal.errors import InputError, require
 from shoal.measure import Fact
 from shoal.privacy.classes import RECORDS, How, by_class, class_sizes
 from shoal.privacy.k_map import KMap, individual_risk, reached
+from shoal.privacy.matching import people_fitting, population_of
 from shoal.privacy.people import people_of_classes
 from shoal.risk.classes import class_risk
 from shoal.risk.individual import IndividualRisk
 from shoal.risk.measure import need_quasi_identifiers
+from shoal.risk.people import PeopleInClasses, people_in
+from shoal.risk.people_scenarios import PeopleScenarios, PersonChance, by_people
 from shoal.risk.population import PopulationUniques, population_uniques
 from shoal.show import Bars, Chart, Result, Series, Sheet
 
@@ -65,16 +68,23 @@ class Scenarios(Result):
     classes_beyond_population: int = 0  # with more records than there are people who fit: the population lacks some
     population_uniques: PopulationUniques | None = None
     individual: IndividualRisk | None = None  # by sampling weights
+    people: PeopleScenarios | None = None  # where it is known whose each record is; all else is of records
+
+    @property
+    def title(self) -> str:
+        """Of how many records the chances are."""
+        return f"{self.records:,} records in {self.classes:,} classes"
 
     @property
     def note(self) -> str:
         """What an inference presumes, in words; empty where nothing is inferred."""
         if self.basis not in ("sampling fraction", "sampling weights"):
             return ""
+        people = "" if self.people is None else "The sampling fraction is the share of people, not of records. "
         return (
-            f"Journalist and marketer are inferred from the {self.basis} as if all cells had been fixed before the "
-            "sample was drawn. Of ranges that were drawn round the sample's own records this is far too hopeful: there "
-            "only the prosecutor's risk is known, or what a population file counts."
+            f"{people}Journalist and marketer are inferred from the {self.basis} as if all cells had been fixed before "
+            "the sample was drawn. Of ranges that were drawn round the sample's own records this is far too hopeful: "
+            "there only the prosecutor's risk is known, or what a population file counts."
         )
 
     @property
@@ -94,6 +104,7 @@ class Scenarios(Result):
             "basis": self.basis,
             "classes_beyond_population": self.classes_beyond_population,
             "population_uniques": self.population_uniques.to_dict() if self.population_uniques else None,
+            **({} if self.people is None else {"people": self.people.to_dict()}),
             **({"individual_risk": self.individual.to_dict()} if self.individual else {}),
             "higher_is": FACTS["prosecutor"].higher_is,
             "note": self.note,
@@ -108,14 +119,26 @@ class Scenarios(Result):
         return _sheets(self)
 
     def charts(self) -> list[Chart]:
-        """The highest and the average chance of each intruder."""
-        at_worst = {"prosecutor": self.prosecutor} | ({"journalist": self.journalist} if self.journalist else {})
+        """The highest and the average chance of each intruder, of people where these are counted."""
+        of = self if self.people is None else self.people
+        at_worst: dict[str, Chance | PersonChance] = {"prosecutor": of.prosecutor}
+        at_worst |= {"journalist": of.journalist} if of.journalist else {}
         highest = Series("highest", [chance.highest for chance in at_worst.values()])
-        average = [*(chance.average for chance in at_worst.values()), self.marketer]
+        average = [*(chance.average for chance in at_worst.values()), of.marketer]
         return [
             Bars("A guess is right, at worst", list(at_worst), (highest,)),
             Bars("A guess is right, on average", [*at_worst, "marketer"], (Series("average", average),)),
         ]
+
+
+def refuse_weighed_people(person: Person | None, people: PeopleInClasses | None, weights: str) -> None:
+    """Refuses weights where somebody may have several records: each would be weighed as a person of the population."""
+    if person is not None and (people is None or people.number < len(people.key)):
+        raise InputError(
+            f"Sampling weights ({weights!r}) say how many people a record stands for, and here people "
+            f"({person.column!r}) may have several records: give a table with one record a person, or the population "
+            "or the sampling fraction in place of weights."
+        )
 
 
 def check_asked(threshold: float, *known: object | None) -> None:
@@ -134,9 +157,11 @@ def scenarios(
     weights: str | None = None,
     threshold: float = 0.2,
     alpha: float = 0.1,
+    whose: Ints | None = None,
 ) -> Scenarios:
     """The risk of a table of any engine, original or released, for prosecutor, journalist and marketer.
 
+    Of people too where the schema has a person: by `whose` each record is, or what a table in memory shows of that.
     What is known of the population: its file, frame or table, or the share of it that the table holds, or a column of
     sampling weights (how many people each record stands for); at most one of them. `alpha` is the significance of D4.
     """
@@ -144,22 +169,42 @@ def scenarios(
     table = table_of(table)
     quasi = [schema[name] for name in need_quasi_identifiers(list(table.schema), schema)]
     names = [attribute.name for attribute in quasi]
+    people, _ = people_in(table, names, schema.person, whose)
     if weights is not None:
+        refuse_weighed_people(schema.person, people, weights)
         need_weights(table.schema, weights)
         if table.whole is not None:
             weights_of(table.whole, weights)  # of the whole table, so that a record is known by its line
         return _by_weights(table.select(list(dict.fromkeys((*names, weights)))), names, weights, threshold, alpha)
     table = table.select(names)
     if population is not None:
-        fitting = people_of_classes(table, quasi, population, enough=_UNCOUNTED)
-        people = np.maximum(fitting.people, fitting.sizes)  # at least those in the table exist
-        journalist = chance(fitting.sizes, 1.0 / people, 1.0 / people, threshold)
-        beyond = int((fitting.people < fitting.sizes).sum())
-        return of_sizes(fitting.sizes, threshold, journalist, "population", classes_beyond_population=beyond)
+        return _in_population(table, quasi, population, threshold, people)
     sizes = class_sizes(table, names, records_of(table), nan_is_missing=False)
-    if fraction is not None:
-        return of_sample(sizes.size, fraction, threshold, alpha, sizes.classes)
-    return of_sizes(sizes.size, threshold, classes=sizes.classes)
+    counted = None if people is None else by_people(people, threshold, share=fraction, alpha=alpha)
+    if fraction is None:
+        return of_sizes(sizes.size, threshold, classes=sizes.classes, people=counted)
+    by_records = of_sample(sizes.size, fraction, threshold, alpha, sizes.classes)
+    # Records of one person are no people of a sample: from them nothing is estimated of the population's.
+    return by_records if counted is None else replace(by_records, population_uniques=None, people=counted)
+
+
+def _in_population(
+    table: Table, quasi: Sequence[Attribute], population: object, threshold: float, classes: PeopleInClasses | None
+) -> Scenarios:
+    """By the people of the population who fit each class."""
+    fitting = people_of_classes(table, quasi, population, enough=_UNCOUNTED)
+    people = np.maximum(fitting.people, fitting.sizes)  # at least those in the table exist
+    journalist = chance(fitting.sizes, 1.0 / people, 1.0 / people, threshold)
+    beyond = int((fitting.people < fitting.sizes).sum())
+    counted = None
+    if classes is not None and table.whole is not None:
+        shown = table.whole[np.unique(classes.key, return_index=True)[1]]
+        fit = people_fitting(shown, quasi, population_of(population), enough=_UNCOUNTED)
+        beyond = int((fit < classes.sizes).sum())
+        counted = by_people(classes, threshold, fitting=fit)
+    return of_sizes(
+        fitting.sizes, threshold, journalist, "population", classes_beyond_population=beyond, people=counted
+    )
 
 
 def of_sample(sizes: Ints, fraction: float, threshold: float, alpha: float, classes: Ints | int = 1) -> Scenarios:
@@ -266,6 +311,7 @@ def _by_weights(table: Table, quasi: Sequence[str], weights: str, threshold: flo
 
 def _sheets(risks: Scenarios) -> list[Sheet]:
     above = f"above {risks.threshold:g}"
+    of = risks if risks.people is None else risks.people
     known = {
         "population": "names anybody; people counted",
         "sampling fraction": "names anybody; inferred by D4",
@@ -273,14 +319,15 @@ def _sheets(risks: Scenarios) -> list[Sheet]:
         None: "at most as the prosecutor",
     }
     rows = [
-        ("prosecutor", *_shown(risks.prosecutor), "knows the person is in the file"),
-        ("journalist", *(_shown(risks.journalist) if risks.journalist else ("-", "-", "-")), known[risks.basis]),
-        ("marketer", "-", f"{risks.marketer:.2%}", "-", "matches as many as possible"),
+        ("prosecutor", *_shown(of.prosecutor), "knows the person is in the file"),
+        ("journalist", *(_shown(of.journalist) if of.journalist else ("-", "-", "-")), known[risks.basis]),
+        ("marketer", "-", f"{of.marketer:.2%}", "-", "matches as many as possible"),
     ]
-    title = f"Intruders ({risks.records:,} records in {risks.classes:,} classes)"
+    title = f"Intruders ({of.title})"
     sheets = [Sheet(title, ("", "highest", "average", above, ""), rows, numbers=3)]
     if risks.classes_beyond_population:
-        lacking = [("with more records than people who fit", f"{risks.classes_beyond_population:,}")]
+        who = "records" if risks.people is None else "people"
+        lacking = [(f"with more {who} than people who fit", f"{risks.classes_beyond_population:,}")]
         sheets.append(Sheet("The population lacks people of the table", ("", "classes"), lacking))
     if risks.individual is not None:
         sheets.append(risks.individual.sheet(risks.threshold))
@@ -289,8 +336,9 @@ def _sheets(risks: Scenarios) -> list[Sheet]:
     return sheets
 
 
-def _shown(chance: Chance) -> tuple[str, str, str]:
-    return f"{chance.highest:.2%}", f"{chance.average:.2%}", f"{chance.records_above:,}"
+def _shown(chance: Chance | PersonChance) -> tuple[str, str, str]:
+    above = chance.records_above if isinstance(chance, Chance) else chance.people_above
+    return f"{chance.highest:.2%}", f"{chance.average:.2%}", f"{above:,}"
 
 
 def _uniques_sheet(uniques: PopulationUniques) -> Sheet:
