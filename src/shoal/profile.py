@@ -19,10 +19,11 @@ from shoal import events
 from shoal.choices import quoted_item
 from shoal.data.free_text import SAMPLE, is_free_text, patterns_in
 from shoal.data.kinds import Reading, read_kind
-from shoal.data.people import Repeating
+from shoal.data.people import NOT_OF_PEOPLE, Repeating
 from shoal.data.prefix_trees import prefix_tree
 from shoal.data.reading import AS_IT_SEEMS
 from shoal.data.reading import Reading as FileReading
+from shoal.data.role_positions import Placed, by_position
 from shoal.data.roles import suggest_role
 from shoal.data.schema import Kind, Role
 from shoal.errors import InputError
@@ -52,6 +53,7 @@ class AttributeProfile:
     role: Role | None  # None of free text, which has no role unless the policy releases it
     reason: str
     hipaa: str  # letter of the item in HIPAA's list of identifiers, or empty
+    what: str = ""  # the sort of attribute it is, or empty where no sign says
     patterns: Mapping[str, int] = field(default_factory=dict)  # of free text: what has a form, and in how many cells
     doubtful: bool = False  # numbers that may be codes
     choice: Mapping[str, object] = field(default_factory=dict)  # what a policy says of it, if the type alone does not
@@ -110,7 +112,7 @@ class Profile(Result):
         )
 
     def _repeating(self) -> list[Repeating]:
-        identifiers = self.with_role(Role.IDENTIFIER)
+        identifiers = [a for a in self.with_role(Role.IDENTIFIER) if a.what not in NOT_OF_PEOPLE]
         counts = [Repeating(a.name, self.records - a.missing, a.distinct - (a.missing > 0)) for a in identifiers]
         return [count for count in counts if 1 < count.people < count.records]
 
@@ -189,7 +191,7 @@ def _profiled(frame: object, sets: int) -> Profile:
         raise InputError("The table has no records, so there is nothing to profile: give a table with data.")
     kinds = list(map(read_kind, table.get_columns()))
     encoded = list(map(_encode, table.get_columns()))
-    attributes = tuple(map(_profile_attribute, table.get_columns(), kinds, encoded))
+    attributes = _placed(table, tuple(map(_profile_attribute, table.get_columns(), kinds, encoded)))
     searched = {
         a.name: codes
         for a, codes in zip(attributes, encoded, strict=True)
@@ -246,6 +248,7 @@ def _profile_attribute(column: pl.Series, reading: Reading, codes: Codes) -> Att
         role=suggestion.role,
         reason=suggestion.reason,
         hipaa=suggestion.hipaa,
+        what=suggestion.what,
         doubtful=reading.doubtful,
         choice=_choice(reading, column, suggestion.role),
     )
@@ -262,6 +265,12 @@ def _choice(reading: Reading, column: pl.Series, role: Role) -> dict[str, object
     return {"kind": "nominal"} | ({} if tree is None else {"hierarchy": {"type": "prefix"}})
 
 
+def _placed(table: pl.DataFrame, attributes: Sequence[AttributeProfile]) -> tuple[AttributeProfile, ...]:
+    """The attributes with the roles that their places suggest."""
+    placed = by_position([Placed(table[a.name], a.what, a.role, a.distinct) for a in attributes])
+    return tuple(replace(a, **vars(placed[a.name])) if a.name in placed else a for a in attributes)
+
+
 def _as_text(shown: AttributeProfile, column: pl.Series) -> AttributeProfile:
     """Of free text no role is suggested, but what has a form in it is said."""
     patterns = patterns_in(column)
@@ -270,7 +279,15 @@ def _as_text(shown: AttributeProfile, column: pl.Series) -> AttributeProfile:
     reason = f"Free text, released by --release-text or --mask-text alone; {listed} of {cells:,} cells looked at."
     kind = "Free text: sentences about people."
     return replace(
-        shown, kind=Kind.TEXT, kind_reason=kind, role=None, reason=reason, hipaa="", patterns=patterns, choice={}
+        shown,
+        kind=Kind.TEXT,
+        kind_reason=kind,
+        role=None,
+        reason=reason,
+        hipaa="",
+        what="",
+        patterns=patterns,
+        choice={},
     )
 
 

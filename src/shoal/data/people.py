@@ -22,6 +22,7 @@ _NUMBERS = (
     "I",
     "R",
 )  # HIPAA's items: numbers of a person
+NOT_OF_PEOPLE = frozenset({"numbers of households", "numbers of transactions"})  # which repeat for another reason
 
 
 class Repeating(NamedTuple):
@@ -56,7 +57,8 @@ def _likely(column: pl.Series) -> bool:
     if distinct < 2 or not may_be(seen.unique(), Role.IDENTIFIER, _NUMBERS):
         return False
     suggestion = suggest_role(seen.unique(), present=len(seen), distinct=distinct, uniques=0)
-    return suggestion.role is Role.IDENTIFIER and suggestion.hipaa in _NUMBERS
+    of_people = suggestion.what not in NOT_OF_PEOPLE
+    return suggestion.role is Role.IDENTIFIER and suggestion.hipaa in _NUMBERS and of_people
 
 
 def classes_below(

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from functools import cache
 
 import polars as pl
 
@@ -23,17 +22,26 @@ ALMOST_ALL = 0.95  # of the records have a value of their own: the rest are slip
 
 @dataclass(frozen=True)
 class Suggestion:
-    """The role a column should have, and why, in plain words. `hipaa` is the item's letter, or empty."""
+    """The role a column should have, and why, in plain words.
+
+    `hipaa` is the item's letter, `what` the sort of attribute that a sign gave away; both are empty where none spoke.
+    """
 
     role: Role
     reason: str
     hipaa: str = ""
+    what: str = ""
 
 
 # A column named for a property of an identifier, such as `phone type` or `email verified`, is not it.
 _ABOUT = re.compile(
     r"\b(types?|kind|class|category|status|flag|counts?|balance|provided|known|verified|valid|consent|opt|preferred"
     r"|available|has|is|days|age|score|length|issued|changed|level)\b"
+)
+# What follows a preposition is not what the column holds: a wage per hour is a wage.
+_PREPOSITION = re.compile(
+    r"(?<=\w) (of|per|from|in|at|by|for|since|after|before|de|du|des|del|della|di|do|da|von|vom|pro|je|van|uit|av|fra"
+    r"|na|od)\b"
 )
 _YES_NO = {"y", "n", "yes", "no", "true", "false", "t", "f", "0", "1", "j", "ja", "nein", "oui", "non", "si"}
 _NAME_AND_VALUES, _VALUES, _NAME, _HINT, _SILENT = 4, 3, 2, 1, 0
@@ -85,8 +93,8 @@ def _column(values: pl.Series) -> _Column:
 def _by_signs(column: _Column) -> Suggestion | None:
     """The sign with the most evidence.
 
-    Among equals the one that explains the end of the name, where English keeps its head (a hospital charge is a
-    charge), then most of the name, then the first in the table.
+    Among equals the one that explains the name's head, which stands before a preposition (a wage per hour is a wage) or
+    else at the end (a hospital charge is a charge), then most of the name, then the first in the table.
     """
     evidence = [_evidence(sign, column) for sign in SIGNS]
     strongest = max(evidence)
@@ -95,40 +103,39 @@ def _by_signs(column: _Column) -> Suggestion | None:
     sign = SIGNS[evidence.index(strongest)]
     item = f" (HIPAA item {sign.hipaa})" if sign.hipaa else ""
     reason = f"{sign.what[0].upper()}{sign.what[1:]}, {_EVIDENCE[strongest[0]]}{item}."
-    return Suggestion(sign.role, reason, sign.hipaa)
+    return Suggestion(sign.role, reason, sign.hipaa, sign.what.partition(",")[0])
 
 
-def _evidence(sign: Sign, column: _Column) -> tuple[int, int, int]:
-    """How strongly a sign speaks, where its words end in the column's name, and how long they are."""
+def _evidence(sign: Sign, column: _Column) -> tuple[int, int, int, int]:
+    """How strongly a sign speaks, whether of the name's head, where in the name its words end, and their length."""
     named = _named(sign, column)
-    shaped = _most(column.texts, sign.shape, sign.share, sign.check)
+    shaped = _most(column.texts, sign.shape, sign.share, sign.check, sign.least)
     if sign.hint:
-        return (_HINT if shaped and column.is_text else _SILENT, 0, 0)
+        return (_HINT if shaped and column.is_text else _SILENT, 0, 0, 0)
     if shaped:
-        return (_NAME_AND_VALUES, *named) if named else (_VALUES, 0, 0)
+        return (_NAME_AND_VALUES, *named) if named else (_VALUES, 0, 0, 0)
     if named and (not sign.fits or _most(column.texts, sign.fits, sign.share)):
         return (_NAME, *named)
-    return (_SILENT, 0, 0)
+    return (_SILENT, 0, 0, 0)
 
 
-def _named(sign: Sign, column: _Column) -> tuple[int, int] | None:
-    if not sign.name or (sign.role is Role.IDENTIFIER and (column.yes_no or _ABOUT.search(column.words))):
+def _named(sign: Sign, column: _Column) -> tuple[int, int, int] | None:
+    words = sign.words
+    if words is None or (sign.role is Role.IDENTIFIER and (column.yes_no or _ABOUT.search(column.words))):
         return None
-    matches = _words_of(sign.name).finditer(column.words)
-    return max(((m.end(), m.end() - m.start()) for m in matches), default=None)
+    preposition = _PREPOSITION.search(column.words)
+    head = preposition.start() if preposition else len(column.words)
+    matches = words.finditer(column.words)
+    return max(((int(m.start() < head), m.end(), m.end() - m.start()) for m in matches), default=None)
 
 
-@cache
-def _words_of(names: str) -> re.Pattern[str]:
-    either = "|".join(names.split()).replace("-", " ").replace("_", " ?")
-    return re.compile(rf"\b(?:{either})\b")
-
-
-def _most(texts: pl.Series, pattern: str, share: float, check: Callable[[str], bool] | None = None) -> bool:
-    """Whether at least the share of the values match the pattern and pass the check."""
+def _most(
+    texts: pl.Series, pattern: str, share: float, check: Callable[[str], bool] | None = None, fewest: int = 1
+) -> bool:
+    """Whether at least the share of the values, and no fewer than `fewest`, match the pattern and pass the check."""
     if not pattern or texts.is_empty():
         return False
-    least = max(1, share * len(texts))
+    least = max(fewest, share * len(texts))
     matching = texts.filter(texts.str.contains(f"^(?:{pattern})$"))
     if check is None or len(matching) < least:
         return len(matching) >= least
