@@ -251,3 +251,91 @@ def test_sealed_in_a_release_is_revealed_by_the_key_holder() -> None:
     original = visits()
     table = shoal.anonymize(original, policy("sealed")).table.sort("charge")
     assert Sealed().revealed(table["patient"].to_list(), KEY, "person") == original["patient"].cast(pl.String).to_list()
+
+
+# ---- rows that can be put together
+
+
+def fewest_alike(table: pl.DataFrame, quasi: str, who: str) -> int:
+    """A slow twin: the people with the same multiset of shown rows, counted by hand."""
+    rows: dict[str, list[str]] = {}
+    for shown, owner in table.select(pl.col(quasi).cast(pl.String), who).iter_rows():
+        rows.setdefault(owner, []).append(shown)
+    histories = [tuple(sorted(each)) for each in rows.values()]
+    return min(histories.count(each) for each in histories)
+
+
+def test_linked_is_judged_and_certified_though_nobody_asked(tmp_path: Path) -> None:
+    visits().write_csv(tmp_path / "d.csv")
+    certificate = tmp_path / "r.json"
+    for person in (None, "patient"):
+        chosen = policy(person=person)
+        job = Anonymize(tmp_path / "d.csv", chosen, tmp_path / "r.csv", certificate, key=tmp_path / "k", overwrite=True)
+        release = job.run()
+        least = fewest_alike(pl.read_csv(tmp_path / "r.csv"), "age", "patient")
+        assert json.loads(certificate.read_text())["linked"] == {"patient": least}
+        assert any(f"linked holds at {least:,}, below k = 5" in note for note in release.notes)
+        from shoal.jobs import Check
+
+        assert Check(tmp_path / "r.csv", certificate=certificate).run().holds
+        stated = json.loads(certificate.read_text())
+        certificate.write_text(json.dumps(stated | {"linked": {"patient": least + 1}}))
+        with pytest.raises(PromiseError, match="states linked by 'patient'"):
+            Check(tmp_path / "r.csv", certificate=certificate).run()
+        certificate.write_text(json.dumps({name: stated[name] for name in stated if name != "linked"}))
+        with pytest.raises(PromiseError, match="states linked by 'patient'"):
+            Check(tmp_path / "r.csv", certificate=certificate).run()
+
+
+def test_one_row_a_person_is_linked_as_classes_are() -> None:
+    release = shoal.anonymize(visits().unique("patient"), policy())
+    assert release.certificate["linked"] == {"patient": release.certificate["smallest_class"]}
+
+
+def test_without_pseudonyms_nothing_is_put_together() -> None:
+    release = shoal.anonymize(visits(), policy(pseudonyms={}, shift=None))
+    assert "linked" not in release.certificate
+
+
+def _released_with_a_ledger(folder: Path, name: str, key: str, table: pl.DataFrame, **choices: Any) -> Any:
+    from shoal.jobs import LedgerFile
+
+    table.write_csv(folder / "d.csv")
+    book = LedgerFile(folder / "l.db", "patient", folder / "l.key")
+    chosen = policy(insensitive=[], shift=None, **choices)
+    return Anonymize(folder / "d.csv", chosen, folder / name, ledger=book, key=folder / key, seed=1).run()
+
+
+def test_a_ledger_says_which_releases_join_and_holds_no_key(tmp_path: Path) -> None:
+    from shoal.data.pseudonym_keys import read_keys
+    from shoal.releases.ledger import entries
+
+    people = visits().unique("patient", maintain_order=True)
+    for name, key in (("a.csv", "k1"), ("b.csv", "k1"), ("c.csv", "k2")):
+        release = _released_with_a_ledger(tmp_path, name, key, people)
+    assert [note.partition(":")[2].split(".")[0] for note in release.notes if note.startswith("Release ")] == [
+        " they do not join", " they do not join"
+    ]  # fmt: skip
+    ids = [read_keys(tmp_path / key).current.id for key in ("k1", "k1", "k2")]
+    assert [entry.to_dict()["pseudonyms"] for entry in entries(tmp_path / "l.db")] == [
+        [{"column": "patient", "domain": "person", "form": "code", "key_id": each}] for each in ids
+    ]
+    again = _released_with_a_ledger(tmp_path, "d2.csv", "k1", people)
+    assert sum("anybody can join it with this one by 'patient'" in note for note in again.notes) == 2
+    content = (tmp_path / "l.db").read_bytes()
+    for key in ("k1", "k2"):
+        secret = read_keys(tmp_path / key).current.secret
+        assert secret not in content
+        assert secret.hex().encode() not in content
+
+
+def test_releases_that_join_are_safe_together_or_refused(tmp_path: Path) -> None:
+    people = visits().unique("patient", maintain_order=True).with_columns(size=pl.int_range(pl.len()) % 16 * 3)
+    first = _released_with_a_ledger(tmp_path, "a.csv", "k", people)
+    with pytest.raises(PromiseError, match="Nothing was released"):  # by another attribute others stand together
+        _released_with_a_ledger(tmp_path, "b.csv", "k", people, quasi_identifiers=["size"])
+    alone = shoal.anonymize(people, policy(quasi_identifiers=["size"], insensitive=[], shift=None).keyed(SECRET))
+    first_alone = shoal.anonymize(people, policy(insensitive=[], shift=None))
+    joined = first_alone.table.join(alone.table, on="patient").group_by("age", "size").len()
+    assert joined["len"].min() < 5  # what anybody would have seen
+    assert first.records == people.height

@@ -20,6 +20,7 @@ from shoal.policy import Policy
 from shoal.privacy.check import judge, released_classes
 from shoal.privacy.judge import Judged, Original, judge_table
 from shoal.privacy.model import Source, Verdict
+from shoal.pseudonymize import puts_together
 
 if TYPE_CHECKING:
     from shoal.report.certificate import Checked
@@ -90,7 +91,8 @@ def check_table(
 
     Of a file in memory, `written` is what stands there of the quasi-identifiers.
     """
-    from shoal.report.certificate import Checked, Shown
+    from shoal.report.certificate import Checked
+    from shoal.report.shown import Shown
 
     if not policy.models:
         raise InputError("Nothing is promised: name a model, such as k-anonymity (--k 5).")
@@ -108,7 +110,10 @@ def check_table(
         judged = _in_chunks(table, schema, policy, original, paired=paired)
         return Checked(judged.verdicts, Shown.of_chunks(table, schema, judged.sizes))
     classes = released_classes(frame, schema, _beside(frame, policy, original, paired=paired), written=written)
-    return Checked(judge(classes, policy.promises(schema)), Shown.of(frame, classes.sizes))
+    return Checked(
+        judge(classes, policy.promises(schema)),
+        Shown.of_classes(frame, classes, puts_together(policy, frame.columns)),
+    )
 
 
 def _beside(frame: pl.DataFrame, policy: Policy, original: Any, *, paired: bool) -> Source | None:

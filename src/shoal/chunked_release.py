@@ -26,14 +26,16 @@ from shoal.privacy.classes import Sizes
 from shoal.privacy.in_chunks import judge_chunks, same_records, where_measured
 from shoal.privacy.judge import Judged
 from shoal.privacy.model import Verdict
+from shoal.pseudonymize import pseudonyms_by_key
 from shoal.releases.ledger import Ledger
 from shoal.releases.pieces import InPieces
 from shoal.releases.recorded import need_subject, recorded
 from shoal.releases.store import Promised
-from shoal.report.certificate import Shown, certify, refuse_uncertified
+from shoal.report.certificate import certify, refuse_uncertified
 from shoal.report.drawn import PAIRS, DrawnRelease, drawn_records
 from shoal.report.page import write_report
 from shoal.report.reported import Tables
+from shoal.report.shown import Shown
 from shoal.risk.classes import by_class_size
 from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.survey import Survey
@@ -240,14 +242,17 @@ class ToFolder:
         if self.ledger is not None:
             quasi, records = self.made.survey.schema.quasi_identifiers, self.made.survey.records
             people = recorded(self.made.table, files.table, quasi, self.ledger.subject, records)
-            release = replace(release, notes=(*release.notes, *self.ledger.strangers_of(people)))
+            joined = self.ledger.joined_by(pseudonyms_by_key(self.made.survey.policy))
+            release = replace(release, notes=(*release.notes, *self.ledger.strangers_of(people), *joined))
         return Judgement(release, release.certificate_of_files(), people)
 
     def _record(self, files: _Files, judgement: Judgement) -> AbstractContextManager[None]:
         assert self.ledger is not None
         assert judgement.people is not None
         promises = tuple(verdict.to_dict() for verdict in judgement.release.verdicts)
-        what = Promised(self.made.survey.k, promises, self.seed, self.epsilon)
+        what = Promised(
+            self.made.survey.k, promises, self.seed, self.epsilon, pseudonyms_by_key(self.made.survey.policy)
+        )
         return self.ledger.entering(judgement.people, what, self.folder, digest_of_list(files.table.digests()))
 
 

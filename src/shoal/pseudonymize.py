@@ -8,7 +8,7 @@ the key (docs/spec.md#pseudonyms-judged).
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
@@ -17,6 +17,8 @@ import polars as pl
 from shoal.data.cells import plain_text
 from shoal.data.date_shift import shifted, shifts_of
 from shoal.data.frames import OWN
+from shoal.data.person import IN_CLASS
+from shoal.data.pseudonym_choices import ShownPseudonyms
 from shoal.data.pseudonym_forms import Form, Number, digests, pseudonyms_of, refuse_clash, texts_of
 from shoal.data.pseudonym_keys import Key
 from shoal.engines.table import Batch, Table
@@ -25,6 +27,7 @@ from shoal.engines.whole import LISTED
 from shoal.errors import InputError, PromiseError
 from shoal.policy import Policy
 from shoal.privacy.classes import class_sizes
+from shoal.privacy.linked import Linked
 
 KEPT = f"{OWN}identified "  # begins the name of a column as it was before it was replaced
 _BY_CHANCE = 10  # pseudonyms that may equal the very value they stand for, and 1 of so many values more:
@@ -176,6 +179,10 @@ class _Digests:
 def notes_of(policy: Policy) -> tuple[str, ...]:
     """What the custodian should know of pseudonyms and shifted dates."""
     notes = []
+    if policy.identified_by:
+        keys = policy.secret_keys
+        new = f" It is new: keep a copy of {keys.where}, for nobody else." if keys.fresh else ""
+        notes.append(f"The secret key of pseudonyms is {keys.current.id}, version {keys.current.version}.{new}")
     for name, choice in policy.pseudonyms.items():
         form = choice.made_by()
         undone = "whoever has the key can undo them" if form.reversible else f"to undo them, {form.undone}"
@@ -191,6 +198,23 @@ def notes_of(policy: Policy) -> tuple[str, ...]:
             "of a person gives all others."
         )
     return tuple(notes)
+
+
+def puts_together(policy: Policy, columns: Collection[str]) -> tuple[str, ...]:
+    """The released columns by which anybody can put rows together, where that is not promised to be safe."""
+    promised = policy.person if any(model.name == Linked.name for model in policy.models) else None
+    named = dict.fromkeys((*policy.pseudonyms, *([policy.person] if policy.person is not None else [])))
+    afresh = (promised, IN_CLASS)  # the latter numbers people in each class by itself
+    return tuple(name for name in named if name in columns and name not in afresh)
+
+
+def pseudonyms_by_key(policy: Policy) -> tuple[ShownPseudonyms, ...]:
+    """The columns whose pseudonyms are the same in every release of their domain and key, for the ledger."""
+    stable = {name: choice for name, choice in policy.pseudonyms.items() if choice.made_by().stable}
+    if not stable:
+        return ()
+    key = policy.secret_keys.current.id
+    return tuple(ShownPseudonyms(name, choice.domain, choice.form, key) for name, choice in stable.items())
 
 
 # ---- judged

@@ -8,7 +8,7 @@ file get its name (`shoal.data.commit`).
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -34,7 +34,9 @@ from shoal.masking.method import Masked, class_size
 from shoal.policy import Policy
 from shoal.privacy.check import judge, refuse_broken, released_classes, released_sheets
 from shoal.privacy.consistency import refuse_inconsistent
+from shoal.privacy.histories import notes_together, shown_together
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict
+from shoal.pseudonymize import pseudonyms_by_key, puts_together
 from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.show.charts import both
 
@@ -54,6 +56,7 @@ class Release(Result, Generic[Frame]):
     verdicts: tuple[Verdict, ...]
     sizes: npt.NDArray[np.int64] = field(repr=False)  # of the classes, as found again in what is released
     notes: tuple[str, ...]  # the draft's, and what was noticed when it was judged
+    histories: Mapping[str, int] = field(default_factory=dict)  # column -> who show what fewest do (`shown_together`)
 
     @property
     def schema(self) -> Schema:
@@ -139,9 +142,11 @@ class Release(Result, Generic[Frame]):
     @property
     def certificate(self) -> dict[str, Any]:
         """What the public may know: nothing that the release does not show by itself."""
-        from shoal.report.certificate import Shown, certify
+        from shoal.report.certificate import certify
+        from shoal.report.shown import Shown
 
-        return certify(Shown.of(self.table, self.sizes), self.schema, self.promises, self.verdicts, self.policy)
+        shown = Shown.of(self.table, self.sizes, self.histories)
+        return certify(shown, self.schema, self.promises, self.verdicts, self.policy)
 
     def to_dict(self) -> dict[str, Any]:
         """What is known of the release, ready for JSON: for the custodian."""
@@ -225,7 +230,10 @@ def _released(draft: Draft[Frame], classes: EquivalenceClasses) -> Release[Frame
         refuse_inconsistent(draft.policy.rules, {"": draft.policy.owned(classes.frame)}, released=True)
     remarks = (verdict.note for verdict in verdicts if verdict.note)
     few = few_classes(len(classes.sizes), int(classes.sizes.max(initial=0)), draft.original, draft.promises)
-    return Release(draft, verdicts, classes.sizes, (*draft.notes, *remarks, *few, *_people(draft, classes)))
+    histories = shown_together(classes, puts_together(draft.policy, draft.table.columns))
+    together = notes_together(histories, class_size(draft.original, draft.promises))
+    notes = (*draft.notes, *remarks, *few, *_people(draft, classes), *together)
+    return Release(draft, verdicts, classes.sizes, notes, histories)
 
 
 def _people(draft: Draft, classes: EquivalenceClasses) -> list[str]:
@@ -322,10 +330,7 @@ def as_file(
         draft.judge_replaced(values, rows)
         classes = released_classes(values, draft.schema, Source(draft.original, rows), written=texts)
         release = _released(draft, classes)
-        if ledger is None:
-            return Judgement(release, classes)
-        notes = [note for note in ledger.strangers(draft.source) if note not in release.notes]
-        return Judgement(replace(release, notes=(*release.notes, *notes)), classes)
+        return Judgement(release if ledger is None else _beside_earlier(release, ledger), classes)
 
     def record(written: Path, judgement: Judgement) -> AbstractContextManager[None]:
         assert ledger is not None
@@ -344,6 +349,13 @@ def as_file(
     return Output(target, write_file, judge_file, with_it, record if ledger is not None else None)
 
 
+def _beside_earlier(release: Release, ledger: Ledger) -> Release:
+    """The release with what the ledger notices about it."""
+    draft = release.draft
+    noticed = (*ledger.strangers(draft.source), *ledger.joined_by(pseudonyms_by_key(draft.policy)))
+    return replace(release, notes=tuple(dict.fromkeys((*release.notes, *noticed))))
+
+
 def _refuse_target(path: str | Path, *, certificate: bool, ledger: bool, disarm: bool) -> None:
     from shoal.data.files import is_delimited
     from shoal.data.paths import is_sql
@@ -358,11 +370,11 @@ def _refuse_target(path: str | Path, *, certificate: bool, ledger: bool, disarm:
 
 def _certificate(release: Release, table: pl.DataFrame, written: Path, *, keep_order: bool) -> str:
     """The certificate of a written file, as JSON."""
-    from shoal.report.certificate import Shown, certify
+    from shoal.report.certificate import certify
+    from shoal.report.shown import Shown
 
-    content = certify(
-        Shown.of(table, release.sizes), release.schema, release.promises, release.verdicts, release.policy
-    )
+    shown = Shown.of(table, release.sizes, release.histories)
+    content = certify(shown, release.schema, release.promises, release.verdicts, release.policy)
     content["record_order"] = "as in the source" if keep_order else "shuffled"
     content["sha256"] = digest(written)
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
@@ -383,5 +395,6 @@ def _entry(
     promises = tuple(verdict.to_dict() for verdict in release.verdicts)
     if epsilon is None:
         epsilon = sum(mean.epsilon for mean in release.policy.private_means().values())
-    promised = Promised(class_size(release.original, release.promises), promises, seed, epsilon)
+    k, keys = class_size(release.original, release.promises), pseudonyms_by_key(release.policy)
+    promised = Promised(k, promises, seed, epsilon, keys)
     return replace(from_classes("The release", subjects, classes, table), values=values), promised

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -63,6 +63,15 @@ class ShiftChoice(BaseModel):
         if subject is None:
             raise InputError("Dates are shifted by person: say by which column (subject = ... of [shift]).")
         return subject
+
+
+class ShownPseudonyms(NamedTuple):
+    """A column of pseudonyms that are the same in every release of that domain and key."""
+
+    column: str
+    domain: str
+    form: str
+    key_id: str
 
 
 def give_roles(

@@ -11,7 +11,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shoal.data.paths import check_readable
@@ -48,6 +48,7 @@ class Keys:
 
     versions: tuple[Key, ...]
     where: str
+    fresh: bool = False  # whether its file was made just now
 
     @property
     def current(self) -> Key:
@@ -128,7 +129,7 @@ def keys_in(path: str | Path | None) -> Iterator[Keys]:
         assert path is not None
         _write_new(Path(path), Keys((Key(1, fresh_key()),), ""))
     try:
-        yield read_keys(path)
+        yield replace(read_keys(path), fresh=fresh)
     except BaseException:
         if fresh and path is not None:
             Path(path).unlink(missing_ok=True)

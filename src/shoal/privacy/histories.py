@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.catalogue import Chunks, parameter
-from shoal.data.person import people_of_classes
+from shoal.data.person import numbered, people_of_classes
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
 
 Ints = npt.NDArray[np.int64]
@@ -101,6 +101,29 @@ class WholeHistories(PrivacyModel):
         fewest = alike(tables, owners)[present]
         achieved = int(fewest.min()) if len(fewest) else 0
         return Verdict(self.name, self.k, achieved, len(fewest) == 0 or achieved >= self.k)
+
+
+def shown_together(classes: EquivalenceClasses, columns: Sequence[str]) -> dict[str, int]:
+    """Column -> the owners of the history that fewest show, where rows are put together by what the column shows.
+
+    A row that shows nothing there is put together with no other.
+    """
+    fewest = {}
+    for name in columns:
+        owner = numbered(classes.frame.lazy().select(name).collect()[name], one_each=True)
+        shared = alike([(classes.key.to_numpy(), owner)], int(owner.max(initial=-1)) + 1)
+        fewest[name] = int(shared.min(initial=len(owner)))
+    return fewest
+
+
+def notes_together(fewest: dict[str, int], k: int) -> list[str]:
+    """What that means beside classes of k."""
+    return [
+        f"Rows with the same {name!r} can be put together by anybody, and all of them together show what is shown of "
+        f"{count:,} in all, at the least: linked holds at {count:,}"
+        + (f", below k = {k}; promise it to have k (--person {name} --promise linked:k={k})." if count < k else ".")
+        for name, count in fewest.items()
+    ]
 
 
 def owners_of_classes(owner: Ints, order: Ints, starts: Ints) -> npt.NDArray[np.float64]:

@@ -31,6 +31,7 @@ import polars as pl
 
 from shoal import events
 from shoal.data.digests import digest
+from shoal.data.pseudonym_choices import ShownPseudonyms
 from shoal.data.pseudonyms import check_key, fresh_key, read_key
 from shoal.data.scratch import Unfinished, make_private
 from shoal.errors import InputError, PromiseError, require
@@ -39,6 +40,7 @@ from shoal.releases.budget import Budget, budget_of, refuse_spent
 from shoal.releases.pieces import Recorded, side_by_side
 from shoal.releases.published import Published, own_text, subjects_of
 from shoal.releases.refusal import Exposure, exposure, known_again, refuse_exposed, refuse_unpooled
+from shoal.releases.shown_pseudonyms import joins
 from shoal.releases.store import (
     Entry,
     Promised,
@@ -151,6 +153,10 @@ class Ledger:
             f"{known:,}: if they are the same people, {self.subject!r} is written otherwise than before, and "
             "nothing is judged together. Compare how it is written.",
         )
+
+    def joined_by(self, shown: Sequence[ShownPseudonyms]) -> tuple[str, ...]:
+        """With which releases so far anybody can join one that shows these pseudonyms."""
+        return joins(entries(self.path), shown) if shown and self.path.exists() else ()
 
     @contextmanager
     def entering(self, release: Recorded, what: Promised, target: str | Path, sha256: str) -> Iterator[None]:

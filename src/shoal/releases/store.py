@@ -21,9 +21,11 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from shoal.data.digests import digest
+from shoal.data.pseudonym_choices import ShownPseudonyms
 from shoal.errors import InputError, require
 from shoal.releases.pieces import InPieces, Recorded
 from shoal.releases.published import Published
+from shoal.releases.shown_pseudonyms import forget_kept, keep, kept_of
 
 _OURS = 0x53484F41  # SQLite's application id: that the file is a ledger, and none else's database
 _FORMAT = 2  # SQLite's user version: of what follows
@@ -77,6 +79,7 @@ class Entry:
     epsilon: float  # what its private means cost; over releases of the same people it adds up
     seed: int | None = field(repr=False)
     recorded: Recorded = field(repr=False)
+    pseudonyms: tuple[ShownPseudonyms, ...] = ()  # by which anybody can join it with others
 
     @property
     def published(self) -> Published:
@@ -103,6 +106,7 @@ class Entry:
             "promises": list(self.promises),
             "epsilon": self.epsilon,
             "seed": self.seed,
+            "pseudonyms": [each._asdict() for each in self.pseudonyms],
         }
 
 
@@ -114,6 +118,7 @@ class Promised:
     promises: tuple[dict[str, Any], ...] = ()
     seed: int | None = field(default=None, repr=False)
     epsilon: float = 0.0
+    pseudonyms: tuple[ShownPseudonyms, ...] = ()
 
     @property
     def by_classes(self) -> bool:
@@ -218,6 +223,8 @@ def settle(connection: sqlite3.Connection) -> None:
 def forget(connection: sqlite3.Connection, number: int) -> None:
     """A pending release that never got out, with its pieces."""
     gone = connection.execute("DELETE FROM release WHERE id = ? AND state = 'pending'", (number,)).rowcount
+    if gone:
+        forget_kept(connection, number)
     if gone and connection.execute("PRAGMA user_version").fetchone()[0] == _WITH_PIECES:
         connection.execute("DELETE FROM piece WHERE release = ?", (number,))
 
@@ -244,6 +251,7 @@ def insert(
             (*row, *first.blobs, first.content),
         )
         assert made.lastrowid is not None
+        keep(connection, made.lastrowid, what.pseudonyms)
         if release.pieces > 1:
             _insert_pieces(connection, made.lastrowid, release, first.content)
         return made.lastrowid
@@ -316,7 +324,8 @@ def _entry(
         records = recorded.records + sum(records for records, _ in pieces)
         recorded = InPieces(name, records, len(pieces) + 1, recorded.attributes, reader.shown, reader.people)
     what = tuple(json.loads(promises))
-    return Entry(number, state, made_at, file, sha256, k, what, epsilon, None if seed is None else int(seed), recorded)
+    drawn, shown_by = None if seed is None else int(seed), kept_of(connection, number)
+    return Entry(number, state, made_at, file, sha256, k, what, epsilon, drawn, recorded, shown_by)
 
 
 def _pieces_of(connection: sqlite3.Connection, release: int) -> list[tuple[int, str]]:

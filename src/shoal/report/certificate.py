@@ -11,10 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from math import isclose
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
@@ -28,14 +26,14 @@ from shoal.data.people import BY_CUSTODIAN, BY_FILE, COUNTED
 from shoal.data.person import shown_person
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.data.text_choice import Treatment
-from shoal.engines.table import Table
 from shoal.errors import InputError, PromiseError
 from shoal.policy import Policy
 from shoal.policy_files import refuse_own_code
 from shoal.privacy.check import judgement, released_classes
-from shoal.privacy.classes import Sizes
 from shoal.privacy.households import Households
 from shoal.privacy.model import PrivacyModel, Verdict
+from shoal.pseudonymize import puts_together
+from shoal.report.shown import Shown
 from shoal.show import Result, Sheet
 
 _LARGEST = 1 << 26  # bytes of a certificate
@@ -44,29 +42,6 @@ PSEUDONYMOUS = (
     "data are personal data still, and records with the same pseudonym can be put together by anybody"
 )
 _JUDGED = ("asked", "achieved", "holds")
-
-
-class Shown(NamedTuple):
-    """What a released table shows, as far as a certificate tells it."""
-
-    records: int
-    columns: Mapping[str, pl.Series]  # each with all its records, or with each value once
-    classes: int
-    smallest_class: int
-
-    @classmethod
-    def of(cls, table: pl.DataFrame, sizes: npt.NDArray[np.int64]) -> Shown:
-        """Of a table in memory; `sizes` are those of its classes."""
-        return cls(table.height, table.to_dict(), len(sizes), int(sizes.min()) if len(sizes) else 0)
-
-    @classmethod
-    def of_chunks(cls, table: Table, schema: Schema, sizes: Sizes) -> Shown:
-        """Of a table that comes in chunks; of ordered categories those that are shown are listed."""
-        empty = pl.DataFrame(schema=table.schema)
-        listed = [name for name in schema.confidential if schema[name].kind in (Kind.NOMINAL, Kind.ORDINAL)]
-        values = {name: table.counts([name])[name] for name in listed}
-        columns = {name: values.get(name, empty[name]) for name in empty.columns}
-        return cls(sizes.records, columns, sizes.number, sizes.smallest)
 
 
 @dataclass(frozen=True)
@@ -112,6 +87,7 @@ def certify(
         "confidential": schema.confidential,
         "insensitive": schema.with_role(Role.INSENSITIVE),
         **_pseudonymous(policy),
+        **_put_together(shown, policy),
         "attributes": {name: _described(shown.columns[name], schema[name]) for name in schema.confidential},
         **policy.text.stated(shown.columns),
         "classes": shown.classes,
@@ -128,6 +104,15 @@ def _pseudonymous(policy: Policy) -> dict[str, Any]:
     pseudonyms = {name: choice.stated() for name, choice in policy.pseudonyms.items()}
     shifted = {} if policy.shift is None else {"shifted_dates": list(policy.shift.columns)}
     return ({"pseudonyms": pseudonyms, "pseudonymous": PSEUDONYMOUS} if pseudonyms else {}) | shifted
+
+
+def _put_together(shown: Shown, policy: Policy) -> dict[str, Any]:
+    """By which columns anybody can put rows together, and how many show the history that fewest do; None: not judged.
+
+    It is stated whether it was asked for or not.
+    """
+    names = puts_together(policy, shown.columns)
+    return {"linked": {name: shown.histories.get(name) for name in names}} if names else {}
 
 
 def _described(column: pl.Series, attribute: Attribute) -> dict[str, Any]:
@@ -179,6 +164,7 @@ class _Content(BaseModel):
     insensitive: Names
     pseudonyms: dict[str, _Pseudonym] = {}
     pseudonymous: Literal[PSEUDONYMOUS] | None = None  # type: ignore[valid-type]
+    linked: dict[str, Count | None] = {}
     shifted_dates: Names = ()
     attributes: dict[str, _Described]
     text: dict[str, Treatment] | None = None
@@ -231,8 +217,8 @@ class Certificate:
 
     def verify(self, table: pl.DataFrame, verdicts: Sequence[Verdict], written: pl.DataFrame | None = None) -> None:
         """Refuses what the table, or what is `written` of its quasi-identifiers, does not show or was not judged."""
-        sizes = released_classes(table, self.policy.schema(table, released=True), written=written).sizes
-        self.verify_shown(Shown.of(table, sizes), verdicts)
+        classes = released_classes(table, self.policy.schema(table, released=True), written=written)
+        self.verify_shown(Shown.of_classes(table, classes, puts_together(self.policy, table.columns)), verdicts)
 
     def verify_shown(self, released: Shown, verdicts: Sequence[Verdict]) -> None:
         """Refuses where the certificate states something else than the file shows or was judged to be."""
@@ -241,6 +227,7 @@ class Certificate:
         for name in ("records", "columns", "classes", "smallest_class", "attributes"):
             if self.content[name] != shown[name]:
                 raise self._false(name, self.content[name], shown[name])
+        self._verify_histories(self.content.get("linked", {}), shown.get("linked", {}))
         if len(self.content["models"]) != len(verdicts):  # each is stated for each column that it is about
             raise _no_certificate(self.path)
         for stated, verdict in zip(self.content["models"], verdicts, strict=True):
@@ -249,6 +236,13 @@ class Certificate:
                     raise self._false(f"the {verdict.model} {name}", stated.get(name), getattr(verdict, name))
             if "achieved" in stated and not isclose(stated["achieved"], verdict.achieved, rel_tol=1e-9, abs_tol=1e-12):
                 raise self._false(f"the {verdict.model} achieved", stated["achieved"], verdict.achieved)
+
+    def _verify_histories(self, stated: Mapping[str, int | None], shown: Mapping[str, int | None]) -> None:
+        """Of what either side did not judge nothing can be compared."""
+        for name in {*stated, *shown}:
+            both = stated.get(name), shown.get(name)
+            if name not in stated or name not in shown or (None not in both and both[0] != both[1]):
+                raise self._false(f"linked by {name!r}", *both)
 
     def _false(self, name: str, stated: object, shown: object) -> PromiseError:
         return PromiseError(
