@@ -38,6 +38,7 @@ from shoal.masking.chunks import Attributes, WholeTable, at_random
 from shoal.masking.collapse import refuse_single_class
 from shoal.masking.method import Masked, Method
 from shoal.masking.publishing.confidential import Showing, check_promises, publish_confidential
+from shoal.masking.publishing.person_in_class import numbered_in_chunks, refuse_in_class
 from shoal.masking.publishing.private_mean import PrivateMean, budget
 from shoal.policy import Policy
 from shoal.privacy.classes import class_sizes
@@ -104,12 +105,15 @@ def draft_in_chunks(
     incremental: bool = False,
     drawn: int = 0,
     apart: Sequence[str] = (),
+    number_people: bool = False,
 ) -> ChunkedDraft:
     """Masks the table as the policy says, when the draft is read; `drawn` records are drawn for a report.
 
     An `incremental` one goes on from the releases of the ledger. Columns that are shown `apart`, each in a table of its
-    own, go along as they are, with what was lost beside them.
+    own, go along as they are, with what was lost beside them. The people of each class are numbered if asked.
     """
+    if number_people:
+        refuse_in_class(list(table.schema), policy.person, policy.models)
     refuse_in_chunks(policy, table.engine)
     if keep_order:
         refuse_order(table)
@@ -145,6 +149,8 @@ def draft_in_chunks(
         going = going_on(known.whole, policy.method, carried.digests, partial(_chunks, policy.method, seed=seed))
         known = replace(known, table=going.table, notes=(*known.notes, *going.notes))
     masked = _masked(known, going, alike, carried, seed, min(1.0, drawn / known.records))
+    if number_people and policy.person is not None:
+        masked = numbered_in_chunks(masked, known.schema.quasi_identifiers, policy.person, known.records, seed)
     if keep_order:
         masked = put_in_order(masked, known.records, chunks.CHUNK)
         carried = replace(carried, position=False)

@@ -277,13 +277,15 @@ def anonymize_to(
     ledger: Ledger | None = None,
     incremental: bool = False,
     report: str | Path | None = None,
+    number_people: bool = False,
 ) -> ChunkedRelease:
     """The same, written to a folder that gets its name only if every promise holds of what stands in it.
 
     The certificate lies in the folder, and where it is named as a file, there too. Records leave in random order,
     or with `keep_order` in that of the input, over the files in the order of their names. With a ledger the release is
     recorded there, and refused where it would expose somebody beside earlier ones; an `incremental` one goes on from
-    these. The custodian's report counts all records, and compares the values of some.
+    these. The custodian's report counts all records, and compares the values of some. The people of each class are
+    numbered if asked, so that anybody can count them.
     """
     for paper in (certificate, report):
         if paper is not None:
@@ -294,7 +296,7 @@ def anonymize_to(
         seed = randbits(63) if seed is None else seed  # the ledger keeps it
     made = draft_in_chunks(
         table, policy, seed=seed, keep_order=keep_order, ledger=ledger, incremental=incremental,
-        drawn=PAIRS if report is not None else 0,
+        drawn=PAIRS if report is not None else 0, number_people=number_people,
     )  # fmt: skip
     facts: list[str] = []
     if made.carried.schema:  # worked out once, for the files and for what went along

@@ -275,7 +275,7 @@ def _again(table: pl.DataFrame, schema: Schema, policy: Policy) -> tuple[Repeati
 
 def with_people_numbered(made: Draft[Frame], seed: int | None) -> Draft[Frame]:
     """The draft with a column that numbers the people of each class afresh, so that anybody can count them."""
-    refuse_in_class(made.original.frame.columns, made.policy.person)
+    refuse_in_class(made.original.frame.columns, made.policy.person, made.promises)
     people = made.original.people
     assert people is not None
     key = released_classes(made.table, made.schema).key.to_numpy()

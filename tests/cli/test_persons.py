@@ -53,6 +53,16 @@ def test_anybody_can_count_people_whom_a_file_numbers(shoal: Shoal, visits: Path
     assert shoal("check", released, "--quasi", "age", "--person", "pid", "--k", more).code == 1
 
 
+def test_a_folder_made_on_disk_shows_its_people_as_well(shoal: Shoal, visits: Path) -> None:
+    released, asked = visits.with_name("r"), ("--write", "person-in-class", "--write", "keep-order", "--engine", "disk")
+    run = shoal("anonymize", visits, "-o", released, *ROLES, "--k", 5, *asked)
+    assert run.code == 0, run.err
+    (file,) = released.glob("part-*.csv")
+    assert min(people(file, who="person_in_class")) >= 5
+    assert pl.read_csv(file)["charge"].to_list() == VISITS["charge"].to_list()
+    assert shoal("check", released, "--certificate", released / "_certificate.json").code == 0
+
+
 def test_the_custodian_judges_what_a_file_does_not_show(shoal: Shoal, visits: Path) -> None:
     released, certificate = visits.with_name("r.csv"), visits.with_name("r.json")
     done = ("-o", released, *ROLES, "--k", 5, "--write", "keep-order", "--certificate", certificate, "--seed", 1)

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import shoal
 from shoal.check import check_table
-from shoal.chunked_release import anonymize_in_chunks
+from shoal.chunked_release import anonymize_in_chunks, anonymize_to
+from shoal.data.outputs import CERTIFICATE
+from shoal.data.people import BY_CUSTODIAN, BY_FILE
 from shoal.data.schema import Person
 from shoal.engines.table import Table
 from shoal.errors import InputError
@@ -67,8 +72,11 @@ def fewest(shown: pl.DataFrame) -> int:
 METHODS = {
     "hilbert": {},
     "kd": {"method": {"name": "kd"}},
+    "kd-median": {"method": {"name": "kd-median"}},
     "sorted": {"method": {"name": "sorted"}},
     "mdav": {"method": {"name": "mdav"}},
+    "mdav+": {"method": {"name": "mdav+"}},
+    "stratified, with l": {"method": {"name": "stratified"}, "models": [shoal.KAnonymity(5), shoal.LDiversity(2)]},
     "with l": {"models": [shoal.KAnonymity(5), shoal.LDiversity(3)]},
     "with t": {"models": [shoal.KAnonymity(5), shoal.TCloseness(0.4)]},
     "shown alike": {"show": {"charge": "mean"}},
@@ -88,6 +96,46 @@ def test_every_class_has_k_people(engine: Engine, choices: dict[str, Any]) -> No
     persons = release.verdicts[0]
     assert (persons.model, persons.achieved) == ("persons", fewest(shown))
     assert all(verdict.holds for verdict in release.verdicts)
+
+
+@pytest.mark.each_engine  # on Spark too: what nothing else here runs there by every commit
+def test_of_written_files_each_person_counts_once_for_k_l_and_t(engine: Engine, tmp_path: Path) -> None:
+    models = [shoal.KAnonymity(5), shoal.LDiversity(3), shoal.TCloseness(0.4)]
+    release = anonymize_to(engine(VISITS), policy(models=models), str(tmp_path / "r"), seed=1)
+    stated = json.loads((tmp_path / "r" / CERTIFICATE).read_text())
+    assert (stated["counts"], "achieved" in stated["models"][0]) == (BY_CUSTODIAN, False)
+    own = VISITS.select("row", "pid")
+    shown = pl.read_parquet(tmp_path / "r/*.parquet").join(own, on="row")
+    classes: dict[object, dict[int, set[str]]] = {}
+    everybody: dict[int, set[str]] = {charge: set() for charge in range(6)}
+    for age, sex, charge, who in shown.select("age", "sex", "charge", "pid").rows():
+        held = classes.setdefault((age, sex), {charge: set() for charge in range(6)})
+        held[charge].add(who)
+        everybody[charge].add(who)
+    whole = np.cumsum([len(everybody[charge]) for charge in range(6)])
+    farthest = 0.0
+    for held in classes.values():
+        here = np.cumsum([len(held[charge]) for charge in range(6)])
+        farthest = max(farthest, float(np.abs(here / here[-1] - whole / whole[-1]).sum()) / 5)
+    people = min(len(set().union(*held.values())) for held in classes.values())
+    diverse = min(sum(map(bool, held.values())) for held in classes.values())
+    assert [verdict.achieved for verdict in release.verdicts] == [people, diverse, pytest.approx(farthest)]
+    assert people >= 5
+    assert diverse >= 3
+    assert farthest <= 0.4
+
+
+@pytest.mark.each_engine
+def test_people_of_one_chunk_are_shown_and_judged_as_in_memory(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("engines.table.CHUNK", "masking.chunks.CHUNK", "masking.chunks.RANDOM_CHUNK"):
+        monkeypatch.setattr(f"shoal.{name}", 1 << 19)
+    chosen = policy(models=[shoal.KAnonymity(5), shoal.LDiversity(3), shoal.TCloseness(0.4)])
+    in_memory = shoal.anonymize(VISITS, chosen, seed=1)
+    release = anonymize_in_chunks(engine(VISITS), chosen, seed=1)
+    assert_frame_equal(collected(release.table).sort("row"), in_memory.table.sort("row"))
+    assert [(v.model, v.achieved) for v in release.verdicts] == [
+        (v.model, pytest.approx(v.achieved)) for v in in_memory.verdicts
+    ]
 
 
 def test_a_check_counts_the_pseudonyms_that_a_file_shows(engine: Engine) -> None:
@@ -123,3 +171,29 @@ def test_chunks_of_too_few_people_are_put_together(engine: Engine) -> None:
     own = dict(zip(few["row"], few["pid"], strict=True))
     shown = collected(release.table).with_columns(who=pl.col("row").replace_strict(own))
     assert shown.group_by("age", "sex").agg(pl.col("who").n_unique())["who"].min() >= 5  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("choices", [METHODS["hilbert"], METHODS["recode"]], ids=["hilbert", "recode"])
+def test_the_people_of_each_class_are_numbered_where_it_is_asked(
+    engine: Engine, choices: dict[str, Any], tmp_path: Path
+) -> None:
+    anonymize_to(engine(VISITS), policy(**choices), str(tmp_path / "r"), seed=1, number_people=True)
+    stated = json.loads((tmp_path / "r" / CERTIFICATE).read_text())
+    assert (stated["counts"], stated["person"]) == (BY_FILE, "person_in_class")
+    own = VISITS.select("row", "pid")
+    shown = pl.read_parquet(tmp_path / "r/*.parquet").join(own, on="row")
+    assert shown.height == 600
+    for _, members in shown.group_by("age", "sex"):
+        pairs = members.select("pid", "person_in_class").unique()
+        assert sorted(pairs["person_in_class"]) == list(range(1, members["pid"].n_unique() + 1))
+    checked = check_table(engine(shown.drop("pid")), None, policy())
+    assert checked.verdicts[0].achieved == fewest(shown)
+
+
+def test_numbers_within_classes_do_not_say_how_many_people_have_a_value(engine: Engine, tmp_path: Path) -> None:
+    models = [shoal.KAnonymity(5), shoal.TCloseness(0.4)]
+    with pytest.raises(InputError, match="tells apart only within a class"):
+        anonymize_to(engine(VISITS), policy(models=models), str(tmp_path / "r"), number_people=True)
+    shown = VISITS.with_columns(person_in_class=pl.int_range(pl.len()).over("age", "sex")).drop("pid")
+    with pytest.raises(InputError, match="tells apart only within a class"):
+        check_table(engine(shown), None, policy(models=models))

@@ -46,6 +46,15 @@ def shown_person(columns: Collection[str], person: Person) -> str | None:
     return next((name for name in (person.column, IN_CLASS) if name in columns), None)
 
 
+def refuse_whole_by_class(column: str | None) -> None:
+    """Refuses to count the people of a whole table by numbers that tell them apart in each class only."""
+    if column == IN_CLASS:
+        raise InputError(
+            f"t-closeness compares each class with all people of the table, whom {IN_CLASS!r} tells apart only within "
+            "a class: leave out --write person-in-class, or promise l-diversity instead."
+        )
+
+
 def refuse_gaps(column: pl.Series, *, one_each: bool = False) -> None:
     """Refuses a record that is about nobody, unless each such record is a person of her own."""
     gaps = empty_in(column)

@@ -71,7 +71,7 @@ class Anonymize(Job["Release | ChunkedRelease"]):
             need_matplotlib()
         self._refuse_hierarchies()
         if self.number_people:
-            refuse_in_class((), self.policy.person)
+            refuse_in_class((), self.policy.person, self.policy.models)
         if self._engine() != "memory":
             self._refuse_in_parts()
         else:
@@ -171,7 +171,7 @@ class Anonymize(Job["Release | ChunkedRelease"]):
         from shoal.report.certificate import refuse_uncertified
 
         chosen = {"explain": self.explain is not None, "disarm-formulas": self.disarm}
-        for choice, stated in {**chosen, "person-in-class": self.number_people}.items():
+        for choice, stated in chosen.items():
             if stated:
                 raise InputError(
                     f"--write {choice} needs the whole table in memory, which the engine {self._engine()!r} never has: "
@@ -187,7 +187,7 @@ class Anonymize(Job["Release | ChunkedRelease"]):
         release = anonymize_to(
             table, policy, str(self.output), kind, seed=self.seed, certificate=self.certificate,
             overwrite=self.overwrite, keep_order=self.keep_order, ledger=ledger, incremental=self.incremental,
-            report=self.report,
+            report=self.report, number_people=self.number_people,
         )  # fmt: skip
         self._keep_hierarchies(release.survey.schema)
         return release

@@ -18,7 +18,7 @@ import numpy as np
 import polars as pl
 
 from shoal.data.microdata import Microdata, Whole
-from shoal.data.person import shown_person
+from shoal.data.person import refuse_whole_by_class, shown_person
 from shoal.data.schema import Attribute, Kind, Schema
 from shoal.engines.paired import ORIGINAL, AtRandom, side_by_side
 from shoal.engines.table import COUNTED, Batch, Table, selected
@@ -182,6 +182,7 @@ def _within(
         values = known.values([*alike, *hidden])
         only = known.beside(only, [*alike, *hidden], sizes.records)
     if person is not None and any(model.closeness is not None for model in models):
+        refuse_whole_by_class(shown_by)
         whole = {name: people_having(only, name, person, shown_by or f"{ORIGINAL}{person.column}") for name in released}
         whole |= {name: people_having(values, name, person) for name in alike if values is not None}
         whole = {name: _ordered(counts, schema[name]) for name, counts in whole.items()}

@@ -17,7 +17,7 @@ import polars as pl
 
 from shoal.catalogue import Entry
 from shoal.data.microdata import Microdata, declared_order
-from shoal.data.person import IN_CLASS, numbered, shown_person
+from shoal.data.person import IN_CLASS, numbered, refuse_whole_by_class, shown_person
 from shoal.data.schema import Attribute, Kind, Schema
 from shoal.errors import InputError, unwritten
 
@@ -175,6 +175,7 @@ class EquivalenceClasses:
             return self.whole[name]
         values = self.column(name).alias("@value")
         if self.people is not None:
+            refuse_whole_by_class(self.showing_people)
             pairs = pl.DataFrame({"@value": values, "@person": self.people}).unique()
             values = pairs["@value"]
         return values.value_counts(name="@records")
