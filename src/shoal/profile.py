@@ -69,6 +69,7 @@ class Profile(Result):
     identifying_sets: tuple[IdentifyingSet, ...]
     searched: int  # attributes the sets were sought among: all but identifiers and constants
     reading: FileReading = AS_IT_SEEMS  # how its file is read, for the policy
+    assumed: tuple[str, ...] = ()  # of the file, in sentences
 
     @property
     def exact(self) -> bool:
@@ -93,13 +94,14 @@ class Profile(Result):
 
     def to_dict(self) -> dict[str, object]:
         """Everything, ready for JSON."""
-        shown = asdict(self) | {"reading": self.reading.chosen()}
+        shown = {**asdict(self), "reading": self.reading.chosen()}
+        del shown["assumed"]  # the notes say it
         return {**shown, "exact": self.exact, "search": self.search, "notes": list(self.notes)}
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Identifiers that repeat, for records are not people; and numbers that may be codes."""
-        return (*(identifier.sentence() for identifier in self._repeating()), *self._doubts())
+        """What was assumed of the file; identifiers that repeat; numbers that may be codes."""
+        return (*self.assumed, *(identifier.sentence() for identifier in self._repeating()), *self._doubts())
 
     def _doubts(self) -> tuple[str, ...]:
         masked = (Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL)

@@ -19,18 +19,16 @@ import polars as pl
 
 from shoal.choices import quoted_item
 from shoal.data.csv_layout import (
-    BLOCK,
     TYPED,
     TextFile,
-    begins_as_utf16,
     broken_quoting,
     check_widths,
     data_records,
     laid_out,
     line_of,
     nul_byte,
-    utf8_source,
 )
+from shoal.data.decoded import BLOCK, is_utf8, understood, utf8_source
 from shoal.data.frames import finite
 from shoal.data.reading import AS_IT_SEEMS, Reading, ReadingChoices
 from shoal.data.text_types import (
@@ -96,8 +94,8 @@ def settled(path: Path, reading: Reading) -> Reading:
         seen["delimiter"] = next((word for word, sign in TYPED.items() if sign == file.delimiter), file.delimiter)
     if file.delimiter != "," and likely_decimal(file, parse_as_text(file, rows=SAMPLE)) == ",":
         seen["decimal"] = ","
-    if begins_as_utf16(path):
-        seen["encoding"] = "utf-16"
+    if reading.encoding is None and not is_utf8(encoding := understood(path).encoding):
+        seen["encoding"] = encoding
     return reading.over(Reading.of(seen))
 
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import codecs
 import csv
-import gzip
 import io
-import re
-import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import dropwhile, islice
@@ -16,16 +12,14 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from shoal.data.decoded import bad_byte, utf8_source
 from shoal.data.frames import check_names
 from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.errors import InputError
 
 DELIMITERS = ",;\t|"
-UTF16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 HEAD = 100  # records that show the delimiter
 TYPED = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ","}  # as they are typed in a shell
-BLOCK = 1 << 18  # bytes looked at together: few enough to stay in the cache
-LIKE_ZLIB = (b"x^", b"x\x01")  # a column x^2: Polars would take the file for a compressed one
 
 
 @dataclass(frozen=True)
@@ -48,74 +42,6 @@ class TextFile:
         if isinstance(self.source, bytes):
             return np.frombuffer(self.source, dtype=np.uint8)
         return np.asarray(np.memmap(self.source, dtype=np.uint8, mode="r"))
-
-
-def utf8_source(path: Path, encoding: str | None) -> Path | bytes:
-    """The file itself when it is UTF-8 with line feeds, as most are; else its content turned into that."""
-    content = unpacked(path) if path.suffix.lower() == ".gz" else None
-    with path.open("rb") as stream:
-        head = stream.read(BLOCK) if content is None else content[:BLOCK]
-    if not head:
-        raise InputError(f"{path} is empty: give a line of column names and one for each record.")
-    encoding = encoding or ("utf-16" if head.startswith(UTF16_MARKS) else "utf-8")
-    old_mac = b"\r" in head and b"\n" not in head
-    like_zlib = head.startswith(LIKE_ZLIB)
-    if content is None:
-        if is_utf8(encoding) and not old_mac and not like_zlib:
-            return path
-        content = path.read_bytes()
-    content = recoded(content, encoding, path)
-    if old_mac:
-        content = content.replace(b"\r", b"\n")
-    return codecs.BOM_UTF8 + content if like_zlib else content
-
-
-def begins_as_utf16(path: Path) -> bool:
-    """Whether the file begins with a byte order mark of UTF-16."""
-    content = unpacked(path) if path.suffix.lower() == ".gz" else None
-    with path.open("rb") as stream:
-        return (stream.read(2) if content is None else content).startswith(UTF16_MARKS)
-
-
-def unpacked(path: Path) -> bytes:
-    """The content of a gzip file."""
-    try:
-        return gzip.decompress(path.read_bytes())
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} is not a whole gzip file ({error}): fetch or pack it anew.") from error
-
-
-_CHARACTER_SET = re.compile(
-    r"utf-(8|8-sig|16|16-le|16-be|32|32-le|32-be)|ascii|iso8859-\d+|cp\d+|mac-[a-z]+|koi8-[rtu]|tis-620|hp-roman8|ptcp154"
-    r"|kz1048|big5|big5hkscs|gb2312|gbk|gb18030|euc_(jp|jis_2004|jisx0213|kr)|shift_jis(_2004|x0213)?|johab"
-)
-
-
-def is_utf8(encoding: str) -> bool:
-    """Whether nothing has to be turned; character sets only, no escapes (utf-7) nor other codecs (rot13)."""
-    try:
-        name = codecs.lookup(encoding).name
-    except (LookupError, ValueError):  # the latter of names that are none, with a NUL
-        name = ""
-    if not _CHARACTER_SET.fullmatch(name.replace("_", "-") if name.startswith("utf") else name):
-        raise InputError(f"There is no encoding {encoding!r}, as character sets go; try latin-1, cp1252 or utf-16.")
-    return name in ("utf-8", "utf-8-sig", "ascii")
-
-
-def recoded(content: bytes, encoding: str, path: Path) -> bytes:
-    """The content in UTF-8; what claims to be UTF-8 already is judged by the parse."""
-    if is_utf8(encoding):
-        return content
-    try:
-        text = content.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not {encoding}: {first_bad_byte(content, error)}.") from None
-    if not codecs.lookup(encoding).name.startswith("utf") and text.encode(encoding) != content:
-        raise InputError(
-            f"{path} spells the same text by different bytes of {encoding}, which a reader can tell apart: "
-            "save it in UTF-8."
-        )
-    return text.encode()
 
 
 def laid_out(
@@ -217,17 +143,11 @@ def not_utf8(file: TextFile) -> InputError:
     try:
         content.decode()
     except UnicodeDecodeError as error:
-        where = first_bad_byte(content, error)
+        where = bad_byte(content, error.start)
         return InputError(
             f"{file.label} is not UTF-8: {where}. Name its encoding, for example --read encoding=latin-1."
         )
     raise AssertionError("called only for what is not UTF-8")
-
-
-def first_bad_byte(content: bytes, error: UnicodeDecodeError) -> str:
-    """The line and the byte at which a text could not be decoded, in words."""
-    line = content.count(b"\n", 0, error.start) + 1
-    return f"line {line} holds the byte 0x{content[error.start]:02x} (byte {error.start + 1} of the file)"
 
 
 def nul_byte(file: TextFile) -> InputError:

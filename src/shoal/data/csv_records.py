@@ -17,7 +17,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.csv_layout import BLOCK, LIKE_ZLIB, TextFile, laid_out
+from shoal.data.csv_layout import TextFile, laid_out
+from shoal.data.decoded import BLOCK, LIKE_ZLIB
 from shoal.errors import InputError
 
 NEWLINE, RETURN, QUOTE = ord("\n"), ord("\r"), ord('"')

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from shoal.data.csv_layout import TextFile, broken_quoting, likely_delimiter, records, utf8_source
+from shoal.data.csv_layout import TextFile, broken_quoting, likely_delimiter, records
+from shoal.data.decoded import utf8_source
 from shoal.data.hierarchy import Hierarchy, hierarchy_of
 from shoal.data.paths import atomic_write, check_readable
 

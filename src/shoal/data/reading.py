@@ -28,7 +28,7 @@ class Reading(Entry):
     name: ClassVar[str] = "--read"
 
     delimiter: str | None = parameter("of a text file: one character, tab, space or comma", default=None)
-    encoding: str | None = parameter("of a text file, such as latin-1; otherwise UTF-8", default=None)
+    encoding: str | None = parameter("of a text file, such as latin-1; otherwise detected", default=None)
     decimal: str | None = parameter("the decimal mark", default=None)
     text: tuple[str, ...] = parameter("columns to read as text", default=())
 

@@ -101,6 +101,7 @@ class Anonymize(Job["Release | ChunkedRelease"]):
         table = layout.read(self.source, policy, text)
         after, book = ledger if self.incremental else None, layout.codebook(self.source)
         made = draft(table, policy, seed=seed, after=after, spelling=spelling, book=book)
+        made = replace(made, notes=(*layout.assumed(self.source), *made.notes))
         if self.number_people:
             made = with_people_numbered(made, seed)
         if ledger is not None:
@@ -248,6 +249,7 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
         policy, spelling = policy.changed(reading=layout.settled(self.source)), layout.spelling(self.source)
         table = layout.read(self.source, policy, text)
         made = split_draft(table, policy, independent=self.independent, seed=seed, spelling=spelling)
+        made = replace(made, notes=(*layout.assumed(self.source), *made.notes))
         if ledger is not None:
             made = made.noted(ledger)
         return made.write(

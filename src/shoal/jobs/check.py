@@ -148,4 +148,5 @@ class Check(Job[Judgement]):
             )
         if as_they_are := ", ".join(repr(name) for name in columns if Role.INSENSITIVE in roles.get(name, ())):
             notes.append(f"Released as they are, as insensitive: {as_they_are}.")
-        return (*notes, *(verdict.note for verdict in verdicts if verdict.note))
+        assumed = self.layout.assumed(self.source) if Path(self.source).is_file() else ()
+        return (*assumed, *notes, *(verdict.note for verdict in verdicts if verdict.note))

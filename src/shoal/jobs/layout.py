@@ -48,6 +48,13 @@ class Layout(Reading):
         check_readable(Path(source))
         return settled(Path(source), Reading.of(self))
 
+    def assumed(self, source: str | Path) -> tuple[str, ...]:
+        """What was assumed of a text file and may be wrong, in sentences."""
+        from shoal.data.decoded import encoding_note
+        from shoal.data.files import is_delimited
+
+        return () if self.encoding is not None or not is_delimited(source) else encoding_note(Path(source))
+
     def in_parts(self, engine: str) -> tuple[str, ...]:
         """The columns to read as text; what the engine cannot do is refused."""
         for key in self.chosen():

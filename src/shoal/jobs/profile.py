@@ -36,7 +36,9 @@ class Profile(Job["Profiled"]):
         events.stage("reading")
         table = self.layout.read(self.source)
         events.stage("examining")
-        profiled = replace(profile(table), reading=self.layout.settled(self.source))
+        profiled = replace(
+            profile(table), reading=self.layout.settled(self.source), assumed=self.layout.assumed(self.source)
+        )
         events.check()
         if self.write_policy is not None:
             with atomic_write(self.write_policy, private=True, overwrite=self.overwrite) as temporary:
