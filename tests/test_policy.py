@@ -48,6 +48,7 @@ methods = st.one_of(
     st.builds(Stratified, remainder=st.sampled_from(["central", "last"])),
     st.builds(Coarsen, st.integers(1, 99) | st.dictionaries(names, st.integers(1, 99), min_size=1, max_size=3)),
     st.builds(SafeHarbor, st.none() | st.lists(st.sampled_from(TABLE_S3), min_size=1).map(tuple)),
+    st.builds(SafeHarbor, st.none(), st.just({"age": "age_yrs", "zip": "patzip"})),
 )
 policies = st.builds(
     Policy,

@@ -115,6 +115,8 @@ def _put(item: str, known: Mapping[str, Parameter], parameters: dict[str, Any], 
         table = parameters.setdefault(each.name, {})
         if each.of_columns is None or not isinstance(table, dict) or not column:
             raise InputError(f"{whose} has no {each.name} by column: {item!r} is not {each.name}=VALUE.")
+        if column in table:
+            raise InputError(f"{whose} is given '{each.name}.{column}' twice: give it once.")
         table[column] = _as(each.of_columns, value)
         return each
     if sign and not value.strip():

@@ -24,7 +24,7 @@ from shoal.data.prefix_trees import prefix_tree
 from shoal.data.reading import AS_IT_SEEMS
 from shoal.data.reading import Reading as FileReading
 from shoal.data.role_positions import Placed, by_position
-from shoal.data.roles import suggest_role
+from shoal.data.roles import Suggestion, suggest_role
 from shoal.data.schema import Kind, Role
 from shoal.errors import InputError
 from shoal.risk import identifying_sets
@@ -270,7 +270,12 @@ def _choice(reading: Reading, column: pl.Series, role: Role) -> dict[str, object
 def _placed(table: pl.DataFrame, attributes: Sequence[AttributeProfile]) -> tuple[AttributeProfile, ...]:
     """The attributes with the roles that their places suggest."""
     placed = by_position([Placed(table[a.name], a.what, a.role, a.distinct) for a in attributes])
-    return tuple(replace(a, **vars(placed[a.name])) if a.name in placed else a for a in attributes)
+    return tuple(_with(a, placed[a.name]) if a.name in placed else a for a in attributes)
+
+
+def _with(a: AttributeProfile, suggestion: Suggestion) -> AttributeProfile:
+    role, reason, hipaa, what = suggestion.role, suggestion.reason, suggestion.hipaa, suggestion.what
+    return replace(a, role=role, reason=reason, hipaa=hipaa, what=what)
 
 
 def _as_text(shown: AttributeProfile, column: pl.Series) -> AttributeProfile:

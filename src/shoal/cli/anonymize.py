@@ -12,7 +12,19 @@ from shoal.cli import ledger as opt_ledger
 from shoal.cli import options as opt
 from shoal.cli import pseudonym_option as opt_pseudonym
 from shoal.cli import split as opt_split
-from shoal.cli.method import PANEL, K, KMapK, L, MethodWord, Promises, T, method_of, promises_of
+from shoal.cli.method import (
+    PANEL,
+    K,
+    KMapK,
+    L,
+    MethodWord,
+    Promises,
+    SortsOfColumns,
+    T,
+    method_of,
+    promises_of,
+    with_columns,
+)
 
 
 def register(app: typer.Typer) -> None:
@@ -84,6 +96,7 @@ def anonymize(
     number_people: Annotated[
         bool, typer.Option("--show-person-in-class", help="As --write person-in-class.", hidden=True)
     ] = False,
+    sorts: SortsOfColumns = None,
     as_json: opt.Json = False,
 ) -> None:
     """Mask a table, check the result, and write it; or refuse."""
@@ -99,7 +112,8 @@ def anonymize(
     chosen = opt.make_policy(
         policy, quasi, confidential, identifiers, insensitive, kind, hierarchies, models, rest=rest, weights=weights,
         text=opt.texts(policy, release_text, mask_text),
-        suppression=suppress, method=method_of(method, models), person=person, **opt_split.showing(shown),
+        suppression=suppress, method=method_of(with_columns(method, sorts), models), person=person,
+        **opt_split.showing(shown),
     )  # fmt: skip
     chosen, key = opt_pseudonym.with_pseudonyms(chosen, pseudonym)
     subject = subject or (chosen.person if ledger is not None else None)

@@ -30,6 +30,11 @@ Promises = Annotated[
     ),
 ]
 
+SortsOfColumns = Annotated[
+    list[str] | None,
+    typer.Option("--as", metavar="SORT=COLUMN", help="As --method safe-harbor:columns.SORT=COLUMN.", hidden=True),
+]
+
 
 def _shortcut(option: str, metavar: str, word: str) -> Any:
     return typer.Option(option, metavar=metavar, help=word, rich_help_panel=PANEL)
@@ -61,6 +66,23 @@ def method_of(text: str | None, models: Iterable[Any] = ()) -> Any:
     if kind.name == "individual-ranking" and k > 1:
         parameters.setdefault("k", k)
     return made(kind, parameters, "method")
+
+
+def with_columns(method: str | None, sorts: list[str] | None) -> str | None:
+    """`safe-harbor` with --as age=years is `safe-harbor:columns.age=years`."""
+    from shoal.choices import items_of, quoted_item
+    from shoal.errors import InputError
+
+    if not sorts:
+        return method
+    word, _, listed = (method or "").partition(":")
+    if word != "safe-harbor":
+        raise InputError("--as says which column is what for safe-harbor masking: give --method safe-harbor as well.")
+    items = [item for text in sorts for item in items_of(text)]
+    for item in items:
+        if not all(item.partition("=")):
+            raise InputError(f"--as {item!r} is not SORT=COLUMN, such as age=years: give it so.")
+    return f"{word}:" + ",".join([*([listed] if listed else []), *(quoted_item(f"columns.{item}") for item in items)])
 
 
 def promises_of(promises: list[str] | None = None, **shortcuts: str | None) -> list[Any]:

@@ -24,13 +24,15 @@ ALMOST_ALL = 0.95  # of the records have a value of their own: the rest are slip
 class Suggestion:
     """The role a column should have, and why, in plain words.
 
-    `hipaa` is the item's letter, `what` the sort of attribute that a sign gave away; both are empty where none spoke.
+    `hipaa` is the item's letter, `what` the sort of attribute that a sign gave away, `evidence` by what; all three are
+    empty where none spoke.
     """
 
     role: Role
     reason: str
     hipaa: str = ""
     what: str = ""
+    evidence: str = ""
 
 
 # A column named for a property of an identifier, such as `phone type` or `email verified`, is not it.
@@ -67,7 +69,7 @@ def suggest_role(values: pl.Series, *, present: int, distinct: int, uniques: int
     Where no sign speaks, what its counts suggest: records with a value `present`, `distinct` values with missing as one
     of them, and `uniques`, the records alone with their value.
     """
-    suggestion = _by_signs(_column(values)) or _by_counts(values, present, uniques)
+    suggestion = by_signs(values) or _by_counts(values, present, uniques)
     if distinct <= 1 and suggestion.role is Role.QUASI_IDENTIFIER:
         return Suggestion(Role.INSENSITIVE, "One value only: it tells nobody apart.")
     return suggestion
@@ -90,20 +92,22 @@ def _column(values: pl.Series) -> _Column:
     return _Column(spelled(values.name), texts, is_text, yes_no)
 
 
-def _by_signs(column: _Column) -> Suggestion | None:
-    """The sign with the most evidence.
+def by_signs(values: pl.Series) -> Suggestion | None:
+    """What the sign with the most evidence says of a column with these distinct values; None where no sign speaks.
 
     Among equals the one that explains the name's head, which stands before a preposition (a wage per hour is a wage) or
     else at the end (a hospital charge is a charge), then most of the name, then the first in the table.
     """
-    evidence = [_evidence(sign, column) for sign in SIGNS]
-    strongest = max(evidence)
+    column = _column(values)
+    weighed = [_evidence(sign, column) for sign in SIGNS]
+    strongest = max(weighed)
     if strongest[0] == _SILENT:
         return None
-    sign = SIGNS[evidence.index(strongest)]
+    sign = SIGNS[weighed.index(strongest)]
     item = f" (HIPAA item {sign.hipaa})" if sign.hipaa else ""
-    reason = f"{sign.what[0].upper()}{sign.what[1:]}, {_EVIDENCE[strongest[0]]}{item}."
-    return Suggestion(sign.role, reason, sign.hipaa, sign.what.partition(",")[0])
+    evidence = _EVIDENCE[strongest[0]]
+    reason = f"{sign.what[0].upper()}{sign.what[1:]}, {evidence}{item}."
+    return Suggestion(sign.role, reason, sign.hipaa, sign.what.partition(",")[0], evidence)
 
 
 def _evidence(sign: Sign, column: _Column) -> tuple[int, int, int, int]:

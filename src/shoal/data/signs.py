@@ -217,7 +217,8 @@ SIGNS = (
     Sign("work", _QI),
     Sign("region", _QI),
     Sign("place of care or service", _QI),
-    Sign("time or circumstance of an event", _QI),
+    Sign("time of an event", _QI),
+    Sign("length or circumstance of an event", _QI),
     Sign("looks of the body", _QI),
     Sign("sampling weights, which --weights takes", _QI, fits=_DIGITS),
     # What must not be learnt of a person.

@@ -289,6 +289,7 @@ def _codes_of_x(microdata: object) -> dict[str, np.ndarray]:
         shoal.CutPoints(seconds=0.0),
         shoal.Coarsen({"age": 2, "zip": 2}),
         shoal.SafeHarbor([{"attribute": "zip", "action": "prefix", "keep": 3}]),
+        shoal.SafeHarbor(),
     ],
     ids=repr,
 )

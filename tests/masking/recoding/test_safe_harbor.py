@@ -120,7 +120,7 @@ def test_records_that_no_step_helps_are_counted() -> None:
 
 def test_steps_on_absent_attributes_are_skipped_with_a_note_and_keep_their_numbers() -> None:
     frame = PATIENTS.select("race", "sex", "adm_qtr")
-    masked = SafeHarbor().mask(table(frame), [])
+    masked = SafeHarbor(TABLE_S3).mask(table(frame), [])
     assert masked.notes[:4] == tuple(
         f"Steps on {name!r} were skipped: it is no quasi-identifier of the table."
         for name in ("age_yrs", "ethncty", "patzip", "patcnty")
@@ -130,7 +130,71 @@ def test_steps_on_absent_attributes_are_skipped_with_a_note_and_keep_their_numbe
 
 def test_a_ladder_of_which_the_table_has_nothing_is_refused() -> None:
     with pytest.raises(InputError, match=r"None of the safe-harbor ladder's attributes .*Did you mean 'races'?"):
-        SafeHarbor().mask(table(pl.DataFrame({"races": [1, 2]})), [])
+        SafeHarbor(TABLE_S3).mask(table(pl.DataFrame({"races": [1, 2]})), [])
+
+
+# ---- which column is what
+
+
+def test_columns_are_found_by_what_they_are() -> None:
+    names = ["Alter", "ethnische_herkunft", "Rasse", "Geschlecht", "Quartal", "PLZ", "Landkreis"]
+    masked = SafeHarbor().mask(table(PATIENTS.rename(dict(zip(NAMES, names, strict=True)))), [])
+    assert shown(masked) == shown(SafeHarbor(TABLE_S3).mask(table(PATIENTS), []))
+    assert masked.notes[0].startswith(
+        "Masked in the order of Table S3: 'Alter' as age (by name), 'ethnische_herkunft' as ethnicity (by name), "
+        "'Rasse' as race (by name)"
+    )
+    assert "'PLZ' as zip (by name)" in masked.notes[0]
+
+
+def test_what_is_absent_and_what_no_step_treats_is_stated() -> None:
+    frame = pl.DataFrame({"sex": [1, 1, 2], "los": [3, 3, 4], "age": [50, 50, 60]})
+    assert SafeHarbor().mask(table(frame), []).notes[1:3] == (
+        "Steps on ethnicity, race, date, zip, county were skipped: no quasi-identifier looks like it.",
+        "No step treats 'los': shown as they are.",
+    )
+
+
+def test_a_column_is_what_it_is_stated_to_be_and_others_of_that_sort_are_left() -> None:
+    frame = pl.DataFrame({"years": [41, 42], "zip": ["93711", "93722"], "home": ["10001", "10002"]})
+    method = SafeHarbor(columns={"age": "years", "zip": "home"})
+    masked = method.mask(table(frame, zip=Kind.NOMINAL, home=Kind.NOMINAL), [])
+    assert shown(masked) == [("*", "93711", "100**"), ("*", "93722", "100**")]
+    assert "'years' as age (as given), 'home' as zip (as given)" in masked.notes[0]
+    assert masked.notes[2] == "No step treats 'zip': shown as they are."
+
+
+def test_every_column_of_a_sort_takes_its_steps() -> None:
+    frame = pl.DataFrame({"zip": ["93711", "93722"], "birth_zip": ["10001", "10002"]})
+    masked = SafeHarbor().mask(table(frame, zip=Kind.NOMINAL, birth_zip=Kind.NOMINAL), [])
+    assert shown(masked) == [("937**", "100**")] * 2
+
+
+def test_ages_that_are_no_numbers_are_suppressed_and_not_put_into_bands() -> None:
+    frame = pl.DataFrame({"age": ["[0-10)", "[10-20)"], "sex": [1, 1]})
+    masked = SafeHarbor().mask(table(frame, age=Kind.NOMINAL), [])
+    assert shown(masked) == [("*", "*")] * 2
+    assert "'age' holds no numbers, so it is not put into bands." in masked.notes
+
+
+@pytest.mark.parametrize(
+    ("columns", "names", "why"),
+    [
+        ({"agee": "a"}, ["a"], "knows no sort of column 'agee'. Did you mean 'age'?"),
+        ({"age": "a", "zip": "a"}, ["a"], "Column 'a' is given as age and as zip"),
+        ({"age": "yeers"}, ["years"], "Column 'yeers', given as age, is no quasi-identifier of the table. Did you"),
+        ({}, ["los", "height"], "None of the quasi-identifiers (los, height) looks like one"),
+    ],
+)
+def test_columns_that_cannot_be_matched_are_refused(columns: dict[str, str], names: list[str], why: str) -> None:
+    with pytest.raises(InputError) as refusal:
+        SafeHarbor(columns=columns).mask(table(pl.DataFrame({name: [1, 2] for name in names})), [])
+    assert why in str(refusal.value)
+
+
+def test_a_ladder_names_its_columns_itself() -> None:
+    with pytest.raises(InputError, match="both 'ladder' and 'columns'"):
+        SafeHarbor(LADDER, columns={"age": "age"})
 
 
 def test_missing_values_are_a_value_until_they_are_suppressed() -> None:

@@ -32,6 +32,7 @@ from shoal.masking.method import Masked, Method
 from shoal.masking.recoding import frequencies
 from shoal.masking.recoding.coarsening import unmasked
 from shoal.masking.recoding.frequencies import Keys, count_rows, how_many, refuse_unlisted
+from shoal.masking.recoding.sorts import SORTS, columns_by_sort, refuse_unknown
 from shoal.masking.recoding.suppressing import classes_of, refuse_suppressing, suppress_failing, without_small
 from shoal.privacy.model import PrivacyModel
 
@@ -74,27 +75,34 @@ class Step:
         return cls(**{**table, "cuts": tuple(table.get("cuts", ()))})
 
 
-TABLE_S3 = (
-    Step("age_yrs", "bands", cuts=(1, *range(5, 90, 5))),  # 0, 1 to 4, 5 to 9, ..., 80 to 84, 85+
-    Step("ethncty", "suppress"),
+RUNGS = (  # Table S3, of what each attribute is
+    Step("age", "bands", cuts=(1, *range(5, 90, 5))),  # 0, 1 to 4, 5 to 9, ..., 80 to 84, 85+
+    Step("ethnicity", "suppress"),
     Step("race", "suppress"),
     Step("sex", "suppress"),
-    Step("age_yrs", "bands", cuts=(18, 35, 65)),
-    Step("age_yrs", "suppress"),
-    Step("adm_qtr", "suppress"),
-    Step("patzip", "prefix", keep=3),
-    Step("patcnty", "suppress"),
-    Step("patzip", "suppress"),
+    Step("age", "bands", cuts=(18, 35, 65)),
+    Step("age", "suppress"),
+    Step("date", "suppress"),
+    Step("zip", "prefix", keep=3),
+    Step("county", "suppress"),
+    Step("zip", "suppress"),
 )
+_AS_PRINTED = {"age": "age_yrs", "ethnicity": "ethncty", "date": "adm_qtr", "zip": "patzip", "county": "patcnty"}
+TABLE_S3 = tuple(replace(step, attribute=_AS_PRINTED.get(step.attribute, step.attribute)) for step in RUNGS)
 
 
 class SafeHarbor(Method):
     """Unique records masked step by step, in a fixed order; it promises nothing.
 
-    By `ladder`, or by Table S3's; steps on attributes that the table lacks are skipped.
+    By `ladder`, or by Table S3's order: the columns of each of its sorts are those of `columns`, or else those whose
+    names or values say so; sorts that the table lacks are skipped.
     """
 
     ladder: Sequence[Step] | None = parameter("the steps, one after the other; if not given, Table S3's", default=None)
+    columns: Mapping[str, str] | None = parameter(
+        f"which column is what, for Table S3: one of each of {', '.join(SORTS)}; if not given, found by signs",
+        default=None,
+    )
 
     choose = "a rule asks for HIPAA's masking order; it promises nothing, so the check may refuse"
     seedless = True
@@ -106,16 +114,18 @@ class SafeHarbor(Method):
             steps = tuple(Step.of(step) if isinstance(step, Mapping) else step for step in self.ladder)
             require(self.name, "ladder", [], "one step or more", holds=len(steps) > 0)
             object.__setattr__(self, "ladder", steps)
+        refuse_unknown(self.columns or {}, ladder=self.ladder is not None)
 
     def mask(
         self, microdata: Microdata, models: Sequence[PrivacyModel], *, suppression: float = 0.0, seed: int | None = None
     ) -> Masked:
         """Each record as the first step shows it at which it has k alike, or as the last one does."""
         k = ladder_k(models)
-        levels, left_over = _climb(microdata, self.steps, k)
-        columns = shown_by(microdata, self.steps, levels)
+        steps, assumed = self.steps(microdata)
+        levels, left_over = _climb(microdata, steps, k)
+        columns = shown_by(microdata, steps, levels)
         masked, residual = int(np.count_nonzero(levels)), int(left_over.sum())
-        notes = in_words(microdata.schema.quasi_identifiers, self.steps, len(microdata), masked, residual, k)
+        notes = (*assumed, *in_words(microdata.schema.quasi_identifiers, steps, len(microdata), masked, residual, k))
         return suppress_failing(microdata, Masked(columns, notes=notes), models, suppression)
 
     def refuse_in_chunks(self, models: Sequence[PrivacyModel], suppression: float, engine: str) -> None:
@@ -125,7 +135,8 @@ class SafeHarbor(Method):
     def prepared(self, whole: WholeTable) -> Method:
         """Distinct rows climb the ladder; records follow in chunks."""
         quasi = whole.schema.quasi_identifiers
-        codes = _row_codes(whole, ladder_attributes(quasi, self.steps))
+        steps, assumed = self.steps(whole.sample)
+        codes = _row_codes(whole, ladder_attributes(quasi, steps))
         number = how_many(whole, codes, prod(codes.room))
         if number > frequencies.LIMIT:
             raise InputError(
@@ -134,17 +145,23 @@ class SafeHarbor(Method):
             )
         rows, counts = count_rows(whole, codes)
         keys, k = rows["key"].view(np.uint64), ladder_k(whole.promises)
-        levels, left_over = climb([whole.sample[name] for name in codes.names], codes.of(keys), counts, self.steps, k)
+        levels, left_over = climb([whole.sample[name] for name in codes.names], codes.of(keys), counts, steps, k)
         masked, residual = int(counts[levels > 0].sum()), int(counts[left_over].sum())
         climbing = np.flatnonzero(levels > 0)
         climbing = climbing[np.argsort(keys[climbing])]
-        notes = in_words(quasi, self.steps, whole.records, masked, residual, k)
-        return without_small(whole, Climbed(self.steps, codes, keys[climbing], levels[climbing], notes))
+        notes = (*assumed, *in_words(quasi, steps, whole.records, masked, residual, k))
+        return without_small(whole, Climbed(steps, codes, keys[climbing], levels[climbing], notes))
 
-    @property
-    def steps(self) -> tuple[Step, ...]:
-        """The ladder that is climbed."""
-        return TABLE_S3 if self.ladder is None else tuple(self.ladder)
+    def steps(self, microdata: Microdata) -> tuple[tuple[Step, ...], tuple[str, ...]]:
+        """The ladder that is climbed, and what was assumed of the table for it."""
+        if self.ladder is not None:
+            return tuple(self.ladder), ()
+        taken = columns_by_sort(microdata.quasi, self.columns or {})
+        steps = [(step, coded) for step in RUNGS for coded in taken.columns.get(step.attribute, ())]
+        fitting = [(step, coded) for step, coded in steps if step.action != "bands" or _has_bands(coded)]
+        unbanded = dict.fromkeys(coded.name for step, coded in steps if (step, coded) not in fitting)
+        notes = (*taken.notes, *(f"{name!r} holds no numbers, so it is not put into bands." for name in unbanded))
+        return tuple(replace(step, attribute=coded.name) for step, coded in fitting), notes
 
 
 def ladder_k(models: Sequence[PrivacyModel]) -> int:
@@ -321,9 +338,13 @@ def _take(step: Step, coded: Coded) -> _View:
     return _View(np.zeros(len(coded.values) + 1, np.int32), pl.Series([WILDCARD]))
 
 
+def _has_bands(coded: Coded) -> bool:
+    return coded.attribute.kind is Kind.NUMERIC
+
+
 def _bands(step: Step, coded: Coded) -> _View:
     """Each number's band; the first begins with the domain, the last is open (`85+`)."""
-    if coded.attribute.kind is not Kind.NUMERIC:
+    if not _has_bands(coded):
         raise InputError(
             f"The ladder puts {coded.name!r} into bands, but the column is {coded.attribute.kind}: "
             "declare it numeric, or suppress it instead."
