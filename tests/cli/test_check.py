@@ -563,6 +563,17 @@ def test_what_a_statistical_file_holds_besides_its_rows_is_found(shoal: Shoal, t
     assert (run.code, "holds labels or notes" in run.sentence) == (1, True)
 
 
+def test_labels_of_columns_are_shown_to_the_reader(shoal: Shoal, tmp_path: Path) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat")
+    pyreadstat.write_sav(TABLE, tmp_path / "r.sav", column_labels=[f"about {name}, Ann" for name in TABLE.columns])
+    run = shoal("check", tmp_path / "r.sav", *ASKED)
+    assert (run.code, "'c' ('about c, Ann')" in " ".join(run.err.split()), "no promise is about" in run.err) == (
+        0,
+        True,
+        True,
+    )
+
+
 def test_of_files_that_cannot_be_looked_into_nothing_is_said(tmp_path: Path) -> None:
     for name in ("r.ods", "r.xls"):
         (tmp_path / name).write_bytes(b"")

@@ -19,6 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.hidden_content import cut_short
+
 Code = int | float | str
 
 
@@ -49,6 +51,13 @@ class Codebook:
         """The codebook of these records, with the codes for missing of the columns that tell them apart."""
         kept = {name: codes.gather(rows) for name, codes in self.missing.items() if name in told_apart}
         return replace(self, missing=kept)
+
+    def labels(self, columns: Sequence[str]) -> Iterator[str]:
+        """What is written about these columns, for a reader to judge: no row shows it."""
+        labels = {name: self.variables[name].label for name in columns if name in self.variables}
+        if written := [f"{name!r} ({cut_short(label)})" for name, label in labels.items() if label]:
+            shown = ", ".join(written[:20]) + (f" and {len(written) - 20} more" if len(written) > 20 else "")
+            yield f"Columns are labelled, and no promise is about that: {shown}. Read whether a label names somebody."
 
     def notes(self, columns: Sequence[str]) -> Iterator[str]:
         """What was made of the codes of these columns."""

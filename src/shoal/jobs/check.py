@@ -148,5 +148,7 @@ class Check(Job[Judgement]):
             )
         if as_they_are := ", ".join(repr(name) for name in columns if Role.INSENSITIVE in roles.get(name, ())):
             notes.append(f"Released as they are, as insensitive: {as_they_are}.")
+        if (book := self.layout.codebook(self.source)) is not None:
+            notes.extend(book.labels(columns))
         assumed = self.layout.assumed(self.source) if Path(self.source).is_file() else ()
         return (*assumed, *notes, *(verdict.note for verdict in verdicts if verdict.note))
