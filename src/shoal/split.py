@@ -53,6 +53,7 @@ from shoal.split_tables import (
 
 if TYPE_CHECKING:
     from shoal.chunked_split import ChunkedSplitRelease
+    from shoal.data.codebook import Codebook
     from shoal.data.notation import Spelling
     from shoal.events import Listener, Stop
     from shoal.releases.ledger import Ledger
@@ -244,6 +245,7 @@ def split_draft(
     independent: bool = False,
     seed: int | None = None,
     spelling: Spelling | None = None,
+    book: Codebook | None = None,
 ) -> SplitDraft[Frame]:
     """Masks every table. Nothing has been judged yet."""
     table, _ = to_polars(frame)
@@ -267,7 +269,7 @@ def split_draft(
     for names in groups:
         alone = independent and len(names) == 1  # an ordinary release, unless an aggregate is asked for
         shown = {n: by for n, by in policy.show.items() if n in names} if alone else shown_by(policy, names)
-        made = draft(frame, about(policy, names, shown), seed=seed, spelling=spelling)
+        made = draft(frame, about(policy, names, shown), seed=seed, spelling=spelling, book=book)
         tables |= {name: _only(made, name) for name in names}
         notes += made.masked.notes
     merged = made if len(groups) == 1 else None

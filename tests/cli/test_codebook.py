@@ -107,6 +107,15 @@ def test_labels_make_the_round_trip_and_none_that_nobody_shows(shoal: Shoal, sav
     assert checked.code == 0, checked.err
 
 
+def test_the_tables_of_a_split_are_labelled(shoal: Shoal, sav: Path) -> None:
+    run = shoal("anonymize", sav, "-o", "r.sav", *ROLES[:4], "--k", "5", "--split", "confidential:merge")
+    assert run.code == 0, run.err
+    for output in ("r.sav", "r.ill.sav"):
+        about = pyreadstat.read_sav(output, metadataonly=True)[1]
+        assert about.variable_value_labels["sex"] == {1: "male", 2: "female"}
+        assert about.column_names_to_labels == {"sex": "Sex", "edu": "School", "ill": "Illness"}
+
+
 def test_masked_categories_are_text(sav: Path) -> None:
     book = codebook_of(sav)
     assert book is not None

@@ -248,7 +248,8 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
         layout = self.layout.over(policy.reading)
         policy, spelling = policy.changed(reading=layout.settled(self.source)), layout.spelling(self.source)
         table = layout.read(self.source, policy, text)
-        made = split_draft(table, policy, independent=self.independent, seed=seed, spelling=spelling)
+        book = layout.codebook(self.source)
+        made = split_draft(table, policy, independent=self.independent, seed=seed, spelling=spelling, book=book)
         made = replace(made, notes=(*layout.assumed(self.source), *made.notes))
         if ledger is not None:
             made = made.noted(ledger)
