@@ -15,6 +15,7 @@ from shoal.data.codebook import Codebook, Variable, coded, labelled, variables_o
 from shoal.data.files import read_table, write_table
 from shoal.data.statistical_files import codebook_of, inspect_statistical
 from tests.cli.conftest import Shoal
+from tests.sas_files import write_sas7bdat
 
 pyreadstat = pytest.importorskip("pyreadstat")
 
@@ -114,6 +115,17 @@ def test_the_tables_of_a_split_are_labelled(shoal: Shoal, sav: Path) -> None:
         about = pyreadstat.read_sav(output, metadataonly=True)[1]
         assert about.variable_value_labels["sex"] == {1: "male", 2: "female"}
         assert about.column_names_to_labels == {"sex": "Sex", "edu": "School", "ill": "Illness"}
+
+
+def test_labels_of_a_sas_data_set_leave_with_it(shoal: Shoal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    columns: dict[str, list[float | str]] = {"age": [20.0 + i % 4 for i in range(N)], "sex": ["f", "m"] * (N // 2)}
+    labels = {"age": "Age in years", "sex": "Sex"}
+    write_sas7bdat(tmp_path / "d.sas7bdat", columns, labels)
+    assert read_table(tmp_path / "d.sas7bdat").to_dict(as_series=False) == columns
+    run = shoal("anonymize", "d.sas7bdat", "-o", "r.sav", "--quasi", "age,sex", "--k", "5")
+    assert run.code == 0, run.err
+    assert pyreadstat.read_sav("r.sav", metadataonly=True)[1].column_names_to_labels == labels
 
 
 def test_masked_categories_are_text(sav: Path) -> None:
