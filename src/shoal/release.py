@@ -25,7 +25,7 @@ from shoal.data.commit import Output, commit, papers
 from shoal.data.digests import digest
 from shoal.data.frames import Frame
 from shoal.data.microdata import Microdata
-from shoal.data.people import classes_below
+from shoal.data.people import below_k
 from shoal.data.schema import Schema
 from shoal.draft import Draft
 from shoal.errors import InputError
@@ -37,6 +37,7 @@ from shoal.privacy.consistency import refuse_inconsistent
 from shoal.privacy.histories import notes_together, shown_together
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict
 from shoal.pseudonymize import pseudonyms_by_key, puts_together
+from shoal.risk.owners import Owners, facts_of, owners_shown
 from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.show.charts import both
 
@@ -57,6 +58,7 @@ class Release(Result, Generic[Frame]):
     sizes: npt.NDArray[np.int64] = field(repr=False)  # of the classes, as found again in what is released
     notes: tuple[str, ...]  # the draft's, and what was noticed when it was judged
     histories: Mapping[str, int] = field(default_factory=dict)  # column -> who show what fewest do (`shown_together`)
+    owners: tuple[Owners, ...] = ()  # the people, or households, whose records they are, where these are counted
 
     @property
     def schema(self) -> Schema:
@@ -158,6 +160,7 @@ class Release(Result, Generic[Frame]):
             "models": [verdict.to_dict() for verdict in self.verdicts],
             "information_loss": self.information_loss,
             **self.masked.facts,
+            **facts_of(self.owners),
             "notes": list(self.notes),
         }
 
@@ -167,8 +170,14 @@ class Release(Result, Generic[Frame]):
 
     def sheets(self, title: str = "Released") -> list[Sheet]:
         """As tables: what was released, and how it was judged."""
-        more = [(name.replace("_", " "), str(fact)) for name, fact in self.masked.facts.items() if name != "levels"]
-        return released_sheets(title, self.to_dict(), more, self.verdicts)
+        from shoal.report.words import in_words
+
+        elsewhere = ("levels", "rows_withheld", *facts_of(self.owners))
+        facts = ((name, fact) for name, fact in self.masked.facts.items() if name not in elsewhere)
+        more = [(name.replace("_", " "), str(fact)) for name, fact in facts]
+        owners = [row for each in self.owners for row in each.rows()]
+        legend = in_words(self) if self.owners else ()
+        return released_sheets(title, self.to_dict(), more, self.verdicts, owners=owners, legend=legend)
 
     def charts(self) -> list[Chart]:
         """How large the classes are before and after, and what each attribute lost."""
@@ -231,25 +240,12 @@ def _released(draft: Draft[Frame], classes: EquivalenceClasses) -> Release[Frame
     remarks = (verdict.note for verdict in verdicts if verdict.note)
     few = few_classes(len(classes.sizes), int(classes.sizes.max(initial=0)), draft.original, draft.promises)
     histories = shown_together(classes, puts_together(draft.policy, draft.table.columns))
-    together = notes_together(histories, class_size(draft.original, draft.promises))
-    notes = (*draft.notes, *remarks, *few, *_people(draft, classes), *together)
-    return Release(draft, verdicts, classes.sizes, notes, histories)
-
-
-def _people(draft: Draft, classes: EquivalenceClasses) -> list[str]:
-    """How many classes hold fewer than k people, where an identifier tells people from records."""
-    k = class_size(draft.original, draft.promises)
     rows = None if classes.source is None else classes.source.rows
-    notes = []
-    for identifier in draft.repeating if k > 1 else ():
-        who = draft.original.frame[identifier.name]
-        below, fewest = classes_below(who if rows is None else who[rows], *classes.members, k)
-        if below:
-            notes.append(
-                f"By {identifier.name!r} {below:,} of {len(classes.sizes):,} classes hold fewer than {k} people, the "
-                f"least {fewest:,}: they are not protected as one of {k}."
-            )
-    return notes
+    home, key, k = draft.policy.household_column, classes.key.to_numpy(), class_size(draft.original, draft.promises)
+    owners = owners_shown(draft.original, home, key, rows, draft.table.columns)
+    below = below_k(draft.repeating, draft.original.frame, rows, classes.members, k)
+    notes = (*draft.notes, *remarks, *few, *below, *notes_together(histories, k))
+    return Release(draft, verdicts, classes.sizes, notes, histories, owners)
 
 
 def write(

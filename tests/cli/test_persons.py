@@ -63,6 +63,18 @@ def test_a_folder_made_on_disk_shows_its_people_as_well(shoal: Shoal, visits: Pa
     assert shoal("check", released, "--certificate", released / "_certificate.json").code == 0
 
 
+def test_a_certificate_that_words_a_promise_otherwise_is_refused(shoal: Shoal, visits: Path) -> None:
+    released, certificate = visits.with_name("r.csv"), visits.with_name("r.json")
+    done = (*ROLES, "--k", 5, "--write", "person-in-class", "--certificate", certificate)
+    assert shoal("anonymize", visits, "-o", released, *done).code == 0
+    certificate.write_text(certificate.read_text().replace("by at least 5 people", "by at least 50 people"))
+    run = shoal("check", released, "--certificate", certificate)
+    assert (run.code, "states the meaning of persons as Each released record is shared by at least 50" in run.err) == (
+        1,
+        True,
+    )
+
+
 def test_the_custodian_judges_what_a_file_does_not_show(shoal: Shoal, visits: Path) -> None:
     released, certificate = visits.with_name("r.csv"), visits.with_name("r.json")
     done = ("-o", released, *ROLES, "--k", 5, "--write", "keep-order", "--certificate", certificate, "--seed", 1)

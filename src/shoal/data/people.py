@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.person import shown_person
 from shoal.data.roles import may_be, suggest_role
-from shoal.data.schema import Role
+from shoal.data.schema import Person, Role
 
 COUNTED = "records, not people: who has several records is counted once for each"
 BY_CUSTODIAN = "people, judged by the custodian beside the original: the file does not show whose each record is"
-BY_FILE = "people: whose each record is, as far as that is counted, the file shows"
+BY_FILE = "people: the file shows which records of a class are of the same person, so that anybody can judge it"
+OF_HOUSEHOLDS = "households: the file shows who lives together, so that anybody can judge it; each record is one person"
 _LOOKED_AT = 10_000  # records that show whether a column without a role is an identifier
 _NUMBERS = (
     "G",
@@ -23,6 +25,16 @@ _NUMBERS = (
     "R",
 )  # HIPAA's items: numbers of a person
 NOT_OF_PEOPLE = frozenset({"numbers of households", "numbers of transactions"})  # which repeat for another reason
+
+
+def what_counts(columns: Collection[str], person: Person | None, home: str | None) -> str:
+    """Whether records, people or households were counted, and from what; in the same words wherever it is told.
+
+    `columns` are those of the release, `home` is the one that says who lives together.
+    """
+    if person is not None:
+        return BY_CUSTODIAN if shown_person(columns, person) is None else BY_FILE
+    return OF_HOUSEHOLDS if home is not None and home in columns else COUNTED
 
 
 class Repeating(NamedTuple):
@@ -59,6 +71,30 @@ def _likely(column: pl.Series) -> bool:
     suggestion = suggest_role(seen.unique(), present=len(seen), distinct=distinct, uniques=0)
     of_people = suggestion.what not in NOT_OF_PEOPLE
     return suggestion.role is Role.IDENTIFIER and suggestion.hipaa in _NUMBERS and of_people
+
+
+def below_k(
+    identifiers: Iterable[Repeating],
+    original: pl.DataFrame,
+    rows: npt.NDArray[np.int64] | None,
+    classes: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
+    k: int,
+) -> list[str]:
+    """Sentences on how many classes hold fewer than k people, by identifiers that repeat.
+
+    `rows` are the records of the original that are released; `classes` their order class by class, and where each
+    class starts.
+    """
+    order, starts = classes
+    notes = []
+    for name in (identifier.name for identifier in identifiers if k > 1):
+        below, fewest = classes_below(original[name] if rows is None else original[name][rows], order, starts, k)
+        if below:
+            notes.append(
+                f"By {name!r} {below:,} of {len(starts) - 1:,} classes hold fewer than {k} people, the least "
+                f"{fewest:,}: they are not protected as one of {k}."
+            )
+    return notes
 
 
 def classes_below(

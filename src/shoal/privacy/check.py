@@ -17,6 +17,7 @@ from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdic
 from shoal.show import Sheet
 
 _COUNTED = ("records", "suppressed", "classes", "smallest_class")
+_OF_OWNERS = {"suppressed": "records withheld", "smallest_class": "smallest class, in records"}
 
 
 def classes_of(frame: pl.DataFrame, quasi: Sequence[str], kinds: Mapping[str, Kind]) -> EquivalenceClasses:
@@ -66,8 +67,8 @@ def _remedy(verdict: Verdict) -> str:
     )
 
 
-def judgement(verdicts: Sequence[Verdict]) -> Sheet:
-    """Promise by promise, as a table."""
+def judgement(verdicts: Sequence[Verdict], legend: Sequence[str] = ()) -> Sheet:
+    """Promise by promise, as a table, with sentences below."""
     rows = [
         (
             verdict.model + (f" of {verdict.attribute}" if verdict.attribute else ""),
@@ -77,13 +78,23 @@ def judgement(verdicts: Sequence[Verdict]) -> Sheet:
         )
         for verdict in verdicts
     ]
-    return Sheet("Judged on what is shown", ("promise", "asked", "reached", ""), rows, numbers=2)
+    return Sheet("Judged on what is shown", ("promise", "asked", "reached", ""), rows, numbers=2, legend=tuple(legend))
 
 
 def released_sheets(
-    title: str, facts: Mapping[str, Any], more: Sequence[tuple[str, str]], verdicts: Sequence[Verdict]
+    title: str,
+    facts: Mapping[str, Any],
+    more: Sequence[tuple[str, str]],
+    verdicts: Sequence[Verdict],
+    *,
+    owners: Sequence[tuple[str, str]] = (),
+    legend: Sequence[str] = (),
 ) -> list[Sheet]:
-    """What was released, by any engine, and how it was judged; `facts` is the release for machines."""
-    counts = [(name.replace("_", " "), f"{facts[name]:,}") for name in _COUNTED]
-    rows = [*counts, ("information loss", f"{facts['information_loss']:.4f}"), *more]
-    return [Sheet(title, ("", "value"), rows), judgement(verdicts)]
+    """What was released, by any engine, and how it was judged; `facts` is the release for machines.
+
+    `owners` are rows about the people or households whose records they are, `legend` says in words what was judged.
+    """
+    names = _OF_OWNERS if owners else {}
+    counts = [(names.get(name, name.replace("_", " ")), f"{facts[name]:,}") for name in _COUNTED]
+    rows = [*counts, *owners, ("information loss", f"{facts['information_loss']:.4f}"), *more]
+    return [Sheet(title, ("", "value"), rows), judgement(verdicts, legend)]

@@ -64,6 +64,7 @@ class WholeHistories(PrivacyModel):
     )
     instead_of_k = True
     owners: ClassVar[str]  # whose rows they are, in the plural
+    rows: ClassVar[str] = "history"  # what the rows of an owner are together
 
     @property
     def asked(self) -> float:
@@ -78,7 +79,7 @@ class WholeHistories(PrivacyModel):
     @property
     def asked_in_words(self) -> str:
         """The level as people say it."""
-        return f"k ≥ {self.k} {self.owners} with the same history"
+        return f"k ≥ {self.k} {self.owners} with the same {self.rows}"
 
     def owner_of(self, about: EquivalenceClasses) -> Ints:
         """Released row -> whose it is, by what the file shows."""

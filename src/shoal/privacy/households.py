@@ -38,6 +38,7 @@ class Households(WholeHistories):
 
     together = "household"
     owners = "households"
+    rows = "members"
     kept_back = ("shared", "order")
     leaves_open = (
         "Households, not everything about them",

@@ -52,8 +52,9 @@ class Persons(PrivacyModel):
     def in_words(self) -> str:
         """What an intruder is left with."""
         return (
-            f"Every released record shows the same in all quasi-identifiers as records of at least {self.k - 1} other "
-            f"people. Whoever knows these of one record of a person is left with at least {self.k} people."
+            f"Each released record is shared by at least {self.k} people: records of {self.k - 1} others or more show "
+            f"the same in all quasi-identifiers. Whoever knows these of one record of a person is left with at least "
+            f"{self.k} people."
         )
 
     def levels(

@@ -7,6 +7,7 @@ are released by the same method and promises, and that release is attacked.
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from shoal.data.microdata import Microdata
@@ -15,6 +16,7 @@ from shoal.masking.method import Masked
 from shoal.masking.whole_histories import held_together
 from shoal.report.reported import Reported
 from shoal.risk.attack import Attacked, Outcome, Scene, run_attacks
+from shoal.risk.owners import whose_records
 from shoal.show.numbers import percent
 
 PEOPLE = 2_000  # that attacks are played on
@@ -27,20 +29,32 @@ def attacked(release: Reported, smallest_class: int) -> Attacked:
     """
     original, table, masked = release.original, release.table, release.masked
     if release.read > PEOPLE:
-        some = np.sort(np.random.default_rng(0).choice(len(original), min(PEOPLE, len(original)), replace=False))
-        original = original.take(some)
+        original = original.take(_some(release))
         method = held_together(release.policy.method, release.promises)
         try:
             masked = method.mask(original, release.promises, suppression=release.policy.suppression, seed=0)
         except InputError as error:
             return Attacked((), {}, {"all": str(error)})
-        table = _shown(original, masked)
+        table = _shown(original, masked).select(release.table.columns)
     apart = smallest_class < 2  # in a class, whoever is found is one of several
     rows = np.arange(len(original)) if masked.kept is None else masked.kept
     method = held_together(release.policy.method, release.promises)
     suppression = release.policy.suppression
     scene = Scene(original, table, method, release.promises, suppression, rows=rows if apart else None, made=masked)
     return run_attacks(scene)
+
+
+def _some(release: Reported) -> npt.NDArray[np.int64]:
+    """Records to play on, drawn by lot: where people or households are counted, all records of some of them."""
+    dice, records = np.random.default_rng(0), len(release.original)
+    owned = whose_records(release.original, release.policy.household_column)
+    if not owned:
+        return np.sort(dice.choice(records, min(PEOPLE, records), replace=False))
+    whose = list(owned.values())[-1]  # the larger: a household is drawn with all of its people
+    counts = np.bincount(whose)
+    drawn = dice.permutation(len(counts))
+    chosen = drawn[: int(np.searchsorted(np.cumsum(counts[drawn]), PEOPLE)) + 1]
+    return np.flatnonzero(np.isin(whose, chosen))
 
 
 def _shown(original: Microdata, masked: Masked) -> pl.DataFrame:

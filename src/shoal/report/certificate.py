@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from math import isclose
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any
 
 import polars as pl
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
 import shoal
 from shoal.data.digests import digest
@@ -22,10 +22,9 @@ from shoal.data.files import same_file
 from shoal.data.microdata import declared_order
 from shoal.data.outputs import CERTIFICATE
 from shoal.data.paths import is_sql, refuse_pipe
-from shoal.data.people import BY_CUSTODIAN, BY_FILE, COUNTED
+from shoal.data.people import BY_CUSTODIAN, BY_FILE, what_counts
 from shoal.data.person import shown_person
 from shoal.data.schema import Attribute, Kind, Role, Schema
-from shoal.data.text_choice import Treatment
 from shoal.errors import InputError, PromiseError
 from shoal.policy import Policy
 from shoal.policy_files import refuse_own_code
@@ -33,14 +32,11 @@ from shoal.privacy.check import judgement, released_classes
 from shoal.privacy.households import Households
 from shoal.privacy.model import PrivacyModel, Verdict
 from shoal.pseudonymize import puts_together
+from shoal.report.certificate_content import PSEUDONYMOUS, Content
 from shoal.report.shown import Shown
 from shoal.show import Result, Sheet
 
 _LARGEST = 1 << 26  # bytes of a certificate
-PSEUDONYMOUS = (
-    "a pseudonym stands for one value, which nobody learns from it without the secret key; this is not anonymity: the "
-    "data are personal data still, and records with the same pseudonym can be put together by anybody"
-)
 _JUDGED = ("asked", "achieved", "holds")
 
 
@@ -75,8 +71,7 @@ def certify(
 ) -> dict[str, Any]:
     """What can be said of a released table in public."""
     person = None if schema.person is None else shown_person(shown.columns, schema.person)
-    hidden = schema.person is not None and person is None
-    counts = BY_FILE if person is not None else BY_CUSTODIAN if hidden else COUNTED
+    counts = what_counts(shown.columns, schema.person, policy.household_column)
     return {
         "made_by": f"shoal {shoal.__version__}",
         "records": shown.records,
@@ -93,7 +88,9 @@ def certify(
         "classes": shown.classes,
         "smallest_class": shown.smallest_class,
         "models": [
-            _stated(promise, verdict, by_original=hidden or verdict.attribute in schema.quasi_identifiers)
+            _stated(
+                promise, verdict, by_original=counts == BY_CUSTODIAN or verdict.attribute in schema.quasi_identifiers
+            )
             for promise, verdict in zip(promises, verdicts, strict=True)
         ],
     }
@@ -125,7 +122,10 @@ def _described(column: pl.Series, attribute: Attribute) -> dict[str, Any]:
 
 
 def _stated(promise: PrivacyModel, verdict: Verdict, *, by_original: bool) -> dict[str, Any]:
-    """A model as a policy names it, and how it was judged; a figure found beside the original is nobody else's."""
+    """A model as a policy names it, what it means in words, and how it was judged.
+
+    A figure found beside the original is nobody else's.
+    """
     model: Any = promise
     names = [field.name for field in fields(model)] if is_dataclass(model) else []
     # A population is the custodian's, and so is how a promise was brought about: the release does not show it.
@@ -135,76 +135,7 @@ def _stated(promise: PrivacyModel, verdict: Verdict, *, by_original: bool) -> di
     judged = {name: getattr(verdict, name) for name in _JUDGED}
     if promise.name == "measured-risk" or promise.by_weights or by_original:  # the release does not show the original
         del judged["achieved"]
-    return {"name": promise.name} | parameters | judged
-
-
-def _counted(number: Any) -> Any:
-    if isinstance(number, int) and abs(number) > 2**63:
-        raise ValueError("no number of a certificate has more digits")
-    return number
-
-
-Count = Annotated[int, Field(ge=0, le=2**63)]
-Number = Annotated[float, BeforeValidator(_counted)]
-Names = Annotated[tuple[str, ...], Field(strict=False)]
-
-
-class _Content(BaseModel):
-    """All that a certificate states, and of which type; one that states anything else is none of ours."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    made_by: Annotated[str, Field(pattern=r"^shoal \d[\w.+-]{0,40}$")]
-    records: Count
-    counts: Literal[COUNTED, BY_CUSTODIAN, BY_FILE]  # type: ignore[valid-type]
-    person: str | None = None
-    columns: Names
-    quasi_identifiers: Names
-    confidential: Names
-    insensitive: Names
-    pseudonyms: dict[str, _Pseudonym] = {}
-    pseudonymous: Literal[PSEUDONYMOUS] | None = None  # type: ignore[valid-type]
-    linked: dict[str, Count | None] = {}
-    shifted_dates: Names = ()
-    attributes: dict[str, _Described]
-    text: dict[str, Treatment] | None = None
-    classes: Count
-    smallest_class: Count
-    models: Annotated[tuple[_Model, ...], Field(strict=False)]
-    record_order: Literal["shuffled", "as in the source"]
-    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-
-
-class _Pseudonym(BaseModel):
-    """What a column of pseudonyms is: of what, and in which form."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    domain: str
-    form: str
-    length: Count | None = None
-
-
-class _Described(BaseModel):
-    """The kind of an attribute, and its order; a file or a rule, for instance, a certificate does not name."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    kind: Literal["numeric", "ordinal", "nominal", "date"]
-    domain: Names | None = None
-
-
-class _Model(BaseModel):
-    """What was asked and found; what else a model takes is one word, one number or a truth each, and no file."""
-
-    model_config = ConfigDict(extra="allow", strict=True)
-    __pydantic_extra__: dict[str, str | bool | Number]
-
-    name: str
-    asked: Number
-    achieved: Number | None = None
-    holds: bool
-    population: None = None
+    return {"name": promise.name} | parameters | judged | {"means": promise.in_words}
 
 
 @dataclass(frozen=True)
@@ -230,7 +161,9 @@ class Certificate:
         self._verify_histories(self.content.get("linked", {}), shown.get("linked", {}))
         if len(self.content["models"]) != len(verdicts):  # each is stated for each column that it is about
             raise _no_certificate(self.path)
-        for stated, verdict in zip(self.content["models"], verdicts, strict=True):
+        for stated, verdict, judged in zip(self.content["models"], verdicts, shown["models"], strict=True):
+            if stated.get("means", judged["means"]) != judged["means"]:
+                raise self._false(f"the meaning of {verdict.model}", stated["means"], judged["means"])
             for name in ("asked", "holds"):
                 if stated.get(name) != getattr(verdict, name):
                     raise self._false(f"the {verdict.model} {name}", stated.get(name), getattr(verdict, name))
@@ -290,7 +223,7 @@ def stated_of(path: str | Path, source: str | Path) -> dict[str, Any]:
     if sha256 != content["sha256"]:
         raise PromiseError(f"{str(source)!r} is not the file that {str(path)!r} certifies: its digest differs.")
     try:
-        stated = _Content.model_validate(content)
+        stated = Content.model_validate(content)
     except (ValidationError, RecursionError):
         raise _no_certificate(path) from None
     if (stated.counts == BY_FILE) != (stated.person is not None):
@@ -388,7 +321,7 @@ def _needs_population(model: Mapping[str, Any]) -> bool:
 
 def _promised(model: dict[str, Any], population: str | Path | None) -> dict[str, Any]:
     """The model as a policy names it, counted in the reader's own population where one is needed."""
-    promised = {name: value for name, value in model.items() if name not in _JUDGED}
+    promised = {name: value for name, value in model.items() if name not in (*_JUDGED, "means")}
     if _needs_population(model) and population is not None:
         promised["population"] = str(population)
     return promised

@@ -61,7 +61,11 @@ class Done:
             f": {parameters}" if parameters else "",
             "; ".join(map(_named, release.promises)) or "none",
             f"{release.read:,} read, {release.records:,} released, "
-            f"{release.suppressed:,} suppressed ({percent(release.policy.suppression)} allowed)",
+            f"{release.suppressed:,} suppressed ({percent(release.policy.suppression)} allowed)"
+            + "".join(
+                f"; {each.read:,} {each.who} read, {each.shown:,} released, {each.withheld:,} withheld"
+                for each in release.owners
+            ),
             [InRole(title, _names(names), what) for role, title, what in _ROLES if (names := schema.with_role(role))],
             release.notes,
             [

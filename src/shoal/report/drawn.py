@@ -25,6 +25,7 @@ from shoal.masking.method import Masked
 from shoal.policy import Policy
 from shoal.privacy.model import PrivacyModel, Verdict
 from shoal.report.reported import Tables
+from shoal.risk.owners import Owners
 from shoal.utility.information_loss import attribute_loss
 
 PAIRS = 20_000  # records that values are compared of
@@ -102,6 +103,11 @@ class DrawnRelease:
     def suppressed(self) -> int:
         """How many records of the original it leaves out."""
         return self.read - self.records
+
+    @property
+    def owners(self) -> tuple[Owners, ...]:
+        """None: whose each record is, is known chunk by chunk, and nobody is followed from one to another."""
+        return ()
 
     @property
     def attribute_losses(self) -> Mapping[str, float]:

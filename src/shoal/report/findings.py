@@ -25,10 +25,14 @@ from shoal.risk.attack import Attacked
 from shoal.risk.classes import class_risk, records_at_risk
 from shoal.risk.disclosure import Conditions, Exposure, Family, expose
 from shoal.risk.measure import Risk, assess_risk, confidential_values, listed_values
+from shoal.risk.owners import Owners, chances_of, risk_of, whose_records
+from shoal.risk.people import PeopleRisk, classes_by
+from shoal.risk.people_scenarios import PersonChance
 from shoal.risk.scenarios import Chance, scenarios
 from shoal.risk.uniques import uniques_of_nested
 from shoal.utility.correlations import Correlations, correlations, place_masked, place_original
 
+AnyChance = Chance | PersonChance  # over records, or over people where these are counted
 SAMPLE, MOST = 2_000, 12  # records and attributes that measures of distances are taken on
 
 
@@ -45,13 +49,27 @@ class Step:
 
 
 @dataclass(frozen=True)
+class BeforeAndAfter:
+    """How exposed people, or households, were and are."""
+
+    before: PeopleRisk
+    after: Owners
+
+    @property
+    def chances_before(self) -> npt.NDArray[np.float64]:
+        """Owner -> how often a guess was right, by what the release lets an intruder know."""
+        return chances_of(self.before, together=self.after.together)
+
+
+@dataclass(frozen=True)
 class Findings:
     """All that the page shows of a release, measured."""
 
     before: Risk
     after: Risk
+    owners: tuple[BeforeAndAfter, ...]  # people, or households, where these are counted
     sizes: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # of the classes, before and after
-    journalist: tuple[Chance, Chance] | tuple[None, None]  # before and after, where the population is known
+    journalist: tuple[AnyChance, AnyChance] | tuple[None, None]  # before and after, where the population is known
     weighed: Weighed | None  # by sampling weights, where the policy names them
     known: list[Step]
     disclosed: dict[str, pl.DataFrame]  # of each confidential attribute, as `_side_by_side` has it
@@ -92,6 +110,7 @@ def measure(release: Reported) -> Findings:
     return Findings(
         before=risk,
         after=_risk_after(release, tables.released, risk, after.counts),
+        owners=_owners(release, tables),
         sizes=(before.sizes, after.sizes),
         journalist=_journalist(release, tables),
         weighed=weighed(release, tables, len(after.sizes)),
@@ -164,13 +183,26 @@ def _risk_after(release: Reported, released: Table, before: Risk, sizes: Sizes) 
     )
 
 
-def _journalist(release: Reported, tables: Tables) -> tuple[Chance, Chance] | tuple[None, None]:
+def _owners(release: Reported, tables: Tables) -> tuple[BeforeAndAfter, ...]:
+    """Of those whom the release counts, how exposed they were in the original."""
+    if not release.owners or tables.original.whole is None:
+        return ()
+    key = classes_by(tables.original.whole, release.schema.quasi_identifiers)
+    whose = whose_records(release.original, release.policy.household_column)
+    return tuple(BeforeAndAfter(risk_of(key, whose[each.who]), each) for each in release.owners)
+
+
+def _journalist(release: Reported, tables: Tables) -> tuple[AnyChance, AnyChance] | tuple[None, None]:
     """What one can do who does not know who is in the file, if a promise tells of the population."""
-    people = next((promise.people for promise in release.promises if promise.people is not None), None)
-    if people is None:
+    known = next((promise.people for promise in release.promises if promise.people is not None), None)
+    if known is None:
         return None, None
-    before, after = (scenarios(table, release.schema, **people._asdict()) for table in tables)
-    return (before.journalist, after.journalist) if before.journalist and after.journalist else (None, None)
+    people, kept = release.original.people if release.drawn is None else None, release.masked.kept
+    before = scenarios(tables.original, release.schema, whose=people, **known._asdict())
+    people = people if people is None or kept is None else people[kept]
+    after = scenarios(tables.released, release.schema, whose=people, **known._asdict())
+    chances = [side.journalist if side.people is None else side.people.journalist for side in (before, after)]
+    return (chances[0], chances[1]) if chances[0] and chances[1] else (None, None)
 
 
 def _known(release: Reported, tables: Tables, before: Sizes, after: Sizes) -> list[Step]:

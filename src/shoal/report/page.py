@@ -16,16 +16,21 @@ from pathlib import Path
 
 import shoal
 from shoal import events
-from shoal.report import words
+from shoal.report import people, words
 from shoal.report.done import Done
 from shoal.report.findings import Findings, measure
 from shoal.report.loss import Loss
 from shoal.report.reported import Reported
 from shoal.report.risk import RiskSection
+from shoal.risk.owners import SINGULAR
 from shoal.show.markup import cut, templates
 from shoal.show.numbers import counted, number, percent
 
 POLICY = 200_000  # characters of the policy
+_NOT_OF_PEOPLE = (
+    " Every promise counts people, over all records. The risks below count records: whose each is, is known chunk by "
+    "chunk only."
+)
 
 
 def write_report(release: Reported, path: str | Path, *, overwrite: bool = False) -> None:
@@ -44,12 +49,13 @@ def render(release: Reported) -> str:
     findings = measure(release)
     policy = release.policy.to_toml()
     return templates("shoal.report").get_template("report.html").render(
-        title=f"{counted(release.records, 'record')} released",
+        title=f"{counted(release.records, 'record')}{_of_whom(release)} released",
         paper=words.PAPER,
         lead=_lead(release),
         drawn=_drawn(release),
         tiles=_tiles(release, findings),
         promises=_promises(release),
+        counted=words.what_was_counted(release),
         risk=RiskSection.of(findings),
         loss=Loss.of(release, findings),
         done=Done.of(release, findings),
@@ -76,13 +82,19 @@ def _lead(release: Reported) -> Lead:
     holds = all(verdict.holds for verdict in release.verdicts)
     verdict = "Every promise holds" if holds else "A promise does not hold"
     quasi, confidential = release.schema.quasi_identifiers, release.schema.confidential
+    whole = " and ".join(filter(None, map(people.withheld, release.owners)))
     suppressed = f", {counted(release.suppressed, 'record')} left out" if release.suppressed else ""
+    suppressed += f", among them all of {whole}" if whole else ""
     return Lead(
         verdict if release.verdicts else "Nothing was promised",
         bool(holds and release.verdicts),
         f"{counted(len(quasi), 'quasi-identifier')} masked, "
         f"{counted(len(confidential), 'confidential attribute')} to protect{suppressed}",
     )
+
+
+def _of_whom(release: Reported) -> str:
+    return "".join(f" of {people.of_whom(owners)}" for owners in release.owners[:1])
 
 
 def _drawn(release: Reported) -> str:
@@ -93,7 +105,7 @@ def _drawn(release: Reported) -> str:
         f"Counts of records, classes and uniques, what is learnt of confidential values, and losses are of all "
         f"{release.read:,} records. Distributions, correlations, two-way tables, how cells are shown, attacks and "
         f"measures are of {release.drawn:,} records that were drawn at random when they were masked."
-    )
+    ) + (_NOT_OF_PEOPLE if release.schema.person is not None else "")
 
 
 @dataclass(frozen=True)
@@ -107,6 +119,42 @@ class Tile:
 
 
 def _tiles(release: Reported, findings: Findings) -> list[Tile]:
+    lost = Tile(
+        "Information loss",
+        "",
+        number(release.information_loss),
+        "How far released values may lie from the original ones, in standard deviations. 0: no loss.",
+    )
+    chances = people.Chances.of(findings)
+    return [*(_of_records(findings) if chances is None else _of_owners(chances)), lost]
+
+
+def _of_owners(chances: people.Chances) -> list[Tile]:
+    singular = SINGULAR[chances.who]
+    alone = f"{chances.alone[0]:,} before, {chances.alone[1]:,} after"
+    return [
+        Tile(
+            f"{chances.who.title()} alone",
+            percent(chances.alone_share[0]),
+            percent(chances.alone_share[1]),
+            f"Nobody else matches them by {chances.known}: {alone}.",
+        ),
+        Tile(
+            f"Highest risk of a {singular}",
+            percent(chances.highest[0]),
+            percent(chances.highest[1]),
+            f"The chance that a guess at a {singular} is right, for whoever is worst off.",
+        ),
+        Tile(
+            f"Average risk of a {singular}",
+            percent(chances.average[0]),
+            percent(chances.average[1]),
+            f"The same chance over all {chances.who}.",
+        ),
+    ]
+
+
+def _of_records(findings: Findings) -> list[Tile]:
     before, after = findings.before, findings.after
     return [
         Tile(
@@ -127,12 +175,6 @@ def _tiles(release: Reported, findings: Findings) -> list[Tile]:
             percent(before.classes.average_risk),
             percent(after.classes.average_risk),
             "The same chance over all records: how many of them random guesses get right.",
-        ),
-        Tile(
-            "Information loss",
-            "",
-            number(release.information_loss),
-            "How far released values may lie from the original ones, in standard deviations. 0: no loss.",
         ),
     ]
 

@@ -17,6 +17,7 @@ from shoal.engines.table import Table
 from shoal.masking.method import Masked
 from shoal.policy import Policy
 from shoal.privacy.model import PrivacyModel, Verdict
+from shoal.risk.owners import Owners
 
 
 class Tables(NamedTuple):
@@ -67,6 +68,11 @@ class Reported(Protocol):
     @property
     def suppressed(self) -> int:
         """How many records of the original are left out."""
+        ...
+
+    @property
+    def owners(self) -> Sequence[Owners]:
+        """The people, or households, whose records they are; empty where these are not counted."""
         ...
 
     @property

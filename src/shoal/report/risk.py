@@ -9,12 +9,13 @@ from typing import Self
 import numpy as np
 import polars as pl
 
-from shoal.report import words
+from shoal.report import people, words
 from shoal.report.attacked import PEOPLE, attack_rows
 from shoal.report.findings import Findings, most
 from shoal.report.parts import Measures, Row, measures
 from shoal.report.weighed import Weighed
 from shoal.risk.classes import by_class_size
+from shoal.risk.owners import SINGULAR
 from shoal.show import Bars
 from shoal.show.charts import AFTER, BEFORE, both
 from shoal.show.numbers import counted, percent
@@ -28,6 +29,7 @@ class RiskSection:
     """What the section shows; the words between stand in its template."""
 
     rows: list[Row]
+    guessing: str  # how often a guess is right, in words
     intruders: list[Row]
     charts: list[Bars]
     disclosed: list[Bars]  # one a confidential attribute
@@ -44,8 +46,9 @@ class RiskSection:
         large = findings.before.records > PEOPLE
         return cls(
             _risk_rows(findings),
+            _guessing(findings),
             _intruders(findings),
-            [_class_sizes(findings), _known(findings), *_known_groups(findings)],
+            [*people.figures(findings), _class_sizes(findings), _known(findings), *_known_groups(findings)],
             [_disclosure(name, learnt) for name, learnt in disclosed[:DISCLOSED]],
             f" {counted(hidden, 'more attribute')} not shown." if hidden > 0 else "",
             attack_rows(findings.attacked),
@@ -57,14 +60,16 @@ class RiskSection:
 def _risk_rows(findings: Findings) -> list[Row]:
     before, after = findings.before, findings.after
     original, released = before.classes, after.classes
+    records_at_risk = {} if findings.owners else before.records_at_risk
     unproven = "" if after.uniques_proven else " Some count as unique because the search was cut short."
     return [
         ("Records", f"{before.records:,}", f"{after.records:,}", "Suppressed records are not released."),
+        *people.rows(findings),
         (
             "Unique records",
             f"{before.uniques:,}",
             f"{after.uniques:,}",
-            "Nobody else has the same quasi-identifiers. Released: in the worst case, where true values may be "
+            "No other has the same quasi-identifiers. Released: in the worst case, where true values may be "
             f"any that a record admits.{unproven}",
         ),
         (
@@ -74,7 +79,7 @@ def _risk_rows(findings: Findings) -> list[Row]:
             f"Unique records among all: the most that can be found with certainty ({words.PAPER}, Eq. 1).",
         ),
         (
-            "Smallest class",
+            "Smallest class, in records" if findings.owners else "Smallest class",
             f"{original.smallest_class:,}",
             f"{released.smallest_class:,}",
             "The fewest records that show the same.",
@@ -87,7 +92,7 @@ def _risk_rows(findings: Findings) -> list[Row]:
                 f"{after.records_at_risk[limit]:,}",
                 f"A random guess is right more often than that: classes of fewer than {_least(limit)}.",
             )
-            for limit, records in before.records_at_risk.items()
+            for limit, records in records_at_risk.items()
         ),
     ]
 
@@ -95,27 +100,28 @@ def _risk_rows(findings: Findings) -> list[Row]:
 def _intruders(findings: Findings) -> list[Row]:
     """Prosecutor, journalist and marketer (El Emam & Dankar 2008)."""
     original, released = findings.before.classes, findings.after.classes
+    highest, average = (
+        (original.highest_risk, released.highest_risk),
+        (original.average_risk, released.average_risk),
+    )
+    who, where, over = "records", "in the smallest class", "The same over all records: classes / records."
+    if (chances := people.Chances.of(findings)) is not None:
+        who, highest, average = chances.who, chances.highest, chances.average
+        where, over = f"by {chances.known}, where fewest fit", f"The same over all {who}."
     rows: list[Row] = [
         (
             "Prosecutor, at worst",
-            percent(original.highest_risk),
-            percent(released.highest_risk),
-            "Knows that a person is in the file, and guesses in the smallest class.",
+            *map(percent, highest),
+            f"Knows that a {SINGULAR.get(who, 'person')} is in the file, and guesses {where}.",
         ),
-        (
-            "Prosecutor, on average",
-            percent(original.average_risk),
-            percent(released.average_risk),
-            "The same over all records: classes / records.",
-        ),
+        ("Prosecutor, on average", *map(percent, average), over),
     ]
     before, after = findings.journalist
     if before is None or after is None:
         rows.append(
             (
                 "Journalist",
-                f"≤ {percent(original.highest_risk)}",
-                f"≤ {percent(released.highest_risk)}",
+                *(f"≤ {percent(chance)}" for chance in highest),
                 "Wants to name anybody and does not know who is in the file, so is right no more often than the "
                 "prosecutor. How much less depends on the population, which the policy does not tell.",
             )
@@ -124,17 +130,31 @@ def _intruders(findings: Findings) -> list[Row]:
         who = "Wants to name anybody and does not know who is in the file: the people count who fit a class, not its"
         rows += [
             ("Journalist, at worst", percent(before.highest), percent(after.highest), f"{who} records."),
-            ("Journalist, on average", percent(before.average), percent(after.average), "The same over all records."),
+            ("Journalist, on average", percent(before.average), percent(after.average), f"The same over all {who}."),
         ]
     rows.append(
         (
             "Marketer",
-            percent(before.average if before else original.average_risk),
-            percent(after.average if after else released.average_risk),
-            "Matches every record with somebody: the share that is right.",
+            percent(before.average if before else average[0]),
+            percent(after.average if after else average[1]),
+            f"Matches all {who} with somebody: the share that is right.",
         )
     )
     return rows + _weighed(findings.weighed)
+
+
+def _guessing(findings: Findings) -> str:
+    """How often who guesses is right."""
+    chances = people.Chances.of(findings)
+    if chances is None:
+        return (
+            "A class is all records that show the same in every quasi-identifier. Who guesses among its records is "
+            "right once in as many times as there are."
+        )
+    return (
+        f"Who knows {chances.known}, and guesses among the {chances.who} that fit, is right once in as many times as "
+        f"there are: {chances.who} count, however many records they have."
+    )
 
 
 def _weighed(estimate: Weighed | None) -> list[Row]:

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from shoal.data.cells import MaskedColumn
+from shoal.data.people import what_counts
 from shoal.data.schema import Kind, Role, Schema
 from shoal.masking.publishing.confidential import LEAVES_OPEN
 from shoal.privacy.model import PrivacyModel
@@ -57,6 +58,20 @@ def _most_often(column: MaskedColumn) -> str:
         return "nothing else"
     first = cells["text"][int(cells["records"].arg_max() or 0)]
     return f"{cells.height:,} different, most often {first}" if cells.height > 1 else f"always {first}"
+
+
+# ---- promises
+
+
+def in_words(release: Reported) -> tuple[str, ...]:
+    """What each promise means, and what was counted, from what; as the certificate has it."""
+    return (*(promise.in_words for promise in release.promises), what_was_counted(release))
+
+
+def what_was_counted(release: Reported) -> str:
+    """Whether records, people or households, and from what that was judged."""
+    counted = what_counts(release.table.columns, release.schema.person, release.policy.household_column)
+    return f"Counted are {counted}."
 
 
 # ---- what stays open

@@ -19,6 +19,8 @@ from shoal.errors import require
 
 Ints = npt.NDArray[np.int64]
 
+THRESHOLDS = (0.33, 0.2, 0.09, 0.05)  # highest risks that custodians commonly accept: classes of 3, 5, 11, 20
+
 
 @dataclass(frozen=True)
 class ClassRisk:

@@ -23,7 +23,15 @@ from shoal.engines.table import Table
 from shoal.engines.whole import LISTED, look
 from shoal.errors import InputError, did_you_mean
 from shoal.measure import Fact
-from shoal.risk.classes import ClassRisk, Ints, by_class_size, class_risk, people_by_class_size, records_at_risk
+from shoal.risk.classes import (
+    THRESHOLDS,
+    ClassRisk,
+    Ints,
+    by_class_size,
+    class_risk,
+    people_by_class_size,
+    records_at_risk,
+)
 from shoal.risk.disclosure import (
     Asked,
     Conditions,
@@ -42,7 +50,6 @@ from shoal.risk.people import PeopleInClasses, PeopleRisk, classes_by, people_in
 from shoal.risk.uniques import count_uniques, read_texts
 from shoal.show import Bars, Chart, Result, Series, Sheet
 
-THRESHOLDS = (0.33, 0.2, 0.09, 0.05)  # highest risks that custodians commonly accept: classes of 3, 5, 11, 20
 MAX_GROUPS = 8  # 255 unions
 
 _FITTING = Chunks("same result; of masked cells up to a million classes, then a bound")

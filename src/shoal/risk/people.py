@@ -73,9 +73,9 @@ class PeopleInClasses:
         """How many people are the only ones of some class."""
         return int((self.worst(1.0 / self.sizes) == 1.0).sum())
 
-    def alone_by_history(self) -> int | None:
-        """How many people have records in classes as nobody else has; None where that cannot be told."""
-        return int((alike([(self.key, self.people)], self.number) == 1).sum()) if self.across else None
+    def alike(self) -> Ints | None:
+        """Person -> how many have records in the same classes, as often; None where that cannot be told."""
+        return alike([(self.key, self.people)], self.number) if self.across else None
 
 
 def classes_by(frame: pl.DataFrame, names: Sequence[str]) -> Ints:
@@ -91,8 +91,8 @@ class PeopleRisk:
     records: int
     sizes: Ints = field(repr=False, compare=False)  # people of each class
     nearest: Ints = field(repr=False, compare=False)  # people of the smallest class of each person
+    alike: Ints | None = field(repr=False, compare=False)  # people with the same records as each; None: untold
     alone: int
-    alone_by_history: int | None
     people_at_risk: Mapping[float, int]  # threshold -> people whom a guess finds more often
     across: bool = True
 
@@ -106,8 +106,8 @@ class PeopleRisk:
             records=len(classes.key),
             sizes=sizes,
             nearest=nearest,
+            alike=classes.alike(),
             alone=int((nearest == 1).sum()),
-            alone_by_history=classes.alone_by_history(),
             people_at_risk={limit: int((1.0 / nearest > limit).sum()) for limit in thresholds},
             across=classes.across,
         )
@@ -116,6 +116,11 @@ class PeopleRisk:
     def fewest(self) -> int:
         """The people of the class that has fewest; 0 where there is nobody."""
         return int(self.sizes.min(initial=self.people))
+
+    @property
+    def alone_by_history(self) -> int | None:
+        """How many people have records as nobody else has; None where that cannot be told."""
+        return None if self.alike is None else int((self.alike == 1).sum())
 
     @property
     def highest_risk(self) -> float:
