@@ -12,6 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from scripts.sources import tree
+
 ROOT = Path(__file__).parents[1] / "src" / "shoal"
 LAYERS = [
     {"__main__"},
@@ -69,7 +71,7 @@ def imports(root: Path = ROOT) -> list[Import]:
         room = path.relative_to(root).with_suffix("").parts[0]
         if path == root / "__init__.py":
             continue
-        for name, when in _imported(ast.parse(path.read_text(encoding="utf-8")), "at once"):
+        for name, when in _imported(tree(path), "at once"):
             package, _, rest = name.partition(".")
             target = rest.partition(".")[0]
             if package == "shoal" and target not in ("", "__version__", room):
@@ -88,7 +90,8 @@ def _imported(node: ast.AST, when: str) -> Iterator[tuple[str, str]]:
     elif isinstance(node, ast.Import):
         yield from ((alias.name, when) for alias in node.names)
     for child in ast.iter_child_nodes(node):
-        yield from _imported(child, when)
+        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):  # no expression imports
+            yield from _imported(child, when)
 
 
 def forbidden(lines: list[Import]) -> list[str]:

@@ -14,6 +14,8 @@ from functools import cache
 from pathlib import Path
 from types import FrameType
 
+from scripts.sources import tree
+
 import shoal
 import shoal_studies
 from shoal.errors import ShoalError, require
@@ -46,9 +48,8 @@ def listen() -> None:
 def sites() -> tuple[tuple[str, str], ...]:
     """Every site, with the file and function it stands in."""
     paths = sorted(path for root in ROOTS for path in root.rglob("*.py"))
-    texts = ((_named(path) or "", path.read_text(encoding="utf-8")) for path in paths)
-    named = ((file, text) for file, text in texts if any(word in text for word in RAISED_BY))
-    return tuple(site for file, text in named for site in _below(ast.parse(text), file, ""))
+    raising = [path for path in paths if any(word in path.read_text(encoding="utf-8") for word in RAISED_BY)]
+    return tuple(site for path in raising for site in _below(tree(path), _named(path) or "", ""))
 
 
 def _named(path: Path) -> str | None:

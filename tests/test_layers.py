@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from scripts.imports import HEIGHT, ROOT, forbidden, imports
+
+pytestmark = pytest.mark.xdist_group("sources")
 
 
 def test_every_room_has_its_layer() -> None:

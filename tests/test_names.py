@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from scripts.sources import tree
 
 import shoal
 from shoal.assess import released_schema
@@ -45,7 +46,7 @@ def named_in(tree: ast.Module) -> Iterator[str]:
 
 
 def names_of_ours() -> list[str]:
-    found = {name for path in ROOT.rglob("*.py") for name in named_in(ast.parse(path.read_text(encoding="utf-8")))}
+    found = {name for path in ROOT.rglob("*.py") for name in named_in(tree(path))}
     words = {name for name in found if isinstance(name, str) and len(name) <= 20 and name.isprintable()}
     ours = {name for name in words if name.strip(" @_").replace(" ", "").replace("_", "").isalnum()}
     old = {f"@{name.strip(OWN)}" for name in found if isinstance(name, str) and name.isidentifier()}

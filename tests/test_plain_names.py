@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+import pytest
+from scripts.sources import ROOT, modules, tree
+
+pytestmark = pytest.mark.xdist_group("sources")
 EMPTY = {"found", "told", "said", "beside", "one", "other"}
 
 
@@ -24,12 +26,11 @@ def names_of_values(tree: ast.Module) -> Iterator[tuple[str, int]]:
 
 
 def test_values_are_called_what_they_are() -> None:
-    modules = [path for folder in ("src", "studies/src", "scripts") for path in sorted((ROOT / folder).rglob("*.py"))]
-    assert len(modules) > 300
+    assert len(modules()) > 300
     empty = [
         f"{path.relative_to(ROOT)}:{line}: {name}"
-        for path in modules
-        for name, line in names_of_values(ast.parse(path.read_text(encoding="utf-8")))
+        for path in modules()
+        for name, line in names_of_values(tree(path))
         if name in EMPTY
     ]
     assert empty == []

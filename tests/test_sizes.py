@@ -6,7 +6,10 @@ import ast
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+import pytest
+from scripts.sources import ROOT, modules, tree
+
+pytestmark = pytest.mark.xdist_group("sources")
 MODULE, FUNCTION = 400, 60
 
 
@@ -15,7 +18,7 @@ def too_large(path: Path) -> Iterator[str]:
     text, name = path.read_text(encoding="utf-8"), str(path.relative_to(ROOT))
     if text.count("\n") > MODULE:
         yield name
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree(path)):
         if isinstance(node, ast.FunctionDef):
             start = node.body[0].lineno if "cli" in path.parts else node.lineno
             if (node.end_lineno or start) - start + 1 > FUNCTION:
@@ -23,6 +26,5 @@ def too_large(path: Path) -> Iterator[str]:
 
 
 def test_modules_and_functions_are_small() -> None:
-    modules = [path for folder in ("src", "studies/src", "scripts") for path in sorted((ROOT / folder).rglob("*.py"))]
-    assert len(modules) > 300
-    assert [large for path in modules for large in too_large(path)] == []
+    assert len(modules()) > 300
+    assert [large for path in modules() for large in too_large(path)] == []
