@@ -8,6 +8,7 @@ from typing import Any
 from shoal.catalogue import INSIDE, SAME, Catalogue, Chunks, Entry
 from shoal.errors import InputError
 from shoal.masking import METHODS
+from shoal.masking.whole_histories import refuse_other_methods, refuse_whole, whole_of
 from shoal.policy import Policy
 from shoal.privacy import MODELS
 
@@ -67,3 +68,23 @@ def _refuse(catalogue: Catalogue[Any], asked: Entry, engine: str) -> None:
         known = ", ".join(each.name for each in catalogue if each.in_chunks.can)
         instead = asked.in_chunks.instead or f"choose one that it knows ({known})"
         raise InputError(f"The engine {engine!r} cannot do the {catalogue.sort} {asked.name!r}: {instead}.")
+
+
+def refuse_together(policy: Policy, engine: str, *, incremental: bool, reported: bool) -> None:
+    """Refuses what is made of several tables, or of all rows of an owner at once, before anything is read."""
+    if policy.tables or policy.consistent:
+        raise InputError(
+            f"The engine {engine!r} releases one table and checks no rules of consistency: leave out the policy's "
+            "tables and consistent, or use --engine memory."
+        )
+    whole = whole_of(policy.models)
+    if whole is None:
+        return
+    refuse_other_methods(policy.method, whole)
+    if incremental:
+        refuse_whole(whole, "goes on from earlier releases class by class (--incremental)")
+    if reported:
+        raise InputError(
+            f"A report compares records that are drawn one by one, and {whole.name} shows all rows of one "
+            f"{whole.together} alike: leave out --report, or use --engine memory."
+        )

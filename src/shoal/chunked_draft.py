@@ -18,14 +18,14 @@ import numpy as np
 import polars as pl
 
 from shoal import events
-from shoal.capabilities import refuse_what_cannot
+from shoal.capabilities import refuse_together, refuse_what_cannot
 from shoal.data.frames import OWN
 from shoal.data.free_text import MaskTexts
 from shoal.data.microdata import Microdata
 from shoal.data.people import Repeating
-from shoal.data.schema import Role
+from shoal.data.schema import Attribute, Kind, Person, Role, Schema
 from shoal.data.text_choice import left_out_note
-from shoal.draft import assemble, never_shown, texts_without_role
+from shoal.draft import assemble, never_shown, owner_column, texts_without_role
 from shoal.engines.order import put_in_order, refuse_order, with_positions
 from shoal.engines.paired import ORIGINAL
 from shoal.engines.spelled import Spelled
@@ -37,9 +37,11 @@ from shoal.masking import chunks
 from shoal.masking.chunks import Attributes, WholeTable, at_random
 from shoal.masking.collapse import refuse_single_class
 from shoal.masking.method import Masked, Method
+from shoal.masking.owners_in_chunks import FreshNumbers, by_owner
 from shoal.masking.publishing.confidential import Showing, check_promises, publish_confidential
 from shoal.masking.publishing.person_in_class import numbered_in_chunks, refuse_in_class
 from shoal.masking.publishing.private_mean import PrivateMean, budget
+from shoal.masking.whole_histories import Together, whole_of
 from shoal.policy import Policy
 from shoal.privacy.classes import class_sizes
 from shoal.privacy.in_chunks import judged_by_classes, measured, measured_in_chunk, same_records
@@ -53,6 +55,7 @@ from shoal.report.drawn import facts_to_report
 from shoal.survey import Survey, survey
 from shoal.utility.information_loss import information_loss, losses_by_table, squared_losses, suppressed_losses
 
+_FRESH = frozenset({Role.INSENSITIVE})
 LOST = f"{OWN}lost"  # of a record that is shown in several tables: the squared loss of what these share
 
 
@@ -65,6 +68,15 @@ class ChunkedDraft:
     carried: Carried
     in_order: bool  # whether the release keeps the order of the input
     going_on: GoingOn | None = field(default=None, repr=False)  # from earlier releases
+    numbered: str | None = None  # the column of fresh numbers that say whose rows belong together
+
+    @property
+    def schema(self) -> Schema:
+        """The attributes that are shown."""
+        known = self.survey.schema
+        if self.numbered is None:
+            return known
+        return replace(known, attributes=(Attribute(self.numbered, _FRESH, Kind.NOMINAL), *known.attributes))
 
     @property
     def public(self) -> Table:
@@ -82,6 +94,14 @@ class ChunkedDraft:
         if not self.carried.originals:
             return None
         return WentAlong(self.survey.spelled.as_values(self.table), self.survey.schema, self.survey.attributes.whole)
+
+    def facts(self, chunks: Sequence[dict[str, Any]]) -> dict[str, Any]:
+        """What the method tells of the whole table, by what it tells of each chunk."""
+        if self.going_on is not None:
+            return self.going_on.facts(chunks)
+        if whole_of(self.survey.promises) is None:
+            return chunks[0]
+        return {name: sum(each[name] for each in chunks) for name in chunks[0]}  # of owners and rows, numbers all
 
     def judge_replaced(self, written: Table) -> None:
         """Refuses what was written unless pseudonyms and shifted dates are right beside what went along."""
@@ -115,6 +135,7 @@ def draft_in_chunks(
     if number_people:
         refuse_in_class(list(table.schema), policy.person, policy.models)
     refuse_in_chunks(policy, table.engine)
+    refuse_together(policy, table.engine, incremental=incremental, reported=drawn > 0)
     if keep_order:
         refuse_order(table)
     events.stage("reading")
@@ -137,24 +158,30 @@ def draft_in_chunks(
         known = replace(known, notes=(*known.notes, *budget(alike.means, known.k)))
     events.stage("masking")
     columns = tuple(attribute.name for attribute in known.schema if Role.IDENTIFIER not in attribute.roles)
-    judged_by = {model.attribute: known.table.schema[model.attribute] for model in known.promises if model.attribute}
-    originals = {name: dtype for name, dtype in judged_by.items() if name in policy.show}
-    originals |= {name: known.table.schema[name] for name in (*apart, policy.person) if name is not None}
-    identified = {name: dtype for name, dtype in known.table.schema.items() if name.startswith(KEPT)}
     digests = None if ledger is None else Digests(ledger, columns, subject)
-    carried = Carried(keep_order, digests, originals, bool(apart), identified)
+    carried = _carried(known, apart, digests, keep_order=keep_order)
     seed, going = randbits(63) if seed is None else seed, None
     if incremental:
         assert carried.digests is not None
         going = going_on(known.whole, policy.method, carried.digests, partial(_chunks, policy.method, seed=seed))
         known = replace(known, table=going.table, notes=(*known.notes, *going.notes))
-    masked = _masked(known, going, alike, carried, seed, min(1.0, drawn / known.records))
+    masked, fresh = _masked(known, going, alike, carried, seed, min(1.0, drawn / known.records))
     if number_people and policy.person is not None:
         masked = numbered_in_chunks(masked, known.schema.quasi_identifiers, policy.person, known.records, seed)
     if keep_order:
         masked = put_in_order(masked, known.records, chunks.CHUNK)
         carried = replace(carried, position=False)
-    return ChunkedDraft(known, masked, carried, keep_order, going)
+    return ChunkedDraft(known, masked, carried, keep_order, going, fresh)
+
+
+def _carried(known: Survey, apart: Sequence[str], digests: Digests | None, *, keep_order: bool) -> Carried:
+    """What goes along with masked records, unseen."""
+    types, policy = known.table.schema, known.policy
+    judged_by = {model.attribute: types[model.attribute] for model in known.promises if model.attribute}
+    originals = {name: dtype for name, dtype in judged_by.items() if name in policy.show}
+    originals |= {name: types[name] for name in (*apart, policy.person) if name is not None}
+    identified = {name: dtype for name, dtype in types.items() if name.startswith(KEPT)}
+    return Carried(keep_order, digests, originals, bool(apart), identified)
 
 
 def refuse_in_chunks(policy: Policy, engine: str) -> None:
@@ -207,16 +234,26 @@ def _repeating(table: Table, policy: Policy, records: int) -> Iterator[str]:
             yield f"{sentence} How many people each class holds was not counted: the memory engine does that."
 
 
-def _masked(known: Survey, going: GoingOn | None, alike: Alike, carried: Carried, seed: int, draws: float) -> Table:
-    """The table as it will be shown, worked out when it is read; a trial tells its columns."""
+def _masked(
+    known: Survey, going: GoingOn | None, alike: Alike, carried: Carried, seed: int, draws: float
+) -> tuple[Table, str | None]:
+    """The table as it will be shown, worked out when it is read, and its fresh numbers; a trial tells its columns."""
     whole, method = known.whole, known.policy.method
-    prepared = method.prepared(whole)
-    work = MaskChunk(whole.attributes, known.released, prepared, known.promises, alike, seed, known.spelled)
+    prepared, fresh, together = method.prepared(whole), None, None
+    if (histories := whole_of(known.promises)) is not None:
+        column = owner_column(known.policy, histories)
+        owner = known.schema.person if histories.together == "person" else Person(column)
+        assert owner is not None
+        prepared = Together(method)
+        together, before = by_owner(whole, histories, owner, seed)
+        fresh = None if column in known.policy.pseudonyms else FreshNumbers(column, seed, before)
+    work = MaskChunk(whole.attributes, known.released, prepared, known.promises, alike, seed, known.spelled, fresh)
     trial = _tried(work, known)
     shown = pl.Schema({**trial, **dict.fromkeys(with_stars(known), pl.String()), **carried.schema})
     work = replace(work, shown=shown, carried=carried, draws=draws, method=prepared if going is None else going.method)
-    together = _chunks(method, whole, seed=seed) if going is None else going.chunks
-    return together.map(work, shown)
+    if together is None:
+        together = _chunks(method, whole, seed=seed) if going is None else going.chunks
+    return together.map(work, shown), None if fresh is None else fresh.column
 
 
 def _chunks(method: Method, whole: WholeTable, *, seed: int) -> Parts:
@@ -236,7 +273,10 @@ def _trial(known: Survey) -> pl.DataFrame:
         sample = sample.head(max(known.k, 1000))
     others = {name: dtype for name, dtype in known.table.schema.items() if name not in sample.columns}
     missing = (pl.lit(None, dtype).alias(name) for name, dtype in others.items())
-    return sample.with_columns(*missing).select(known.table.schema.names())
+    sample = sample.with_columns(*missing).select(known.table.schema.names())
+    if (histories := whole_of(known.promises)) is None:
+        return sample
+    return sample.with_columns(pl.int_range(pl.len()).alias(owner_column(known.policy, histories)))  # one row each
 
 
 def with_stars(known: Survey) -> list[str]:
@@ -305,6 +345,7 @@ class MaskChunk:
     alike: Alike
     seed: int
     spelled: Spelled
+    fresh: FreshNumbers | None = None  # where whole histories are shown
     carried: Carried = field(default_factory=Carried)
     draws: float = 0.0  # the share of records that the report compares
     shown: pl.Schema | None = None  # as all chunks show it; None: as this one does
@@ -322,6 +363,8 @@ class MaskChunk:
         shown = shown.with_columns(pl.col(coded).cast(pl.String))
         kept = frame if masked.kept is None else frame[masked.kept]
         shown = self.spelled.written(shown, kept).with_columns(self.carried.of(kept))
+        if self.fresh is not None:
+            shown = pl.DataFrame([self.fresh(kept, chunk), *shown.drop(self.fresh.column, strict=False)])
         if self.carried.apart:
             shown = shown.with_columns(pl.Series(LOST, squared_losses(original.quasi, masked.columns, masked.kept)))
         if self.shown is not None:

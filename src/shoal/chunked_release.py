@@ -86,7 +86,7 @@ class ChunkedRelease(Result):
     @cached_property
     def certificate(self) -> dict[str, Any]:
         """What the public may know: nothing that the release does not show by itself."""
-        schema = self.survey.schema
+        schema = self.draft.schema
         shown = Shown.of_chunks(self.survey.spelled.as_values(self.table), schema, self.sizes)
         content = certify(shown, schema, self.survey.promises, self.verdicts, self.survey.policy)
         return {**content, "record_order": "as in the source" if self.draft.in_order else "shuffled"}
@@ -314,7 +314,7 @@ def judged_release(made: ChunkedDraft, shown: Table, texts: Sequence[str]) -> Ch
     judged = _judged(made, shown, facts)
     refuse_broken(judged.verdicts)
     loss = sum(fact["loss"] for fact in facts) / sum(fact["records"] for fact in facts)
-    of_method = facts[0]["facts"] if made.going_on is None else made.going_on.facts([fact["facts"] for fact in facts])
+    of_method = made.facts([fact["facts"] for fact in facts])
     about = {"information_loss": loss, "chunks": len(facts), **of_method}
     classes, largest = int(judged.sizes.classes.sum()), int(judged.sizes.size.max(initial=0))
     notes = (

@@ -39,6 +39,7 @@ from shoal.masking.chunks import Attributes
 from shoal.masking.method import Masked
 from shoal.masking.publishing.confidential import check_promises, grouped_by, refuse_none_left, shown_by_classes
 from shoal.masking.publishing.private_mean import budget
+from shoal.masking.whole_histories import refuse_whole, whole_of
 from shoal.policy import Policy
 from shoal.privacy.classes import CLASS, ByClass, in_classes
 from shoal.releases.ledger import Ledger
@@ -180,6 +181,7 @@ def split_in_chunks(
     table: Table, policy: Policy, *, seed: int | None = None, keep_order: bool = False, ledger: Ledger | None = None
 ) -> ChunkedSplitDraft:
     """Masks every table, over shared classes. Nothing has been judged yet."""
+    refuse_whole(whole_of(policy.models), "is split by confidential columns (--split)")
     names = confidential_of(policy)
     refuse_none_left([name for name in policy.quasi_identifiers if name not in names])
     for model in policy.models:

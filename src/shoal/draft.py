@@ -36,7 +36,7 @@ from shoal.masking.method import Masked, Method, class_size, with_cells
 from shoal.masking.publishing.confidential import check_promises, grouped_by, publish_confidential, shown_alike
 from shoal.masking.publishing.person_in_class import person_in_class, refuse_in_class
 from shoal.masking.publishing.private_mean import budget
-from shoal.masking.whole_histories import held_together, whole_of
+from shoal.masking.whole_histories import held_together, refuse_whole, whole_of
 from shoal.policy import Policy
 from shoal.privacy.check import released_classes
 from shoal.privacy.consistency import refuse_inconsistent
@@ -252,12 +252,6 @@ def _refuse_rules(policy: Policy, table: pl.DataFrame, whole: PrivacyModel | Non
         )
     if policy.consistent:
         refuse_inconsistent(policy.rules, {"": policy.owned(table)}, released=False)
-
-
-def refuse_whole(whole: PrivacyModel | None, what: str) -> None:
-    """Refuses a promise about whole histories where a release is made otherwise."""
-    if whole is not None:
-        raise InputError(f"{whole.name} shows all rows of one {whole.together} alike, and this {what}: leave one out.")
 
 
 def _of_codes(book: Codebook | None, schema: Schema) -> Iterator[str]:

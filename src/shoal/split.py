@@ -25,12 +25,12 @@ from shoal.anonymize import Progress
 from shoal.data.commit import Paper, commit
 from shoal.data.frames import Frame, to_polars
 from shoal.data.microdata import Microdata
-from shoal.draft import Draft, draft, prepare, refuse_whole
+from shoal.draft import Draft, draft, prepare
 from shoal.errors import InputError, PromiseError
 from shoal.masking.method import class_size
 from shoal.masking.publishing.confidential import grouped_by
 from shoal.masking.publishing.private_mean import budget
-from shoal.masking.whole_histories import whole_of
+from shoal.masking.whole_histories import refuse_whole, whole_of
 from shoal.policy import Policy
 from shoal.privacy.check import released_classes
 from shoal.release import Judgement, Release, as_file, judged

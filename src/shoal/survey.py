@@ -22,8 +22,9 @@ from shoal.masking.chunks import Attributes, WholeTable
 from shoal.masking.method import class_size, with_cells
 from shoal.masking.publishing.confidential import grouped_by, shown_alike
 from shoal.policy import Policy
+from shoal.privacy.histories import in_order_of
 from shoal.privacy.model import PrivacyModel
-from shoal.privacy.people_in_chunks import refuse_gaps_in, with_people
+from shoal.privacy.people_in_chunks import refuse_gaps_in, refuse_homeless_in, with_people
 from shoal.pseudonymize import KEPT
 
 
@@ -118,7 +119,10 @@ def survey(table: Table, policy: Policy, *, subject: str | None = None) -> Surve
     whole = {name: summary.marginals[name].whole(schema[name]) for name in asked}
     spelled = spelling_of(whole_table, shown_alike(schema, policy.show))
     unseen = [name for name in whole_table.schema if name.startswith(KEPT)]
-    unseen += [name for name in dict.fromkeys((subject, policy.person)) if name is not None and name not in ordered]
+    whose = (subject, policy.person, policy.household_column, *in_order_of(policy.models))
+    unseen += [name for name in dict.fromkeys(whose) if name is not None and name not in ordered]
+    if policy.household_column is not None:
+        refuse_homeless_in(whole_table, policy.household_column)
     if policy.person is not None:
         refuse_gaps_in(whole_table, policy.person, one_each=policy.missing_person == "one-each")
         whole = with_people(whole, selected(whole_table, [policy.person, *schema.confidential]), schema, policy.models)

@@ -182,12 +182,9 @@ def test_what_linked_cannot_do_is_refused_in_a_sentence(choices: dict[str, Any],
     assert str(refused.value).startswith(sentence)
 
 
-def test_a_split_release_and_engines_of_chunks_are_refused_by_name(tmp_path: Path) -> None:
+def test_a_split_release_is_refused_by_name() -> None:
     with pytest.raises(InputError, match=r"linked shows all rows of one person alike, and this is split"):
         shoal.split(VISITS, linked())
-    VISITS.write_parquet(tmp_path / "visits.parquet")
-    with pytest.raises(InputError, match="The engine 'disk' cannot do the model 'linked': whole histories"):
-        shoal.anonymize(pl.scan_parquet(tmp_path / "visits.parquet"), linked(), engine="disk")
 
 
 # ---- households

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NoReturn
 
 import polars as pl
 
@@ -34,9 +35,14 @@ def refuse_homeless(column: pl.Series) -> None:
     text = column.cast(pl.String).str.strip_chars()
     gaps = text.is_null() | (text == "")
     if gaps.any():
-        record = int(gaps.arg_max() or 0) + 1
-        more = f", and in {int(gaps.sum()) - 1:,} more" if gaps.sum() > 1 else ""
-        raise InputError(
-            f"Column {column.name!r} says who lives together and is empty in record {record:,} (line {record + 1:,} of "
-            f"a text file){more}: fill it in; who lives alone has a number of her own."
-        )
+        refuse_no_home(column.name, int(gaps.arg_max() or 0), int(gaps.sum()))
+
+
+def refuse_no_home(name: str, position: int, gaps: int) -> NoReturn:
+    """Refuses so many records that are in no household; the first stands at this position."""
+    record = position + 1
+    more = f", and in {gaps - 1:,} more" if gaps > 1 else ""
+    raise InputError(
+        f"Column {name!r} says who lives together and is empty in record {record:,} (line {record + 1:,} of "
+        f"a text file){more}: fill it in; who lives alone has a number of her own."
+    )

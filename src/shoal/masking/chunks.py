@@ -108,13 +108,17 @@ def with_people(chunks: Parts, whole: WholeTable) -> Parts:
     person = whole.schema.person
     if person is None:
         return chunks
-    people = people_of_parts(chunks.map(CountPeople(person), CountPeople.schema))
+    return with_enough(chunks, people_of_parts(chunks.map(CountPeople(person), CountPeople.schema)), whole.k)
+
+
+def with_enough(chunks: Parts, people: Mapping[int, int], k: int) -> Parts:
+    """The chunks with k people in each, as they were counted; those with fewer join the chunk before."""
     sizes, taken, held = chunks.sizes(), np.zeros_like(chunks.sizes()), 0
     for part, size in enumerate(sizes.tolist()):
         here = people.get(part, 0)
         if not size:
             continue
-        if held and min(held, here) < whole.k:
+        if held and min(held, here) < k:
             taken[part], held = size, max(held, here)
         else:
             held = here

@@ -61,6 +61,12 @@ def held_together(method: Method, models: Sequence[PrivacyModel]) -> Method:
     return method if whole_of(models) is None else Together(method)
 
 
+def refuse_whole(whole: PrivacyModel | None, what: str) -> None:
+    """Refuses a promise about whole histories where a release is made otherwise."""
+    if whole is not None:
+        raise InputError(f"{whole.name} shows all rows of one {whole.together} alike, and this {what}: leave one out.")
+
+
 def refuse_other_methods(method: Method, model: PrivacyModel) -> None:
     """Refuses what does not group records, or promises that wide records cannot be held to."""
     if method.shown_by is None:

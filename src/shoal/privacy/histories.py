@@ -8,14 +8,15 @@ Defined in docs/spec.md#linked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from shoal.catalogue import Chunks, parameter
+from shoal.catalogue import INSIDE_RANDOM, parameter
 from shoal.data.person import numbered, people_of_classes
+from shoal.data.schema import Person
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
 
 Ints = npt.NDArray[np.int64]
@@ -58,10 +59,7 @@ class WholeHistories(PrivacyModel):
 
     k: int = parameter("least number of owners with the same history", least=2)
 
-    in_chunks = Chunks(
-        instead="whole histories are put side by side and compared, which needs all rows of everybody in memory: use "
-        "--engine memory"
-    )
+    in_chunks = INSIDE_RANDOM
     instead_of_k = True
     owners: ClassVar[str]  # whose rows they are, in the plural
     rows: ClassVar[str] = "history"  # what the rows of an owner are together
@@ -80,6 +78,15 @@ class WholeHistories(PrivacyModel):
     def asked_in_words(self) -> str:
         """The level as people say it."""
         return f"k ≥ {self.k} {self.owners} with the same {self.rows}"
+
+    @property
+    def in_order_of(self) -> tuple[str, ...]:
+        """The columns that put the rows of an owner in order, whether they are released or not."""
+        return ()
+
+    def shown_in(self, columns: Collection[str], person: Person | None) -> str:
+        """The column of a released table that shows whose each row is; refused where there is none."""
+        raise NotImplementedError
 
     def owner_of(self, about: EquivalenceClasses) -> Ints:
         """Released row -> whose it is, by what the file shows."""
@@ -100,8 +107,16 @@ class WholeHistories(PrivacyModel):
         for _, owner in tables:
             present[owner] = True
         fewest = alike(tables, owners)[present]
-        achieved = int(fewest.min()) if len(fewest) else 0
-        return Verdict(self.name, self.k, achieved, len(fewest) == 0 or achieved >= self.k)
+        return self.reached(int(fewest.min()) if len(fewest) else 0)
+
+    def reached(self, fewest: int) -> Verdict:
+        """The verdict where so many show the history that fewest do; 0: nobody shows any."""
+        return Verdict(self.name, self.k, fewest, fewest == 0 or fewest >= self.k)
+
+
+def in_order_of(models: Sequence[PrivacyModel]) -> tuple[str, ...]:
+    """The columns that put rows in order where whole histories are promised."""
+    return tuple(name for model in models if isinstance(model, WholeHistories) for name in model.in_order_of)
 
 
 def shown_together(classes: EquivalenceClasses, columns: Sequence[str]) -> dict[str, int]:

@@ -6,7 +6,7 @@ Defined in docs/spec.md#households.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from shoal.catalogue import parameter
 from shoal.data.person import numbered
+from shoal.data.schema import Person
 from shoal.errors import InputError
 from shoal.privacy.histories import WholeHistories, owners_of_classes
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel
@@ -67,15 +68,24 @@ class Households(WholeHistories):
         """The households of each class: no household in it can be like more."""
         return owners_of_classes(numbered(about.frame[self.column]), order, starts)
 
-    def owner_of(self, about: EquivalenceClasses) -> npt.NDArray[np.int64]:
-        """By the number that stands in the household column."""
-        frame = about.frame.lazy()
-        if self.column is None or self.column not in frame.collect_schema():
+    @property
+    def in_order_of(self) -> tuple[str, ...]:
+        """The columns that say so, if any do."""
+        return tuple(name.removeprefix("-") for name in self.order)
+
+    def shown_in(self, columns: Collection[str], person: Person | None) -> str:
+        """The household column, in which fresh numbers stand."""
+        if self.column is None or self.column not in columns:
             raise InputError(
                 "households is judged from the file, which must show who lives together: name the column that does "
                 "(--promise households:k=5,column=COLUMN)."
             )
-        return numbered(frame.select(self.column).collect().to_series())
+        return self.column
+
+    def owner_of(self, about: EquivalenceClasses) -> npt.NDArray[np.int64]:
+        """By the number that stands in the household column."""
+        frame = about.frame.lazy()
+        return numbered(frame.select(self.shown_in(frame.collect_schema(), None)).collect().to_series())
 
 
 def household_column(models: Sequence[PrivacyModel], stated: str | None) -> str | None:

@@ -26,8 +26,10 @@ from shoal.engines.whole import LISTED, summarise
 from shoal.errors import InputError
 from shoal.privacy.check import released_classes
 from shoal.privacy.classes import ByClass, Sizes, all_of, class_sizes, list_classes, without_nan
+from shoal.privacy.histories import WholeHistories
+from shoal.privacy.histories_in_chunks import fewest_alike
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict, in_order
-from shoal.privacy.people_in_chunks import people_having
+from shoal.privacy.people_in_chunks import people_having, refuse_gaps_in
 
 
 @dataclass(frozen=True)
@@ -95,12 +97,21 @@ def judge_table(
             judged[number] = _beside_original(table, schema, model, sizes, original)
         elif model.counted_in is not None:
             judged[number] = model.verdict(_listed(table, schema, sizes))
+        elif isinstance(model, WholeHistories):
+            judged[number] = _of_histories(table, schema, model, sizes)
         elif model.by_size:
             judged[number] = model.verdict(by_size)
         else:
             within[number] = model
     judged |= dict(zip(within, _within(table, schema, list(within.values()), sizes, original), strict=True))
     return Judged(tuple(judged[number] for number in range(len(models))), sizes)
+
+
+def _of_histories(table: Table, schema: Schema, model: WholeHistories, sizes: Sizes) -> Verdict:
+    """By the numbers that the table shows: a row without one could be put together with any other."""
+    column = model.shown_in(table.schema, schema.person)
+    refuse_gaps_in(table, column, one_each=False)
+    return model.reached(fewest_alike(table, schema.quasi_identifiers, column, sizes.records))
 
 
 def _counted(frame: pl.DataFrame, schema: Schema, sizes: Sizes, suppressed: int = 0) -> EquivalenceClasses:

@@ -6,12 +6,14 @@ rows are not enough: their combination may be nobody else's. Defined in docs/spe
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from shoal.catalogue import parameter
+from shoal.data.schema import Person
 from shoal.errors import InputError
 from shoal.privacy.histories import WholeHistories, owners_of_classes
 from shoal.privacy.model import EquivalenceClasses
@@ -48,12 +50,23 @@ class Linked(WholeHistories):
         """The people of each class: no history in it can be that of more."""
         return owners_of_classes(about.people, order, starts)
 
-    def owner_of(self, about: EquivalenceClasses) -> npt.NDArray[np.int64]:
-        """By the pseudonym that stands in the person column."""
-        person = None if about.schema is None else about.schema.person
-        if person is None or about.showing_people != person.column or about.people is None:
+    @property
+    def in_order_of(self) -> tuple[str, ...]:
+        """The column that says so, if one does."""
+        return () if self.time is None else (self.time,)
+
+    def shown_in(self, columns: Collection[str], person: Person | None) -> str:
+        """The person column, in which pseudonyms stand."""
+        if person is None or person.column not in columns:
             raise InputError(
                 "linked is judged from the pseudonyms that a file shows: name the column that shows them (--person "
                 "COLUMN), and release a file that has it."
             )
+        return person.column
+
+    def owner_of(self, about: EquivalenceClasses) -> npt.NDArray[np.int64]:
+        """By the pseudonym that stands in the person column."""
+        showing = () if about.showing_people is None else (about.showing_people,)
+        self.shown_in(showing, None if about.schema is None else about.schema.person)
+        assert about.people is not None
         return about.people

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from shoal.data.household import refuse_no_home
 from shoal.data.microdata import Whole, encode
 from shoal.data.person import empty_in, refuse_gap, spelled_alike
 from shoal.data.schema import Person, Schema
@@ -31,6 +32,13 @@ def refuse_gaps_in(table: Table, column: str, *, one_each: bool) -> None:
     gaps = selected(table, [column]).fold(_Gaps(column), _both)
     if gaps is not None and gaps[1]:
         refuse_gap(column, *gaps)
+
+
+def refuse_homeless_in(table: Table, column: str) -> None:
+    """Refuses a record that is in no household."""
+    gaps = selected(table, [column]).fold(_Gaps(column), _both)
+    if gaps is not None and gaps[1]:
+        refuse_no_home(column, *gaps)
 
 
 @dataclass(frozen=True)
