@@ -48,7 +48,9 @@ def check(
 
 
 def _check(frame: Any, policy: Policy, original: Any, paired: bool, engine: str | None) -> tuple[Verdict, ...]:
+    from shoal.data.forms import Forms
     from shoal.data.frames import to_polars
+    from shoal.data.reading import Reading
     from shoal.data.released import read_released
     from shoal.engines.opening import engine_of, open_table
     from shoal.report.inspection import inspect_released
@@ -61,7 +63,9 @@ def _check(frame: Any, policy: Policy, original: Any, paired: bool, engine: str 
         table = open_table(frame, chosen, as_written=policy.quasi_identifiers)
         original = None if original is None else open_table(original, chosen)
     elif isinstance(frame, str | Path):
-        released, written = read_released(frame, policy.quasi_identifiers)
+        reading = Reading.of(policy.reading.of_values())
+        forms = Forms.under(reading, policy.attributes, released=True)
+        released, written = read_released(frame, policy.quasi_identifiers, reading, forms)
         table = MemoryTable(released)
     else:
         table = MemoryTable(to_polars(frame, as_it_stands=policy.quasi_identifiers)[0])

@@ -17,6 +17,7 @@ from shoal.catalogue import Catalogue, Entry, made
 from shoal.errors import InputError, did_you_mean
 from shoal.parameters import Parameter
 
+EVERY = "*"  # stands for all columns: none has this name
 Settings = TypeVar("Settings", bound=Entry)
 
 
@@ -55,12 +56,12 @@ def settings(items: Sequence[str], kind: type[Settings]) -> Settings:
     """
     known = {each.name: each for each in kind.parameters()}
     parameters: dict[str, Any] = {}
-    last: Parameter | None = None
+    last, key = None, ""
     for item in items:
         if last is not None and last.listed and "=" not in item and item.replace("-", "_") not in known:
-            parameters[last.name] += (item,)
+            _put(f"{key}={item}", known, parameters, kind.name)
         else:
-            last = _put(item, known, parameters, kind.name)
+            last, key = _put(item, known, parameters, kind.name), item.rpartition("=")[0]
     return kind(**parameters)
 
 
@@ -112,12 +113,16 @@ def _put(item: str, known: Mapping[str, Parameter], parameters: dict[str, Any], 
         raise InputError(f"{whose} has no parameter {key!r}.{promised}")
     if dot:
         column, _, value = item.partition(".")[2].rpartition("=")
-        table = parameters.setdefault(each.name, {})
-        if each.of_columns is None or not isinstance(table, dict) or not column:
+        by_column = whose.startswith("--") or isinstance(parameters.get(each.name, {}), dict)
+        if each.of_columns is None or not column or not by_column:
             raise InputError(f"{whose} has no {each.name} by column: {item!r} is not {each.name}=VALUE.")
-        if column in table:
+        table = parameters.get(each.name, {})
+        if isinstance(table, dict) and column in table and not each.listed:
             raise InputError(f"{whose} is given '{each.name}.{column}' twice: give it once.")
-        table[column] = _as(each.of_columns, value)
+        _put_of_column(column, _as(each.of_columns, value), each, parameters)
+        return each
+    if whose.startswith("--") and isinstance(parameters.get(each.name), dict) and value.strip():
+        _put_of_column(EVERY, value.strip(), each, parameters)
         return each
     if sign and not value.strip():
         raise InputError(
@@ -134,6 +139,13 @@ def _put(item: str, known: Mapping[str, Parameter], parameters: dict[str, Any], 
         raise InputError(f"{whose} is given {item!r}, which is not {each.name}=VALUE: give it so.")
     parameters[each.name] = _read(each, value.strip())
     return each
+
+
+def _put_of_column(column: str, value: Any, each: Parameter, parameters: dict[str, Any]) -> None:
+    """Puts the value into a table by column; what was given of all columns stands there under `*`."""
+    table = parameters.get(each.name, {})
+    table = parameters[each.name] = table if isinstance(table, dict) else {EVERY: table}
+    table[column] = (*table.get(column, ()), value) if each.listed else value
 
 
 def _read(each: Parameter, text: str) -> Any:

@@ -6,7 +6,7 @@ A draft gets out only as a release (`shoal.release`), after an independent check
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -44,6 +44,7 @@ from shoal.privacy.model import PrivacyModel
 from shoal.pseudonymize import KEPT, judge_replaced, notes_of, replaced
 
 if TYPE_CHECKING:
+    from shoal.data.forms import Forms
     from shoal.data.hierarchy import Hierarchy
     from shoal.data.notation import Spelling
     from shoal.releases.ledger import Ledger
@@ -56,6 +57,7 @@ class InFile(NamedTuple):
     rows: npt.NDArray[np.int64]  # which record of the input each of its records is
     spelled: pl.DataFrame  # its values in the text of the file that they were read from
     copied: dict[str, pl.DataType]  # the columns whose text was copied from there, with the types of their values
+    forms: Forms  # how columns write their values
 
 
 @dataclass(frozen=True)
@@ -89,6 +91,7 @@ class Draft(Generic[Frame]):
     def in_file(self, path: str | Path, order: npt.NDArray[np.uint32] | None = None) -> InFile:
         """The draft as a file of this name shows it: its records in this order, or in that of the input."""
         from shoal.data.files import is_delimited
+        from shoal.data.forms import Forms
         from shoal.data.notation import respelled
 
         rows = np.arange(self.table.height) if self.masked.kept is None else self.masked.kept
@@ -98,15 +101,16 @@ class Draft(Generic[Frame]):
         if Path(path).suffix.lower() != ".csv":  # elsewhere the codes would show
             table = self.plain(table)
         if self.spelling is None or not is_delimited(path):
-            return InFile(table, rows, table, {})
-        source = self.original.frame
+            return InFile(table, rows, table, {}, Forms())
+        source, forms = self.original.frame, self.spelling.forms
         own = [attribute for attribute in self.schema if attribute.name != self.renumbered]
         spelled, copied = respelled(
-            table, source, own, self.changed, self.spelling.texts, pl.Series(rows)
+            table, source, own, self.changed, self.spelling.texts, pl.Series(rows), forms
         )  # what was replaced is never copied from the file
         others = [name for name in self.before.columns if name in table.columns and name not in self.masked.columns]
         written = [name for name in others if spelled[name].dtype != table[name].dtype]  # dates, as the file has them
-        return InFile(table, rows, spelled, {name: source[name].dtype for name in (*copied, *written)})
+        types = {name: source[name].dtype for name in (*copied, *written)}
+        return InFile(table, rows, spelled, types, forms)
 
     @property
     def changed(self) -> list[str]:
@@ -167,7 +171,7 @@ def draft(
     table, before = replaced(table, policy)
     original, notes = prepare(table, policy)
     again = _again(table, original.schema, policy)
-    notes = (*texts, *notes, *notes_of(policy), *_of_codes(book, original.schema), *(who.sentence() for who in again))
+    notes = (*_of_file(spelling, book, original), *texts, *notes, *notes_of(policy), *(w.sentence() for w in again))
     promises = policy.promises(original.schema)
     k = class_size(original, promises)  # whatever the method, a class needs k records
     whole = whole_of(promises)
@@ -254,9 +258,10 @@ def _refuse_rules(policy: Policy, table: pl.DataFrame, whole: PrivacyModel | Non
         refuse_inconsistent(policy.rules, {"": policy.owned(table)}, released=False)
 
 
-def _of_codes(book: Codebook | None, schema: Schema) -> Iterator[str]:
-    """What was made of the codes of a file that labels them."""
-    return iter(()) if book is None else book.notes(schema.names)
+def _of_file(spelling: Spelling | None, book: Codebook | None, original: Microdata) -> tuple[str, ...]:
+    """What was made of the cells of a text file, and of the codes of a file that labels them."""
+    cells = () if spelling is None else spelling.forms.notes
+    return (*cells, *(() if book is None else book.notes(original.schema.names)))
 
 
 def _again(table: pl.DataFrame, schema: Schema, policy: Policy) -> tuple[Repeating, ...]:

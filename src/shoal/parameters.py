@@ -51,7 +51,7 @@ class Parameter:
         """What it must be, in words."""
         if self.choices:
             return f"one of {', '.join(map(str, self.choices))}"
-        collection = "a table by column" if self.of_columns else "a list"
+        collection = "a list" if self.listed or not self.of_columns else "a table by column"
         return f"{_IN_WORDS.get(self.alternatives[0], collection)}{self._bounds()}"
 
     def _bounds(self) -> str:
@@ -66,7 +66,7 @@ class Parameter:
     def check(self, owner: str, value: object) -> None:
         """Refuses a value of another type or beyond the bounds."""
         if isinstance(value, Mapping) and self.of_columns is not None:
-            for single in value.values():
+            for single in () if self.listed else value.values():  # of lists the class checks these itself
                 good = _is(single, self.of_columns) and self._within(single)
                 require(owner, self.name, single, f"{_IN_WORDS[self.of_columns]}{self._bounds()}", holds=good)
         else:
@@ -74,9 +74,11 @@ class Parameter:
 
     @property
     def of_columns(self) -> type | None:
-        """The type of a value by column, where it may be a table of them."""
+        """The type of a value by column, or of each in a list by column, where it may be a table of them."""
         tables = [kind for kind in self.alternatives if get_origin(kind) in (dict, Mapping)]
-        return get_args(tables[0])[1] if tables and get_args(tables[0])[1] in _IN_WORDS else None
+        kinds = [get_args(kind)[1] for kind in tables]
+        single = [get_args(kind)[0] if get_origin(kind) is tuple else kind for kind in kinds]
+        return single[0] if single and single[0] in _IN_WORDS else None
 
     @property
     def listed(self) -> bool:

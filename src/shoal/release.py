@@ -315,14 +315,14 @@ def as_file(
         draft = replace(draft, spelling=None)
     # Position alone can re-identify: records leave in random order.
     shuffled = np.random.default_rng(seed).permutation(np.arange(draft.table.height, dtype=np.uint32))
-    table, rows, spelled, copied = draft.in_file(path, None if keep_order else shuffled)
+    table, rows, spelled, copied, forms = draft.in_file(path, None if keep_order else shuffled)
 
     def write_file(before_name: Callable[[Path], Judgement]) -> None:
         output = disarmed(spelled) if disarm else spelled
         write_table(output, path, overwrite=overwrite, before_commit=before_name, book=draft.labels(rows))
 
     def judge_file(written: Path) -> Judgement:
-        values, texts = read_own(written, spelled, draft.schema.quasi_identifiers, copied)
+        values, texts = read_own(written, spelled, draft.schema.quasi_identifiers, copied, forms)
         draft.judge_replaced(values, rows)
         classes = released_classes(values, draft.schema, Source(draft.original, rows), written=texts)
         release = _released(draft, classes)

@@ -164,9 +164,9 @@ def test_types_of_clean_columns(read) -> None:
     assert frame["z"].n_unique() == 1
 
 
-def test_other_dates_and_times_stay_text(read) -> None:
-    frame = read("a,b,c\n01/02/2020,10:20:30,2020/1/2\n02/02/2020,08:00:00,2020/1/3\n")
-    assert set(frame.dtypes) == {pl.String}
+def test_times_without_a_day_and_days_without_a_year_stay_text(read) -> None:
+    frame = read("a,b,c\n01/02,10:20:30,2020/1/2\n02/02,08:00:00,2020/1/3\n")
+    assert frame.dtypes == [pl.String, pl.String, pl.Date]
 
 
 def test_codes_with_leading_zeros_stay_text(read) -> None:
@@ -262,7 +262,8 @@ def test_numbers_mixed_with_words_name_column_line_and_value(read) -> None:
     message = error_of(read, "age,s\n" + "31,x\n" * 5 + "abc,x\n32,x\n")
     assert message == (
         "Column 'age' mixes numbers and text: line 7 holds 'abc'. "
-        "Correct it, or declare the column as text (--read text=age)."
+        "Correct it, say that it means missing (--read missing.age=abc), or "
+        "declare the column as text (--read text=age)."
     )
     assert read("age,s\n31,x\n32,x\nabc,x\n", text=["age"])["age"].dtype == pl.String
 

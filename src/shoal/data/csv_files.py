@@ -29,6 +29,7 @@ from shoal.data.csv_layout import (
     nul_byte,
 )
 from shoal.data.decoded import BLOCK, is_utf8, understood, utf8_source
+from shoal.data.forms import DoubtError, Forms
 from shoal.data.frames import finite
 from shoal.data.reading import AS_IT_SEEMS, Reading, ReadingChoices
 from shoal.data.text_types import (
@@ -36,7 +37,6 @@ from shoal.data.text_types import (
     count_zero_led,
     decimal_mark,
     likely_type,
-    typed,
     with_empty_missing,
 )
 from shoal.errors import InputError, did_you_mean
@@ -51,26 +51,31 @@ def read_delimited(
     header: bool = True,
     needed: Collection[str] | None = None,
     as_it_stands: Collection[str] = (),
+    forms: Forms | None = None,
 ) -> pl.DataFrame:
     """The table in a delimited text file; columns not `needed` are left as text.
 
-    Those taken `as_it_stands` are text where they mix numbers or dates with something else.
+    Those taken `as_it_stands` are text where they mix numbers or dates with something else. In which `forms` dates and
+    amounts are written is put down there.
     """
     file, text = laid_out(path, reading, header), reading.text
     if unknown := [name for name in text if name not in file.names]:
         hint = did_you_mean(unknown[0], file.names)
         raise InputError(f"{file.label} has no column {unknown[0]!r} to read as text.{hint}")
+    if not (forms and forms.released):
+        reading.refuse_unknown(file.names, file.label)
     zero_led = count_zero_led_fields(file)
     sample = parse_as_text(file, rows=SAMPLE)
-    decimal = reading.decimal or likely_decimal(file, sample)
-    frame = parse(file, plain_number_types(sample, decimal, text))
+    decimal = reading.every_decimal or likely_decimal(file, sample)
+    frame = parse(file, plain_number_types(sample, decimal, reading))
     frame = with_zeros_kept(frame, file, zero_led)
     frame = without_blank_lines(frame, file)
     if frame.is_empty():
         raise InputError(f"{file.label} holds no records, only column names: give a table with records.")
     if needed is not None:  # of the others it does not matter what their texts are
         text = (*text, *(name for name in file.names if name not in needed))
-    return finite(with_types(frame, file, decimal, text, as_it_stands), lambda row: f"line {line_of(file, row)}")
+    frame = with_types(frame, file, decimal, text, as_it_stands, Forms(reading) if forms is None else forms)
+    return finite(frame, lambda row: f"line {line_of(file, row)}")
 
 
 def likely_decimal(file: TextFile, sample: pl.DataFrame) -> str:
@@ -80,8 +85,8 @@ def likely_decimal(file: TextFile, sample: pl.DataFrame) -> str:
 
 def decimal_in(path: Path, reading: Reading) -> str:
     """The decimal mark by which `read_delimited` reads the file."""
-    if reading.decimal is not None:
-        return reading.decimal
+    if (stated := reading.every_decimal) is not None:
+        return stated
     file = laid_out(path, reading)
     return likely_decimal(file, parse_as_text(file, rows=SAMPLE))
 
@@ -200,11 +205,11 @@ def parsed(
     return frame
 
 
-def plain_number_types(sample: pl.DataFrame, decimal: str, text: Collection[str]) -> list[type[pl.DataType]]:
+def plain_number_types(sample: pl.DataFrame, decimal: str, reading: Reading) -> list[type[pl.DataType]]:
     """The types to parse columns by: numbers for those that at the head hold nothing else, otherwise text."""
 
     def plain(column: pl.Series) -> type[pl.DataType]:
-        if column.name in text:
+        if column.name in reading.text or reading.missing_words(column.name):
             return pl.String
         kind = likely_type(column, decimal)
         parsable = kind == pl.Int64 or (kind == pl.Float64 and decimal == ".")
@@ -277,25 +282,36 @@ def trailing_blank_lines(file: TextFile) -> int:
 
 
 def with_types(
-    frame: pl.DataFrame, file: TextFile, decimal: str, text: Collection[str], may_mix: Collection[str] = ()
+    frame: pl.DataFrame, file: TextFile, decimal: str, text: Collection[str], may_mix: Collection[str], forms: Forms
 ) -> pl.DataFrame:
     """The table with each column that came as text typed by what it holds, unless it is to stay text."""
 
     def settled(column: pl.Series) -> pl.Series:
+        if column.dtype != pl.String:
+            return forms.runs(column) if column.dtype == pl.Int64 and column.name not in text else column
+        column = forms.known(column)
         if column.name in text:
             return with_empty_missing(column)
         try:
-            return typed(column, decimal)
+            return forms.read(column, decimal)
+        except DoubtError as doubt:
+            raise InputError(f"{file.label}: {doubt}") from None
         except MixedColumnError as mixed:
             if column.name in may_mix:
                 return with_empty_missing(column)
             raise InputError(
                 f"Column {column.name!r} mixes {mixed.kind} and text: line {line_of(file, mixed.row)} "
                 f"holds {column[mixed.row]!r}. "
-                f"Correct it, or declare the column as text (--read {shlex.quote(quoted_item(f'text={column.name}'))})."
+                f"Correct it, say that it means missing ({_read_as('missing.' + column.name, column[mixed.row])}), or "
+                f"declare the column as text ({_read_as('text', column.name)})."
             ) from None
 
-    return frame.with_columns(settled(column) for column in frame if column.dtype == pl.String)
+    return frame.with_columns(settled(column) for column in frame)
+
+
+def _read_as(key: str, value: str) -> str:
+    """The option that says so, as a shell takes it."""
+    return f"--read {shlex.quote(quoted_item(f'{key}={value}'))}"
 
 
 def fault(file: TextFile, error: pl.exceptions.PolarsError) -> InputError:

@@ -16,6 +16,7 @@ from shoal.data import hidden_content, sql
 from shoal.data.clean_copy import made_anew
 from shoal.data.codebook import Codebook
 from shoal.data.csv_files import read_delimited, write_delimited
+from shoal.data.forms import Forms
 from shoal.data.frames import check_names, finite
 from shoal.data.ordered_categories import with_orders
 from shoal.data.paths import atomic_write, check_readable, is_sql, reason, same_path
@@ -42,12 +43,14 @@ def read_table(
     header: bool = True,
     needed: Collection[str] | None = None,
     as_it_stands: Collection[str] = (),
+    forms: Forms | None = None,
     **choices: Unpack[ReadingChoices],
 ) -> pl.DataFrame:
     """The table in a file of a format known by its suffix, or in a database (`sqlite:///file.db#table`).
 
     How it is read is given as a whole (`reading`) or by its keys (`Reading`), which win. Where only some columns are
     `needed`, the others may be left as text. NaN is missing but in columns that are taken `as_it_stands`.
+    In which `forms` a text file writes dates and amounts is put down there.
     """
     reading = Reading.of(choices).over(reading or Reading())
     text = reading.text
@@ -57,7 +60,7 @@ def read_table(
     check_readable(path)
     known = format_of(path)
     if known.read is read_delimited:
-        return read_delimited(path, reading, header=header, needed=needed, as_it_stands=as_it_stands)
+        return read_delimited(path, reading, header=header, needed=needed, as_it_stands=as_it_stands, forms=forms)
     try:
         frame = known.read(path)
     except ShoalError:

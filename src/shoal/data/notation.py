@@ -12,7 +12,7 @@ import datetime as dt
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
@@ -20,6 +20,7 @@ import polars as pl
 
 from shoal.data.cells import plain_text
 from shoal.data.csv_files import as_written, decimal_in
+from shoal.data.forms import Forms
 from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.data.schema import Attribute, Kind
 from shoal.data.text_types import known_words
@@ -40,18 +41,19 @@ class Spelling:
     path: Path
     reading: Reading
     stamp: tuple[int, int, int]
+    forms: Forms = field(default_factory=Forms)  # in which its dates and amounts are read
 
     @classmethod
-    def of(cls, path: Path, reading: Reading = AS_IT_SEEMS) -> Spelling:
+    def of(cls, path: Path, reading: Reading = AS_IT_SEEMS, forms: Forms | None = None) -> Spelling:
         """The file as it is now; made before the table is read, so that a change in between is noticed."""
-        return cls(path, reading, _stamp(path))
+        return cls(path, reading, _stamp(path), forms or Forms(reading))
 
     def texts(self, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
         """The columns as they stand in the file; a decimal comma, which masked values do not have, is a point."""
         texts = as_written(self.path, list(types), self.reading)
         if _stamp(self.path) != self.stamp:
             raise InputError(f"{self.path} was written to while it was read: let nothing write to it meanwhile.")
-        floats = [name for name, dtype in types.items() if dtype.is_float()]
+        floats = [name for name, dtype in types.items() if dtype.is_float() and name not in self.forms.columns]
         if floats and decimal_in(self.path, self.reading) == ",":
             texts = texts.with_columns(pl.col(floats).str.replace(",", ".", literal=True))
         return texts
@@ -205,20 +207,24 @@ def rewritten(column: pl.Series, notation: Notation) -> pl.Series:
 
 def respelled(
     table: pl.DataFrame, source: pl.DataFrame, attributes: Sequence[Attribute], masked: Sequence[str],
-    texts: Callable[[Mapping[str, pl.DataType]], pl.DataFrame], rows: pl.Series,
+    texts: Callable[[Mapping[str, pl.DataType]], pl.DataFrame], rows: pl.Series, forms: Forms,
 ) -> tuple[pl.DataFrame, list[str]]:  # fmt: skip
     """The released table as text written like the `source`, and which of its columns are copied from there.
 
-    `rows` are the records of the source that are shown, in their order; `texts` gives the source's columns as text.
+    `rows` are the records of the source that are shown, in their order; `texts` gives the source's columns as text,
+    `forms` how some of them write their values.
     """
     types, columns = table.schema, set(masked)
     released = [attribute for attribute in attributes if attribute.name in types]
     copied = [a.name for a in released if a.name not in columns and lost(source[a.name])]
-    noted = [a.name for a in released if a.name in columns and has_notation(source[a.name].dtype, a)]
+    shown = [a for a in released if a.name in columns]
+    in_form = [a.name for a in shown if a.name in forms.columns and a.hierarchy is None]
+    table = table.with_columns(rewritten(table[name], forms.columns[name]) for name in in_form)
+    noted = [a.name for a in shown if a.name not in forms.columns and has_notation(source[a.name].dtype, a)]
     if not copied and not noted:
         return table, []
     written = texts({name: source[name].dtype for name in (*copied, *noted)})
-    notations = {name: notations_of(written[name], source[name].dtype) for name in noted}
+    notations = {name: notations_of(forms.known(written[name]), source[name].dtype) for name in noted}
     texts_shown = [written[name].gather(rows) for name in copied]
     texts_shown += [rewritten(table[name], fitting[0]) for name, fitting in notations.items() if fitting]
     return table.with_columns(texts_shown), copied

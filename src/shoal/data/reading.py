@@ -6,11 +6,16 @@ Python have it from here; whatever reads files is handed the whole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar, Self, TypedDict
 
 from shoal.catalogue import Entry, parameter
+from shoal.choices import EVERY
 from shoal.errors import InputError, did_you_mean
+
+PIVOT = 1930  # the first of the hundred years that two digits stand for
+OF_VALUES = ("date_format", "year_from", "missing")  # how values are written, in a release as in the file
 
 
 class ReadingChoices(TypedDict, total=False):
@@ -18,19 +23,35 @@ class ReadingChoices(TypedDict, total=False):
 
     delimiter: str | None
     encoding: str | None
-    decimal: str | None
+    decimal: str | Mapping[str, str] | None
     text: list[str] | tuple[str, ...]
+    date_format: str | Mapping[str, str] | None
+    year_from: int
+    missing: list[str] | tuple[str, ...] | Mapping[str, list[str] | tuple[str, ...]]
 
 
 class Reading(Entry):
-    """The delimiter, encoding and decimal mark of text files, each detected if None; and columns that are text."""
+    """How text files are written, where that is not left to be found out.
+
+    What may be said of one column is a value for all columns, or a table of values by column, `*` standing for all.
+    """
 
     name: ClassVar[str] = "--read"
 
     delimiter: str | None = parameter("of a text file: one character, tab, space or comma", default=None)
     encoding: str | None = parameter("of a text file, such as latin-1; otherwise detected", default=None)
-    decimal: str | None = parameter("the decimal mark", default=None)
+    decimal: str | dict[str, str] | None = parameter("the decimal mark; of one column decimal.COLUMN", default=None)
     text: tuple[str, ...] = parameter("columns to read as text", default=())
+    date_format: str | dict[str, str] | None = parameter(
+        "how dates are written where they do not show it, such as dd/mm/yyyy; of one column date-format.COLUMN",
+        default=None,
+    )
+    year_from: int = parameter(
+        "the first of the hundred years that two digits stand for", default=PIVOT, least=1, most=9900
+    )
+    missing: tuple[str, ...] | dict[str, tuple[str, ...]] = parameter(
+        "words that say that nothing is known, such as -,n/a; of one column missing.COLUMN", default=()
+    )
 
     @classmethod
     def of(cls, stated: Mapping[str, Any] | Reading | None) -> Self:
@@ -45,20 +66,65 @@ class Reading(Entry):
             if key not in known:
                 hint = did_you_mean(key, known) or f" Known are {', '.join(known)}."
                 raise InputError(f"The policy has no 'read.{key}'.{hint}")
-        lists = {key: tuple(value) for key, value in choices.items() if isinstance(value, list)}
-        return cls(**choices | lists)
+        return cls(**{key: _in_tuples(value) for key, value in choices.items()})
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not all(isinstance(name, str) for name in self.text):
             raise InputError(f"Columns to read as text are a list of names. Got {self.text!r} instead.")
-        if self.decimal not in (None, ".", ","):
-            raise InputError(f"A decimal mark is '.' or ','. Got {self.decimal!r} instead.")
+        for mark in _all_of(self.decimal):
+            if mark not in (".", ","):
+                raise InputError(f"A decimal mark is '.' or ','. Got {mark!r} instead.")
+        for words in _all_of(self.missing or None):
+            if not isinstance(words, tuple) or not all(isinstance(word, str) and word.strip() for word in words):
+                raise InputError(f"Words that say that nothing is known are a list of texts. Got {words!r} instead.")
+        for text in _all_of(self.date_format):
+            for part in text.split("|"):
+                order_of(part)
+
+    def of_column(self, key: str, column: str) -> Any:
+        """What is stated of a column, or else of all; None where neither is."""
+        stated = getattr(self, key)
+        return stated.get(column, stated.get(EVERY)) if isinstance(stated, Mapping) else stated
+
+    @property
+    def every_decimal(self) -> str | None:
+        """The decimal mark that is stated for all columns."""
+        return str(mark) if (mark := self.of_column("decimal", EVERY)) else None
+
+    def missing_words(self, column: str) -> tuple[str, ...]:
+        """The words that say of this column that nothing is known."""
+        if not isinstance(self.missing, Mapping):
+            return self.missing
+        return (*self.missing.get(EVERY, ()), *(self.missing.get(column, ()) if column != EVERY else ()))
+
+    def refuse_unknown(self, columns: Collection[str], label: str) -> None:
+        """Refuses what is stated of a column that the table does not have."""
+        for key in ("decimal", *OF_VALUES):
+            stated = getattr(self, key)
+            for name in stated if isinstance(stated, Mapping) else ():
+                if name != EVERY and name not in columns:
+                    hint = did_you_mean(name, list(columns))
+                    raise InputError(
+                        f"{label} has no column {name!r}, of which {key.replace('_', '-')} is stated.{hint}"
+                    )
+
+    def of_values(self, columns: Collection[str] | None = None) -> dict[str, Any]:
+        """What is stated of how values are written, of these columns: it holds of what is released of them, too."""
+        stated = {key: value for key, value in self.chosen().items() if key in OF_VALUES}
+        known = columns if columns is None else {EVERY, *columns}
+        tables = {
+            key: {name: part for name, part in value.items() if known is None or name in known}
+            for key, value in stated.items()
+            if isinstance(value, Mapping)
+        }
+        return {key: value for key, value in (stated | tables).items() if value}
 
     @property
     def of_text_files(self) -> list[str]:
         """What is stated here that only a text file has."""
-        return [name for name in ("delimiter", "encoding", "decimal") if getattr(self, name) is not None]
+        keys = ("delimiter", "encoding", "decimal", "date_format", "year_from", "missing")
+        return [name.replace("_", "-") for name in keys if name in self.chosen()]
 
     def over(self, policy: Reading) -> Self:
         """Key by key what is stated here, and otherwise what the policy states."""
@@ -67,6 +133,37 @@ class Reading(Entry):
     def with_text(self, names: tuple[str, ...]) -> Self:
         """The same, with these columns read as text as well."""
         return type(self)(**(self.chosen() | {"text": tuple(dict.fromkeys((*self.text, *names)))}))
+
+
+def order_of(date_format: str) -> tuple[str, int, str]:
+    """What parts the numbers of a date format, how many digits its year has, and the order: ymd, dmy or mdy.
+
+    A format with the month's name shows its order itself: it has none.
+    """
+    day = re.split(r"(?:, | |T)(?=h)", date_format)[0]
+    digits = 4 if "yyyy" in day else 2
+    if "mmm" in day and "yy" in day and "d" in day:
+        return "name", digits, ""
+    match = re.fullmatch(r"(yyyy|yy|mm?|dd?)([./-]?)(yyyy|yy|mm?|dd?)\2(yyyy|yy|mm?|dd?)", day)
+    order = "".join(part[0] for part in match.group(1, 3, 4)) if match else ""
+    if match is None or sorted(order) != ["d", "m", "y"]:
+        raise InputError(
+            f"The date format {date_format!r} is none: write it with yyyy or yy, mm or m, dd or d and what parts them, "
+            "such as dd/mm/yyyy or mm-dd-yy."
+        )
+    return match[2], digits, order
+
+
+def _in_tuples(value: Any) -> Any:
+    """Lists, also by column, as tuples."""
+    if isinstance(value, Mapping):
+        return {key: _in_tuples(part) for key, part in value.items()}
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _all_of(stated: Any) -> list[Any]:
+    """What is stated for all columns or by column."""
+    return [] if stated is None else list(stated.values()) if isinstance(stated, Mapping) else [stated]
 
 
 AS_IT_SEEMS = Reading()  # all of it detected

@@ -21,6 +21,7 @@ import polars as pl
 from shoal import events
 from shoal.data.csv_files import as_written, scan_written
 from shoal.data.files import format_of, is_delimited, read_excel, read_table
+from shoal.data.forms import Form, Forms, plain_cells
 from shoal.data.frames import finite
 from shoal.data.paths import is_sql
 from shoal.data.reading import AS_IT_SEEMS, Reading
@@ -36,39 +37,49 @@ class Released(NamedTuple):
     written: pl.DataFrame
 
 
-def read_released(source: str | Path, quasi: Sequence[str], reading: Reading = AS_IT_SEEMS) -> Released:
+def read_released(
+    source: str | Path, quasi: Sequence[str], reading: Reading = AS_IT_SEEMS, forms: Forms | None = None
+) -> Released:
     """The table in a file or a database, and what stands there of the quasi-identifiers that it has."""
-    table = read_table(source, reading, as_it_stands=quasi)
+    table = read_table(source, reading, as_it_stands=quasi, forms=forms)
     names = [name for name in quasi if name in table.columns]
     return Released(finite(table), _written(source, table, names, reading))
 
 
 @events.apart
 def read_own(
-    path: Path, table: pl.DataFrame, quasi: Sequence[str], copied: Mapping[str, pl.DataType]
+    path: Path,
+    table: pl.DataFrame,
+    quasi: Sequence[str],
+    copied: Mapping[str, pl.DataType],
+    forms: Forms,
 ) -> tuple[pl.DataFrame | pl.LazyFrame, pl.DataFrame | pl.LazyFrame]:
     """What stands in a file just written of `table`, and of the quasi-identifiers what a reader can tell apart.
 
     Of a text file only what will be asked for is read; `copied` are columns in the text of the original's file, with
-    the types that they have.
+    the types that they have; `forms` say how columns write their values.
     """
     if not is_delimited(path):
         return read_released(path, quasi)
     text = (pl.Null, pl.Enum, pl.Categorical)  # otherwise the types are known: no need to guess them again
     types = [pl.String() if isinstance(dtype, text) else dtype for dtype in table.dtypes]
     values = scan_written(path, dict(zip(table.columns, types, strict=True)), empty_is_missing=True)
-    values = values.with_columns(_retyped(name, dtype) for name, dtype in copied.items())
+    values = values.with_columns(_retyped(name, dtype, forms) for name, dtype in copied.items())
+    others = {name: form for name, form in forms.columns.items() if name in table.columns and name not in copied}
+    values = values.with_columns(_in_plain(name, form) for name, form in others.items())
     texts = scan_written(path, dict.fromkeys(table.columns, pl.String()))
     return values, texts.select(quasi)
 
 
-def _retyped(name: str, dtype: pl.DataType) -> pl.Expr:
+def _retyped(name: str, dtype: pl.DataType, forms: Forms) -> pl.Expr:
     """A column of text as the values it was read as before."""
-    from shoal.data.text_types import known_words, values_as
+    of = pl.String() if dtype == pl.Null else dtype
+    return pl.col(name).map_batches(lambda text: forms.values(text.alias(name), dtype), return_dtype=of)
 
-    if dtype in (pl.String, pl.Null):
-        return pl.col(name)
-    return pl.col(name).map_batches(lambda text: values_as(known_words(text), dtype), return_dtype=dtype)
+
+def _in_plain(name: str, form: Form) -> pl.Expr:
+    """A column of values and masks with each value in plain text."""
+    return pl.col(name).map_batches(lambda text: plain_cells(text, form), return_dtype=pl.String)
 
 
 def _written(source: str | Path, table: pl.DataFrame, names: list[str], reading: Reading) -> pl.DataFrame:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.data.codebook import Codebook
+    from shoal.data.forms import Forms
     from shoal.data.notation import Spelling
     from shoal.data.released import Released
     from shoal.policy import Policy
@@ -23,10 +24,25 @@ class Layout(Reading):
 
     name: ClassVar[str] = Reading.name
 
-    def read(self, source: str | Path, policy: Policy | None = None, text: Sequence[str] = ()) -> pl.DataFrame:
+    def forms(self, policy: Policy | None = None, *, lenient: bool = False) -> Forms:
+        """In which forms dates and amounts are written, to be put down there by what reads a file.
+
+        What a policy declares decides what a column may hold. Where `lenient`, what is in doubt is noted, not refused.
+        """
+        from shoal.data.forms import Forms
+
+        return Forms(self, lenient=lenient) if policy is None else Forms.under(self, policy.attributes)
+
+    def read(
+        self,
+        source: str | Path,
+        policy: Policy | None = None,
+        text: Sequence[str] = (),
+        forms: Forms | None = None,
+    ) -> pl.DataFrame:
         """The table; where a policy leaves out what no role names, that need not be understood.
 
-        `text` names more columns to be read as text.
+        `text` names more columns to be read as text; in `forms` is put down how dates and amounts are written.
         """
         from shoal.data.files import read_table
 
@@ -35,7 +51,8 @@ class Layout(Reading):
             roles = (policy.identifiers, policy.quasi_identifiers, policy.confidential, policy.insensitive)
             named = (*roles, policy.identified_by, policy.text.columns, [policy.weights] if policy.weights else [])
             needed = {name for names in named for name in names}
-        return read_table(source, self.with_text(tuple(text)), needed=needed)
+        forms = self.forms(policy) if forms is None else forms
+        return read_table(source, self.with_text(tuple(text)), needed=needed, forms=forms)
 
     def settled(self, source: str | Path) -> Reading:
         """The same, with what was seen in a text file where it is not written in the plainest way."""
@@ -67,9 +84,12 @@ class Layout(Reading):
 
     def released(self, source: str | Path, policy: Policy) -> Released:
         """A released table, and what stands there of the quasi-identifiers."""
+        from shoal.data.forms import Forms
         from shoal.data.released import read_released
 
-        return read_released(source, policy.quasi_identifiers, self)
+        reading = self.over(Reading.of(policy.reading.of_values()))  # values leave in the form in which they came
+        forms = Forms.under(reading, policy.attributes, released=True)
+        return read_released(source, policy.quasi_identifiers, reading, forms)
 
     def codebook(self, source: str | Path) -> Codebook | None:
         """What an SPSS, Stata or SAS file says of its columns and codes."""
@@ -78,7 +98,7 @@ class Layout(Reading):
 
         return None if is_sql(source) else codebook_of(source)
 
-    def spelling(self, source: str | Path) -> Spelling | None:
+    def spelling(self, source: str | Path, forms: Forms | None = None) -> Spelling | None:
         """How a text file is written, to be kept where nothing is masked; to be called before it is read."""
         from shoal.data.files import is_delimited
         from shoal.data.notation import Spelling
@@ -87,7 +107,7 @@ class Layout(Reading):
         if not is_delimited(source):
             return None
         check_readable(Path(source))
-        return Spelling.of(Path(source), self)
+        return Spelling.of(Path(source), self, forms)
 
 
 def column_of(table: pl.DataFrame, name: str) -> pl.Series:

@@ -34,11 +34,12 @@ class Profile(Job["Profiled"]):
         from shoal.profile import profile
 
         events.stage("reading")
-        table = self.layout.read(self.source)
+        forms = self.layout.forms(lenient=True)
+        table = self.layout.read(self.source, forms=forms)
         events.stage("examining")
-        profiled = replace(
-            profile(table), reading=self.layout.settled(self.source), assumed=self.layout.assumed(self.source)
-        )
+        reading = forms.settled(self.layout.settled(self.source))
+        assumed = (*self.layout.assumed(self.source), *forms.notes)
+        profiled = replace(profile(table), reading=reading, assumed=assumed)
         events.check()
         if self.write_policy is not None:
             with atomic_write(self.write_policy, private=True, overwrite=self.overwrite) as temporary:

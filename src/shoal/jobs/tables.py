@@ -66,11 +66,13 @@ class Tables(Job["TablesRelease"]):
         events.stage("reading")
         sources = {PEOPLE: str(self.source), **{name: table.file for name, table in self.policy.tables.items()}}
         layout = self.layout.over(self.policy.reading)
-        spellings = {name: layout.spelling(source) for name, source in sources.items()}
+        policies = policies_of(self.policy)
+        forms = {name: layout.forms(own) for name, own in policies.items()}
+        spellings = {name: layout.spelling(source, forms[name]) for name, source in sources.items()}
         frames: dict[str, pl.DataFrame] = {}
-        for name, own in policies_of(self.policy).items():
+        for name, own in policies.items():
             # A key is known by what stands there, not by a number it reads as.
-            frames[name] = layout.read(sources[name], own, [str(own.person)])
+            frames[name] = layout.read(sources[name], own, [str(own.person)], forms[name])
         made = tables_draft(frames, self.policy.changed(reading=layout), seed=self.seed, spellings=spellings)
         return made.write(
             self.output, keep_order=self.keep_order, certificate=self.certificate, report=self.report, seed=self.seed,

@@ -85,6 +85,7 @@ def certify(
         **_put_together(shown, policy),
         "attributes": {name: _described(shown.columns[name], schema[name]) for name in schema.confidential},
         **policy.text.stated(shown.columns),
+        **({"read": stated} if (stated := policy.reading.of_values(shown.columns)) else {}),
         "classes": shown.classes,
         "smallest_class": shown.smallest_class,
         "models": [
@@ -205,6 +206,7 @@ def read_certificate(
             person=who,
             pseudonyms=content.get("pseudonyms", {}),
             attributes=content["attributes"],
+            reading=content.get("read", {}),
             models=[_promised(model, population) for model in content["models"]],
         )
     except (ValueError, LookupError, TypeError, AttributeError):

@@ -45,6 +45,7 @@ class Content(BaseModel):
     shifted_dates: Names = ()
     attributes: dict[str, _Described]
     text: dict[str, Treatment] | None = None
+    read: _Read | None = None
     classes: Count
     smallest_class: Count
     models: Annotated[tuple[_Model, ...], Field(strict=False)]
@@ -60,6 +61,16 @@ class _Pseudonym(BaseModel):
     domain: str
     form: str
     length: Count | None = None
+
+
+class _Read(BaseModel):
+    """How values are written, where they do not show it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    date_format: str | dict[str, str] | None = None
+    year_from: int | None = None
+    missing: Names | dict[str, Names] | None = None
 
 
 class _Described(BaseModel):

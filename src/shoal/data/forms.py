@@ -1,0 +1,221 @@
+"""How a file writes its dates and amounts, and what it writes where nothing is known: as stated, and as recognised.
+
+A column of text is read by its form, worked on as plain dates and numbers, and written in its form again
+(`shoal.data.date_forms`, `shoal.data.amount_forms`). Whatever was assumed of a column is noted; what cannot be decided
+from its texts is asked for.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import polars as pl
+
+from shoal.choices import EVERY, quoted_item
+from shoal.data import date_forms
+from shoal.data.attribute_choice import AttributeChoice
+from shoal.data.date_forms import YEARS
+from shoal.data.reading import AS_IT_SEEMS, Reading
+from shoal.data.schema import Kind
+from shoal.data.text_types import (
+    MixedColumnError,
+    has_masked,
+    known_words,
+    likely_type,
+    trimmed,
+    typed,
+    values_as,
+    with_empty_missing,
+)
+
+_PART = re.compile(r"[^\[\]{};]+")  # of a masked cell: a value that stands in it
+_OF_DATES = re.compile(
+    r"dat(e|um|a)|dob|birth|born|geb|naiss|nac|nasc|fech|jour|day|giorn|admi|discharg|entlass|visit|death|decease"
+)
+
+
+class Form(Protocol):
+    """A way in which a column writes its values."""
+
+    def plain(self, words: pl.Series) -> pl.Series:
+        """The texts as plain ones, null where one is not written so."""
+        ...
+
+    def written(self, plain: str) -> str | None:
+        """A value, given by its plain text, in this form; None where that cannot be or would not be exact."""
+        ...
+
+    @property
+    def sentence(self) -> str:
+        """How the column is read, in words."""
+        ...
+
+    @property
+    def order(self) -> str:
+        """The format that shows whether day or month comes first, where that matters."""
+        ...
+
+
+class DoubtError(Exception):
+    """A column of dates or amounts that cannot be read without a word from the custodian; the text says why and how."""
+
+
+@dataclass
+class Forms:
+    """The forms of a table's columns, as they are recognised while it is read; `notes` say what was assumed.
+
+    `reading` states what is not to be found out, `kinds` what a policy declares of columns.
+    """
+
+    reading: Reading = AS_IT_SEEMS
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    lenient: bool = False  # what is in doubt is noted and stays text: nothing is to be released
+    released: bool = False  # the file may lack columns that the original had
+    columns: dict[str, Form] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    @classmethod
+    def under(cls, reading: Reading, attributes: Mapping[str, AttributeChoice], *, released: bool = False) -> Forms:
+        """Those of a file that is read under a policy: what it declares to be categories is left alone."""
+        kinds = {name: choice.kind for name, choice in attributes.items() if choice.kind is not None}
+        listed = {name: Kind.NOMINAL for name, choice in attributes.items() if _lists_texts(choice)}
+        return cls(reading, {**listed, **kinds}, released=released)
+
+    def settled(self, reading: Reading) -> Reading:
+        """The reading with what was recognised of columns, so that what is released is read alike."""
+        stated = dict(reading.date_format) if isinstance(reading.date_format, Mapping) else {}
+        if isinstance(reading.date_format, str):
+            stated = {EVERY: reading.date_format}
+        seen = {name: text for name, form in self.columns.items() if (text := form.order)}
+        return Reading(**(reading.chosen() | ({"date_format": {**seen, **stated}} if seen else {})))
+
+    def read(self, column: pl.Series, decimal: str) -> pl.Series:
+        """A column of text as what it holds; DoubtError or MixedColumnError where that cannot be said."""
+        if self._is_category(column.name):
+            return with_empty_missing(column)
+        kind = likely_type(column, decimal)
+        if kind == pl.Int64:
+            return self.runs(typed(column, decimal))
+        if kind not in (pl.String, pl.Datetime):
+            return typed(column, decimal)
+        if has_masked(column):
+            return self.cells(with_empty_missing(column))
+        form = self._form(column.name, known_words(column).unique(maintain_order=True).drop_nulls())
+        return typed(column, decimal) if form is None else self._values(column, form)
+
+    def known(self, column: pl.Series) -> pl.Series:
+        """A column of text with null where a word stands that is stated to say that nothing is known."""
+        words = self.reading.missing_words(column.name)
+        return column.set(trimmed(column).is_in(words), None) if words else column
+
+    def values(self, text: pl.Series, dtype: pl.DataType) -> pl.Series:
+        """A column of text as values of a type that is known, by its form where it has one; null where one is none."""
+        if dtype in (pl.String, pl.Null):
+            return self.known(text)
+        words, form = known_words(self.known(text)), self.columns.get(text.name)
+        if form is None:
+            return values_as(words, dtype)
+        distinct = words.unique().drop_nulls()
+        return words.replace_strict(distinct, values_as(form.plain(distinct), dtype), default=None, return_dtype=dtype)
+
+    def _is_category(self, name: str) -> bool:
+        return self.kinds.get(name, Kind.DATE) not in (Kind.DATE, Kind.NUMERIC)
+
+    def _form(self, name: str, words: pl.Series) -> Form | None:
+        """The form of these distinct texts, None where they are text, or dates by ISO 8601 alone."""
+        formats = str(self.reading.of_column("date_format", name) or "").split("|")
+        dates = date_forms.recognised(
+            words, [text for text in formats if text], pivot=self.reading.year_from, speaks=self._speaks_of_dates(name)
+        )
+        if dates is not None and dates.doubt and not dates.forms:
+            formats = re.findall(r"\b(?:dd|mm)\S+", dates.doubt)
+            self._doubt(name, dates.doubt, "dates", quoted_item(f"date-format.{name}={formats[0]}") if formats else "")
+            return None
+        if dates is None or _is_plain(dates) or 2 * dates.plain(words).count() < len(words):
+            return None
+        return dates
+
+    def _doubt(self, name: str, why: str, what: str, option: str) -> None:
+        text = quoted_item(f"text={name}")
+        say = f"say it, as in --read {shlex.quote(option)}" if option else "write all alike"
+        how = f"{say}, or have the column read as text (--read {shlex.quote(text)})"
+        if not self.lenient:
+            raise DoubtError(f"Column {name!r} holds {what}, and {why}: {how}.")
+        self.notes.append(f"Column {name!r} seems to hold {what}, and {why}. It is looked at as text here: {how}.")
+
+    def _speaks_of_dates(self, name: str) -> bool:
+        return self.kinds.get(name) is Kind.DATE or _OF_DATES.search(name.lower()) is not None
+
+    def _values(self, column: pl.Series, form: Form) -> pl.Series:
+        """The column by this form, whose distinct texts alone are parsed."""
+        words = known_words(column)
+        distinct = words.unique().drop_nulls()
+        plain = form.plain(distinct)
+        stray = plain.is_null()
+        if stray.any():
+            row = int(words.is_in(distinct.filter(stray).implode()).arg_true()[0])
+            raise MixedColumnError("dates" if isinstance(form, date_forms.DateForms) else "numbers", row)
+        values = typed(plain)
+        self._note(column.name, form)
+        return words.replace_strict(distinct, values, default=None, return_dtype=values.dtype)
+
+    def _note(self, name: str, form: Form) -> None:
+        self.columns[name] = form
+        self.notes.append(f"Column {name!r} is read as {form.sentence}.")
+
+    def runs(self, column: pl.Series) -> pl.Series:
+        """Whole numbers such as 19480727 as dates, where all of them are and the name or the spread says so."""
+        first, last = YEARS[0] * 10_000, (YEARS[1] + 1) * 10_000
+        formats = str(self.reading.of_column("date_format", column.name) or "").split("|")
+        stated = any(text and re.search(r"[./ -]", text) is None for text in formats)
+        if self._is_category(column.name) or not len(column.drop_nulls()):
+            return column
+        likely = column.min() > first and column.max() < last  # type: ignore[operator]
+        if not likely and not (stated and self._speaks_of_dates(column.name)):
+            return column
+        texts = column.cast(pl.String)
+        words = texts.unique(maintain_order=True).drop_nulls()
+        form = self._form(column.name, words)
+        if form is None or form.plain(words).null_count():
+            if likely and words.str.to_date("%Y%m%d", strict=False).null_count() == 0:
+                self.notes.append(
+                    f"Column {column.name!r} holds numbers such as {words[0]}, which may be dates. They are read as "
+                    f"numbers; --kind {column.name}=date reads them as dates."
+                )
+            return column
+        return self._values(texts, form)
+
+    def cells(self, column: pl.Series) -> pl.Series:
+        """A released column of values and masks, with each value that is written in a form as plain text."""
+        parts = column.unique().drop_nulls().str.extract_all(_PART.pattern).explode().unique().drop_nulls()
+        parts = parts.filter(~parts.is_in([EVERY, ""]))
+        form = self._form(column.name, parts) if len(parts) else None
+        if form is None:
+            return column
+        self.columns[column.name] = form
+        return plain_cells(column, form)
+
+
+def _lists_texts(choice: AttributeChoice) -> bool:
+    """Whether a policy names the column's values as they stand in the file."""
+    if isinstance(choice.hierarchy, str | tuple):
+        return True
+    return choice.domain is not None and all(isinstance(value, str) for value in choice.domain)
+
+
+def _is_plain(dates: date_forms.DateForms) -> bool:
+    """Whether all of it is ISO 8601, which is read without a form."""
+    return all(re.fullmatch(r"yyyy-mm-dd([ T]hh:mm(:ss(\.f+)?)?)?", form.format) for form in dates.forms)
+
+
+def plain_cells(column: pl.Series, form: Form) -> pl.Series:
+    """Values and masks in a column's form as plain text; what is in no form stays as it is."""
+    cells = column.unique().drop_nulls()
+    parts = cells.str.extract_all(_PART.pattern).explode().unique().drop_nulls()
+    known = {part: text for part, text in zip(parts, form.plain(parts), strict=True) if text is not None}
+    plain = pl.Series([_PART.sub(lambda part: known.get(part[0], part[0]), cell) for cell in cells], dtype=pl.String)
+    return column.replace_strict(cells, plain, default=None, return_dtype=pl.String)

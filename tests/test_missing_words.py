@@ -1,0 +1,82 @@
+"""Words that say that nothing is known: stated for a file or a column, never assumed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from shoal.choices import settings
+from shoal.data.files import read_table
+from shoal.errors import InputError
+from shoal.jobs import Anonymize, Check, Layout
+from shoal.policy import Policy
+from shoal.privacy import KAnonymity
+
+WORDS = ["-", "n/a", ".", "unknown", "?", "-9", "999"]
+POLICY = Policy(quasi_identifiers=["age"], confidential=["pay"], insensitive=["city"], models=[KAnonymity(3)])
+
+
+def people(folder: Path, word: str) -> Path:
+    """Twelve people, of whom the fourth's age, the fifth's pay and the sixth's city are this word."""
+    rows = [[str(30 + place), f"{1000 + place}.50", f"town {place % 2}"] for place in range(12)]
+    rows[3][0] = rows[4][1] = rows[5][2] = word
+    (folder / "people.csv").write_text("age,pay,city\n" + "\n".join(map(",".join, rows)) + "\n", encoding="utf-8")
+    return folder / "people.csv"
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_word_that_is_stated_is_missing_in_every_column_and_stays_where_nothing_is_masked(
+    word: str, tmp_path: Path
+) -> None:
+    source, target, paper = people(tmp_path, word), tmp_path / "r.csv", tmp_path / "c.json"
+    table = read_table(source, missing=[word])
+    assert table.dtypes == [pl.Int64, pl.Float64, pl.String]
+    assert [column.is_null().arg_true().to_list() for column in table] == [[3], [4], [5]]
+    policy = POLICY.changed(reading={"missing": [word]})
+    Anonymize(source, policy, target, certificate=paper).run()
+    shown = pl.read_csv(target, infer_schema=False)
+    assert shown["pay"].to_list().count(word) == shown["city"].to_list().count(word) == 1
+    assert word not in shown["age"].to_list()
+    assert json.loads(paper.read_text())["read"] == {"missing": [word]}
+    assert Check(target, certificate=paper).run().holds
+    assert Check(target, policy).run().holds
+
+
+def test_a_word_may_be_stated_of_one_column(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("age,pay\n999,999\n41,5\n-9,7\n")
+    assert read_table(path)["age"].to_list() == [999, 41, -9]
+    read = read_table(path, missing={"age": ["999", "-9"]})
+    assert (read["age"].to_list(), read["pay"].to_list()) == ([None, 41, None], [999, 5, 7])
+
+
+def test_options_state_words_for_all_columns_and_for_some() -> None:
+    stated = settings(["missing=-", "n/a", "missing.age=999", "-9", "text=zip"], Layout)
+    assert stated.missing == {"*": ("-", "n/a"), "age": ("999", "-9")}
+    assert stated.missing_words("age") == ("-", "n/a", "999", "-9")
+    assert (stated.missing_words("pay"), stated.text) == (("-", "n/a"), ("zip",))
+    assert settings(["missing.age=999", "missing=?"], Layout).missing == {"age": ("999",), "*": ("?",)}
+    assert settings(["missing=-", "n/a"], Layout).missing == ("-", "n/a")
+
+
+def test_an_odd_cell_is_named_with_its_line_and_what_can_be_done(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as refused:
+        read_table(people(tmp_path, "?"))
+    assert str(refused.value) == (
+        "Column 'age' mixes numbers and text: line 5 holds '?'. Correct it, say that it means missing "
+        "(--read 'missing.age=?'), or declare the column as text (--read text=age)."
+    )
+
+
+@pytest.mark.parametrize("missing", [[""], [5], {"age": "999"}, {"age": [9]}, "x"])
+def test_words_that_are_none_are_refused(missing: object) -> None:
+    with pytest.raises(InputError, match="a list"):
+        Policy(reading={"missing": missing})
+
+
+def test_words_of_a_column_that_is_not_there_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"has no column 'aeg', of which missing is stated\. Did you mean 'age'\?"):
+        read_table(people(tmp_path, "?"), missing={"aeg": ["?"]})
