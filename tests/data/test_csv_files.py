@@ -129,14 +129,14 @@ def test_decimal_commas_are_detected_and_given(read) -> None:
     assert read("x;y\n1,50;1.25\n", decimal=".").rows() == [("1,50", 1.25)]
 
 
-def test_points_among_decimal_commas_are_not_numbers(read) -> None:
+def test_points_beside_a_decimal_comma_that_is_stated_part_thousands(read) -> None:
     frame = read("x;y\n1,5;1.234\n2,5;2.345\n", decimal=",")
     assert frame["x"].to_list() == [1.5, 2.5]
-    assert frame["y"].to_list() == ["1.234", "2.345"]
+    assert frame["y"].to_list() == [1234, 2345]
 
 
 def test_what_may_be_thousands_is_no_evidence_of_decimal_commas(read) -> None:
-    assert read("x;y\n1,234;a\n5,678;b\n")["x"].dtype == pl.String
+    assert "nothing shows whether '1,234' is a thousand or a fraction" in error_of(read, "x;y\n1,234;a\n5,678;b\n")
 
 
 # Types

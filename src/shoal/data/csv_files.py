@@ -209,7 +209,8 @@ def plain_number_types(sample: pl.DataFrame, decimal: str, reading: Reading) -> 
     """The types to parse columns by: numbers for those that at the head hold nothing else, otherwise text."""
 
     def plain(column: pl.Series) -> type[pl.DataType]:
-        if column.name in reading.text or reading.missing_words(column.name):
+        own_mark = isinstance(reading.decimal, dict) and column.name in reading.decimal
+        if own_mark or column.name in reading.text or reading.missing_words(column.name):
             return pl.String
         kind = likely_type(column, decimal)
         parsable = kind == pl.Int64 or (kind == pl.Float64 and decimal == ".")
@@ -293,7 +294,7 @@ def with_types(
         if column.name in text:
             return with_empty_missing(column)
         try:
-            return forms.read(column, decimal)
+            return forms.read(column, forms.reading.of_column("decimal", column.name) or decimal)
         except DoubtError as doubt:
             raise InputError(f"{file.label}: {doubt}") from None
         except MixedColumnError as mixed:

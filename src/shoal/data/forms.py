@@ -16,7 +16,8 @@ from typing import Protocol
 import polars as pl
 
 from shoal.choices import EVERY, quoted_item
-from shoal.data import date_forms
+from shoal.data import amount_forms, date_forms
+from shoal.data.amount_forms import AmountForm
 from shoal.data.attribute_choice import AttributeChoice
 from shoal.data.date_forms import YEARS
 from shoal.data.reading import AS_IT_SEEMS, Reading
@@ -87,25 +88,35 @@ class Forms:
 
     def settled(self, reading: Reading) -> Reading:
         """The reading with what was recognised of columns, so that what is released is read alike."""
-        stated = dict(reading.date_format) if isinstance(reading.date_format, Mapping) else {}
-        if isinstance(reading.date_format, str):
-            stated = {EVERY: reading.date_format}
-        seen = {name: text for name, form in self.columns.items() if (text := form.order)}
-        return Reading(**(reading.chosen() | ({"date_format": {**seen, **stated}} if seen else {})))
+        orders = {name: text for name, form in self.columns.items() if (text := form.order)}
+        marks = {name: form.decimal for name, form in self.columns.items() if isinstance(form, AmountForm)}
+        seen = {"date_format": orders, "decimal": marks}
+        return Reading(
+            **(reading.chosen() | {key: reading.with_columns(key, each) for key, each in seen.items() if each})
+        )
 
     def read(self, column: pl.Series, decimal: str) -> pl.Series:
         """A column of text as what it holds; DoubtError or MixedColumnError where that cannot be said."""
         if self._is_category(column.name):
             return with_empty_missing(column)
         kind = likely_type(column, decimal)
-        if kind == pl.Int64:
-            return self.runs(typed(column, decimal))
         if kind not in (pl.String, pl.Datetime):
-            return typed(column, decimal)
+            return self._numbers(column, kind, decimal)
         if has_masked(column):
             return self.cells(with_empty_missing(column))
         form = self._form(column.name, known_words(column).unique(maintain_order=True).drop_nulls())
         return typed(column, decimal) if form is None else self._values(column, form)
+
+    def _numbers(self, column: pl.Series, kind: type[pl.DataType], decimal: str) -> pl.Series:
+        """Plain numbers, of which some may be written as amounts; or runs of digits that are dates."""
+        try:
+            values = typed(column, decimal)
+        except MixedColumnError:
+            form = self._form(column.name, known_words(column).unique(maintain_order=True).drop_nulls())
+            if not isinstance(form, AmountForm):
+                raise
+            return self._values(column, form)
+        return self.runs(values) if kind == pl.Int64 else values
 
     def known(self, column: pl.Series) -> pl.Series:
         """A column of text with null where a word stands that is stated to say that nothing is known."""
@@ -135,9 +146,18 @@ class Forms:
             formats = re.findall(r"\b(?:dd|mm)\S+", dates.doubt)
             self._doubt(name, dates.doubt, "dates", quoted_item(f"date-format.{name}={formats[0]}") if formats else "")
             return None
-        if dates is None or _is_plain(dates) or 2 * dates.plain(words).count() < len(words):
+        if dates is None or (not _is_plain(dates) and 2 * dates.plain(words).count() < len(words)):
+            return self._amounts(name, words)
+        return None if _is_plain(dates) else dates
+
+    def _amounts(self, name: str, words: pl.Series) -> Form | None:
+        """The form of these distinct texts where they are amounts and not plain numbers."""
+        amounts = amount_forms.recognised(words, self.reading.of_column("decimal", name))
+        if isinstance(amounts, amount_forms.Doubt):
+            option = quoted_item(f"decimal.{name}={amounts.decimal}") if amounts.decimal else ""
+            self._doubt(name, amounts.doubt, "amounts", option)
             return None
-        return dates
+        return None if amounts is None or amounts.is_plain else amounts
 
     def _doubt(self, name: str, why: str, what: str, option: str) -> None:
         text = quoted_item(f"text={name}")

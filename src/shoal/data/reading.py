@@ -15,7 +15,7 @@ from shoal.choices import EVERY
 from shoal.errors import InputError, did_you_mean
 
 PIVOT = 1930  # the first of the hundred years that two digits stand for
-OF_VALUES = ("date_format", "year_from", "missing")  # how values are written, in a release as in the file
+OF_VALUES = ("decimal", "date_format", "year_from", "missing")  # how values are written, in a release as in the file
 
 
 class ReadingChoices(TypedDict, total=False):
@@ -98,9 +98,15 @@ class Reading(Entry):
             return self.missing
         return (*self.missing.get(EVERY, ()), *(self.missing.get(column, ()) if column != EVERY else ()))
 
+    def with_columns(self, key: str, seen: Mapping[str, Any]) -> dict[str, Any]:
+        """What is stated, by column, and what was seen of columns of which nothing is."""
+        stated = getattr(self, key)
+        by_column = stated if isinstance(stated, Mapping) else {} if stated is None else {EVERY: stated}
+        return {**seen, **by_column}
+
     def refuse_unknown(self, columns: Collection[str], label: str) -> None:
         """Refuses what is stated of a column that the table does not have."""
-        for key in ("decimal", *OF_VALUES):
+        for key in OF_VALUES:
             stated = getattr(self, key)
             for name in stated if isinstance(stated, Mapping) else ():
                 if name != EVERY and name not in columns:
@@ -110,8 +116,14 @@ class Reading(Entry):
                     )
 
     def of_values(self, columns: Collection[str] | None = None) -> dict[str, Any]:
-        """What is stated of how values are written, of these columns: it holds of what is released of them, too."""
+        """What is stated of how values are written, of these columns: it holds of what is released of them, too.
+
+        Not so a decimal mark of the whole file: plain numbers are released with points.
+        """
         stated = {key: value for key, value in self.chosen().items() if key in OF_VALUES}
+        if "decimal" in stated:
+            marks = stated["decimal"] if isinstance(stated["decimal"], Mapping) else {}
+            stated["decimal"] = {name: mark for name, mark in marks.items() if name != EVERY}
         known = columns if columns is None else {EVERY, *columns}
         tables = {
             key: {name: part for name, part in value.items() if known is None or name in known}

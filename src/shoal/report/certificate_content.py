@@ -68,6 +68,7 @@ class _Read(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
+    decimal: dict[str, str] | None = None
     date_format: str | dict[str, str] | None = None
     year_from: int | None = None
     missing: Names | dict[str, Names] | None = None
