@@ -80,7 +80,7 @@ def slow_sets(rows: list[dict[str, object]], names: list[str], most: int) -> lis
 
 
 def searched(found: Profile) -> list[str]:
-    return [a.name for a in found.attributes if a.role is not Role.IDENTIFIER and a.distinct > 1]
+    return [a.name for a in found.attributes if a.role is Role.QUASI_IDENTIFIER and a.distinct > 1]
 
 
 def assert_counts_are_true(found: Profile, rows: list[dict[str, object]]) -> None:
@@ -111,6 +111,53 @@ def test_identifying_sets_are_the_best_of_all_sets(frame: pl.DataFrame, most: in
     assert found.uniques == slow_uniques(rows, tuple(names))
     assert [(len(s.attributes), s.uniques) for s in found.identifying_sets] == slow_sets(rows, names, most)
     assert_counts_are_true(found, rows)
+
+
+@unhurried
+@given(tables())
+def test_leading_sets_are_the_best_few_of_each_small_size(frame: pl.DataFrame) -> None:
+    rows, found = plain_rows(frame), profile(frame)
+    names = searched(found)
+    for size in {len(s.attributes) for s in found.leading_sets}:
+        counts = sorted((slow_uniques(rows, chosen) for chosen in combinations(names, size)), reverse=True)
+        leading = [s for s in found.leading_sets if len(s.attributes) == size]
+        assert [s.uniques for s in leading] == [count for count in counts[:3] if count]
+        assert all(s.uniques == slow_uniques(rows, s.attributes) for s in leading)
+    best = {len(s.attributes): s.uniques for s in found.identifying_sets if len(s.attributes) <= 3}
+    assert best.items() <= {len(s.attributes): s.uniques for s in reversed(found.leading_sets)}.items()
+
+
+@unhurried
+@given(tables(most_columns=3), st.data())
+def test_where_people_have_several_records_those_singled_out_are_counted(
+    frame: pl.DataFrame, data: st.DataObject
+) -> None:
+    people = data.draw(st.lists(st.integers(0, 6) | st.none(), min_size=frame.height, max_size=frame.height))
+    codes = [None if who is None else f"AB-{who:06}" for who in people]
+    found = profile(frame.with_columns(patient_id=pl.Series(codes, dtype=pl.String)))
+    if len({who for who in people if who is not None}) in (0, 1, sum(who is not None for who in people)):
+        assert found.people is None
+        return
+    whose = [f"nobody {i}" if who is None else who for i, who in enumerate(people)]
+    rows = plain_rows(frame)
+    for names, counted in [
+        (tuple(searched(found)), found.people),
+        *((s.attributes, s.people) for s in found.leading_sets),
+    ]:
+        owners: dict[tuple[object, ...], set[object]] = {}
+        for row, who in zip(rows, whose, strict=True):
+            owners.setdefault(tuple(row[name] for name in names), set()).add(who)
+        alone = {next(iter(who)) for who in owners.values() if len(who) == 1}
+        assert counted == len(alone)
+
+
+def test_what_singles_people_out_is_ranked_by_size_and_closed_by_all_together() -> None:
+    frame = pl.DataFrame(
+        {"patient_id": [f"P{i // 2:04}" for i in range(40)], "age": [i // 2 for i in range(40)], "sex": [0, 1] * 20}
+    )
+    sheet = profile(frame).sheets()[-1]
+    assert sheet.header == ("Who knows", "singles out", "of records", "and people")
+    assert sheet.rows == [("age, sex", "40", "100.0%", "20"), ("all 2 quasi-identifiers", "40", "100.0%", "20")]
 
 
 @unhurried
@@ -170,12 +217,17 @@ def test_missing_is_a_value() -> None:
     assert found.uniques == 2  # (missing, 1) and (missing, missing)
 
 
-def test_identifiers_and_constants_are_not_searched() -> None:
+def test_only_quasi_identifiers_that_vary_are_searched() -> None:
     frame = pl.DataFrame(
-        {"ssn": [f"219-09-{1000 + i}" for i in range(40)], "one": [1] * 40, "age": [i % 8 for i in range(40)]}
+        {
+            "ssn": [f"219-09-{1000 + i}" for i in range(40)],
+            "one": [1] * 40,
+            "age": [i % 8 for i in range(40)],
+            "income": [*range(40)],
+        }
     )
     found = profile(frame)
-    assert [a.role for a in found.attributes] == [Role.IDENTIFIER, Role.INSENSITIVE, Role.QUASI_IDENTIFIER]
+    assert [a.role for a in found.attributes][:3] == [Role.IDENTIFIER, Role.INSENSITIVE, Role.QUASI_IDENTIFIER]
     assert (found.searched, found.uniques, found.identifying_sets) == (1, 0, ())
 
 
@@ -274,7 +326,8 @@ def test_everything_goes_into_json() -> None:
     read = json.loads(json.dumps(found.to_dict()))
     assert (read["records"], read["uniques"], read["exact"]) == (3, 3, True)
     assert read["attributes"][0]["role"] == "quasi_identifier"
-    assert read["identifying_sets"][0] == {"attributes": ["sex"], "uniques": 3, "unique_share": 1.0}
+    assert read["identifying_sets"][0] == {"attributes": ["sex"], "uniques": 3, "unique_share": 1.0, "people": None}
+    assert [each["attributes"] for each in read["leading_sets"]] == [["sex"], ["age"]]
     assert set(read["attributes"][0]) == set(AttributeProfile.__dataclass_fields__)
 
 

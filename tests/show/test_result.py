@@ -165,3 +165,16 @@ def test_many_charts_stand_below_each_other() -> None:
     figure = as_figure([Lines(f"chart {i}", (Line("a", [(1, 2), (3, 4)]),), "x", "y") for i in range(6)])
     places = [axes.get_subplotspec().rowspan.start for axes in figure.axes]
     assert places == [0, 0, 0, 0, 1, 1]
+
+
+def test_words_of_a_table_stay_whole_and_long_names_break_after_an_underscore() -> None:
+    rows = [("discharge_disposition_id", "101,766", "quasi-identifier"), ("sex, age_of_the_patient", "1", "none")]
+    shown = io.StringIO()
+    console = Console(width=50, color_system=None, file=shown)
+    console.print(for_terminal([Sheet("t", ("Attribute", "number", "Role"), rows)]))
+    assert [line.split() for line in shown.getvalue().splitlines()[4:-1]] == [
+        ["discharge_", "101,766", "quasi-identifier"],
+        ["disposition_id"],
+        ["sex,", "1", "none"],
+        ["age_of_the_patient"],
+    ]

@@ -21,7 +21,7 @@ from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.data.schema import Role
 from shoal.errors import InputError
 from shoal.profile.attribute import AttributeProfile as AttributeProfile
-from shoal.profile.attribute import encode, placed, profile_attribute
+from shoal.profile.attribute import encode, placed, profile_attribute, whose
 from shoal.risk import identifying_sets
 from shoal.risk.identifying_sets import IdentifyingSet
 from shoal.show import Bars, Chart, Result, Series, Sheet
@@ -29,13 +29,15 @@ from shoal.show import Bars, Chart, Result, Series, Sheet
 
 @dataclass(frozen=True)
 class Profile(Result):
-    """What `profile` found. `uniques` are the records that all attributes but the identifiers single out."""
+    """What `profile` found. `uniques` are the records that all quasi-identifiers together single out."""
 
     records: int
     attributes: tuple[AttributeProfile, ...]
     uniques: int
-    identifying_sets: tuple[IdentifyingSet, ...]
-    searched: int  # attributes the sets were sought among: all but identifiers and constants
+    identifying_sets: tuple[IdentifyingSet, ...]  # the best of each size
+    searched: int  # attributes the sets were sought among: the quasi-identifiers
+    leading_sets: tuple[IdentifyingSet, ...] = ()  # the best few of each small size
+    people: int | None = None  # of whom all quasi-identifiers together single some record out
     reading: Reading = AS_IT_SEEMS  # how its file is read, for the policy
     assumed: tuple[str, ...] = ()  # of the file, in sentences
 
@@ -82,9 +84,7 @@ class Profile(Result):
         )
 
     def _repeating(self) -> list[Repeating]:
-        identifiers = [a for a in self.with_role(Role.IDENTIFIER) if a.what not in NOT_OF_PEOPLE]
-        counts = [Repeating(a.name, self.records - a.missing, a.distinct - (a.missing > 0)) for a in identifiers]
-        return [count for count in counts if 1 < count.people < count.records]
+        return _repeating(self.attributes, self.records)
 
     def policy_toml(self) -> str:
         """A starting `shoal.toml`: the suggested roles, each with its reason, 5-anonymity by grouping."""
@@ -128,7 +128,7 @@ class Profile(Result):
         )
         out, apart = Series("singled out", [a.unique_share for a in first]), [a.separation for a in first]
         sets = {", ".join(s.attributes): s.unique_share for s in self.identifying_sets}
-        sets["all but identifiers"] = self.uniques / self.records
+        sets["all quasi-identifiers"] = self.uniques / self.records
         together = Series("singled out", [*sets.values()])
         return [
             Bars("One attribute alone", [a.name for a in first], (out, Series("pairs told apart", apart))),
@@ -165,10 +165,19 @@ def _profiled(frame: object, sets: int) -> Profile:
     searched = {
         a.name: codes
         for a, codes in zip(attributes, encoded, strict=True)
-        if a.role not in (Role.IDENTIFIER, None) and a.distinct > 1
+        if a.role is Role.QUASI_IDENTIFIER and a.distinct > 1
     }
-    uniques, best = identifying_sets.best_sets(searched, table.height, sets)
-    return Profile(table.height, attributes, uniques, best, len(searched))
+    repeating = _repeating(attributes, table.height)
+    person = whose(table[repeating[0].name]) if repeating else None
+    out = identifying_sets.singling_out(searched, table.height, sets, person)
+    return Profile(table.height, attributes, out.uniques, out.best, len(searched), out.ranked, out.people)
+
+
+def _repeating(attributes: Iterable[AttributeProfile], records: int) -> list[Repeating]:
+    """The identifiers of people that repeat: a person may have several records."""
+    identifiers = [a for a in attributes if a.role is Role.IDENTIFIER and a.what not in NOT_OF_PEOPLE]
+    counts = [Repeating(a.name, records - a.missing, a.distinct - (a.missing > 0)) for a in identifiers]
+    return [count for count in counts if 1 < count.people < count.records]
 
 
 def _as_polars(frame: object) -> pl.DataFrame:
@@ -204,27 +213,48 @@ name = "hilbert"
 
 
 def _sheets(profile: Profile) -> list[Sheet]:
-    all_together = f"{profile.uniques:,} of {profile.records:,} records"
+    gaps = any(a.missing for a in profile.attributes)
+    numbers = ("Missing",) * gaps + ("Distinct", "Unique", "Apart")
     return [
         Sheet(
             f"{profile.records:,} records, {len(profile.attributes)} attributes",
-            ("Attribute", "Missing", "Distinct", "Unique", "Apart", "Kind", "Role"),
-            tuple(map(_measures, profile.attributes)),
-            numbers=4,
+            ("Attribute", *numbers, "Kind", "Role"),
+            tuple(_measures(a, gaps) for a in profile.attributes),
+            numbers=len(numbers),
         ),
         Sheet("Why these roles", ("Role", "Reason", "Attributes"), tuple(_reasons(profile.attributes)), numbers=0),
         Sheet("Codes or numbers", ("Kind", "Reason", "Attributes"), tuple(_kinds(profile.attributes)), numbers=0),
-        Sheet(
-            f"What singles people out: all attributes together {all_together}. {profile.search}",
-            ("Attributes", "Singled out"),
-            tuple((", ".join(s.attributes), _of(s.uniques, s.unique_share)) for s in profile.identifying_sets),
-        ),
+        _singled_out(profile),
     ]
 
 
-def _measures(a: AttributeProfile) -> tuple[str, ...]:
+def _measures(a: AttributeProfile, gaps: bool) -> tuple[str, ...]:
     shares = (f"{a.unique_share:.1%}", f"{a.separation:.1%}")
-    return (a.name, f"{a.missing:,}", f"{a.distinct:,}", *shares, a.kind, _spoken(a.role))
+    return (a.name, *[f"{a.missing:,}"] * gaps, f"{a.distinct:,}", *shares, a.kind, _spoken(a.role))
+
+
+def _singled_out(profile: Profile) -> Sheet:
+    """The leading sets of each size, then all quasi-identifiers; with people, where they have several records."""
+    larger = [each for each in profile.identifying_sets if len(each.attributes) > identifying_sets.RANKED]
+    every = IdentifyingSet(
+        (f"all {profile.searched} quasi-identifiers",),
+        profile.uniques,
+        profile.uniques / profile.records,
+        profile.people,
+    )
+    sets = [*profile.leading_sets, *larger, *([every] if profile.searched > 1 else [])]
+    by_people = profile.people is not None
+    rows = [
+        (", ".join(s.attributes), f"{s.uniques:,}", f"{s.unique_share:.1%}", *[f"{s.people or 0:,}"] * by_people)
+        for s in sets
+    ]
+    return Sheet(
+        "What singles people out",
+        ("Who knows", "singles out", "of records", *["and people"] * by_people),
+        rows if profile.leading_sets else (),
+        numbers=2 + by_people,
+        legend=(profile.search,),
+    )
 
 
 def _reasons(attributes: Iterable[AttributeProfile]) -> Iterator[tuple[str, str, str]]:
@@ -247,10 +277,6 @@ def _kinds(attributes: Iterable[AttributeProfile]) -> Iterator[tuple[str, str, s
 
 def _spoken(role: Role | None) -> str:
     return "none" if role is None else role.replace("_", "-")
-
-
-def _of(uniques: int, share: float) -> str:
-    return f"{uniques:,} ({share:.1%})"
 
 
 def _toml_list(key: str, attributes: Sequence[AttributeProfile]) -> str:

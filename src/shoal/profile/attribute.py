@@ -62,6 +62,13 @@ def encode(column: pl.Series) -> Codes:
     return Codes(coded.indices.to_numpy().astype(np.min_scalar_type(size)), size)
 
 
+def whose(column: pl.Series) -> Codes:
+    """An identifier of people as numbers; who it is missing of is nobody else."""
+    codes = encode(column)
+    each = np.where(column.is_null().to_numpy(), codes.size + np.arange(len(column)), codes.values)
+    return Codes(each.astype(np.uint64), codes.size + len(column))
+
+
 def profile_attribute(column: pl.Series, reading: Reading, codes: Codes) -> AttributeProfile:
     """What a column holds, by its kind and its values as numbers."""
     records, missing = len(column), _plain(column).null_count()

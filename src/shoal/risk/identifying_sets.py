@@ -17,7 +17,8 @@ import polars as pl
 
 SEARCH_ROWS = 100_000  # records the search for identifying sets looks at; the winners are counted on all
 EXHAUSTIVE_UP_TO = 15  # attributes; beyond, only the leading sets of one size are extended to the next
-LEADERS = 3
+LEADERS = 3  # sets of each size that are ranked, and grown from where not all sets are tried
+RANKED = 3  # attributes: beyond, the best set of each size is enough to read
 ENOUGH = 0.9  # of the records that all attributes together single out: larger sets are not looked for
 
 _Set = tuple[int, ...]  # positions of attributes, ascending
@@ -25,11 +26,28 @@ _Set = tuple[int, ...]  # positions of attributes, ascending
 
 @dataclass(frozen=True)
 class IdentifyingSet:
-    """Attributes that together single out `uniques` records; no set of this size was found to do better."""
+    """Attributes that together single out `uniques` records.
+
+    `people` are those of whom some of their values are nobody else's; None where each record is somebody else's.
+    """
 
     attributes: tuple[str, ...]
     uniques: int
     unique_share: float
+    people: int | None = None
+
+
+@dataclass(frozen=True)
+class SinglingOut:
+    """What singles people out: how many records all attributes do, and which few together do it best.
+
+    `best` has the best set of each size, `ranked` the leading ones of each small size, best first.
+    """
+
+    uniques: int
+    best: tuple[IdentifyingSet, ...]
+    ranked: tuple[IdentifyingSet, ...]
+    people: int | None = None
 
 
 @dataclass(frozen=True)
@@ -96,21 +114,43 @@ def _class_sizes(key: npt.NDArray[np.uint64], space: int) -> npt.NDArray[np.int6
     return np.diff(starts, append=len(key))
 
 
-def best_sets(attributes: dict[str, Codes], records: int, most: int) -> tuple[int, tuple[IdentifyingSet, ...]]:
-    """How many records all attributes single out, and the best set of each size up to `most`.
+def singling_out(attributes: dict[str, Codes], records: int, most: int, person: Codes | None = None) -> SinglingOut:
+    """How many records all attributes single out, and which sets of up to `most` attributes do it best.
 
-    Of those only sets that single out more than the smaller ones, until one does nearly what all do together.
+    Of the best only sets that single out more than the smaller ones, until one does nearly what all do together.
+    `person` says whose each record is, where one person may have several.
     """
     names, codes = list(attributes), list(attributes.values())
     uniques = _classes(codes, records).uniques
-    chosen: list[IdentifyingSet] = []
-    for best in _best_of_each_size(_sample(codes, records), min(most, len(codes))):
-        singled_out = _classes((codes[i] for i in best), records).uniques
-        if singled_out > (chosen[-1].uniques if chosen else 0):
-            chosen.append(IdentifyingSet(tuple(names[i] for i in best), singled_out, singled_out / records))
-        if singled_out >= ENOUGH * uniques:
+    best: list[IdentifyingSet] = []
+    ranked: list[IdentifyingSet] = []
+    for leaders in _leaders_of_each_size(_sample(codes, records), min(most, len(codes))):
+        counted = [_counted(positions, names, codes, person, records) for positions in leaders]
+        counted.sort(key=lambda each: -each.uniques)
+        ranked += [each for each in counted if each.uniques and len(each.attributes) <= RANKED]
+        if counted[0].uniques > (best[-1].uniques if best else 0):
+            best.append(counted[0])
+        if counted[0].uniques >= ENOUGH * uniques:
             break
-    return uniques, tuple(chosen)
+    people = None if person is None else _people(codes, person, records)
+    return SinglingOut(uniques, tuple(best), tuple(ranked), people)
+
+
+def _counted(
+    positions: _Set, names: Sequence[str], codes: Sequence[Codes], person: Codes | None, records: int
+) -> IdentifyingSet:
+    chosen = [codes[i] for i in positions]
+    uniques = _classes(chosen, records).uniques
+    people = None if person is None else _people(chosen, person, records)
+    return IdentifyingSet(tuple(names[i] for i in positions), uniques, uniques / records, people)
+
+
+def _people(attributes: Sequence[Codes], person: Codes, records: int) -> int:
+    """The people of whom some record agrees with nobody else's on all these attributes."""
+    shown = {str(j): codes.values for j, codes in enumerate(attributes)} | {"all": np.zeros(records, np.uint8)}
+    whose = pl.DataFrame(shown | {"person": person.values}).unique()
+    classes = whose.group_by([*shown]).agg(pl.len(), pl.col("person").first())
+    return classes.filter(pl.col("len") == 1)["person"].n_unique()
 
 
 def _sample(attributes: Sequence[Codes], records: int) -> list[Codes]:
@@ -121,8 +161,8 @@ def _sample(attributes: Sequence[Codes], records: int) -> list[Codes]:
     return [codes.take(rows) for codes in attributes]
 
 
-def _best_of_each_size(attributes: Sequence[Codes], most: int) -> Iterator[_Set]:
-    """For each size the set that singles out most records.
+def _leaders_of_each_size(attributes: Sequence[Codes], most: int) -> Iterator[list[_Set]]:
+    """For each size the few sets that single out most records, best first.
 
     Of all sets if the attributes are few, otherwise of those that add one attribute to a leading set.
     """
@@ -138,22 +178,24 @@ def _best_of_each_size(attributes: Sequence[Codes], most: int) -> Iterator[_Set]
         else:
             candidates = {tuple(sorted((*s, i))) for s in leaders for i in positions if i not in s}
         leaders = _leaders(attributes, candidates, known)
-        yield leaders[0]
+        yield leaders
 
 
 def _leaders(attributes: Sequence[Codes], candidates: Iterable[_Set], known: dict[_Set, _Classes]) -> list[_Set]:
     """The candidates that single out most records, best first.
 
-    Those that cannot do better than the best so far are not counted, so the most promising come first: sets with many
-    possible combinations.
+    Those that cannot do better than the leading ones so far are not counted, so the most promising come first: sets
+    with many possible combinations. Beyond RANKED attributes only the best of all must be right.
     """
-    records, most, counted = len(attributes[0].values), -1, []
+    records = len(attributes[0].values)
+    leaders: list[_Set] = []
     for candidate in sorted(candidates, key=lambda s: (-prod(attributes[i].size for i in s), s)):
-        if _uniques_at_most(candidate, attributes, known) > most:
+        needed = LEADERS if len(candidate) <= RANKED else 1
+        least = known[leaders[needed - 1]].uniques if len(leaders) >= needed else -1
+        if _uniques_at_most(candidate, attributes, known) > least:
             known[candidate] = _classes((attributes[i] for i in candidate), records)
-            counted.append(candidate)
-            most = max(most, known[candidate].uniques)
-    return sorted(counted, key=lambda s: -known[s].uniques)[:LEADERS]
+            leaders = sorted([*leaders, candidate], key=lambda s: -known[s].uniques)[:LEADERS]
+    return leaders
 
 
 def _uniques_at_most(candidate: _Set, attributes: Sequence[Codes], known: dict[_Set, _Classes]) -> int:
