@@ -83,9 +83,16 @@ class Draft(Generic[Frame]):
         """The table as it came, which says whom its records are about."""
         return self.original.frame.with_columns(self.before.get_columns())
 
+    @property
+    def owner(self) -> str | None:
+        """The column that says whose rows belong together, where whole histories are promised."""
+        whole = whole_of(self.promises)
+        return None if whole is None else owner_column(self.policy, whole)
+
     def noted(self, ledger: Ledger) -> Self:
         """The draft with a note where hardly anybody in it is known to the ledger."""
-        notes = [note for note in ledger.strangers(self.source) if note not in self.notes]
+        strangers = ledger.strangers(self.source, several=self.owner is not None)
+        notes = [note for note in strangers if note not in self.notes]
         return replace(self, notes=(*self.notes, *notes))
 
     def in_file(self, path: str | Path, order: npt.NDArray[np.uint32] | None = None) -> InFile:
@@ -310,6 +317,7 @@ def _counts(coded: Coded) -> npt.NDArray[np.int64]:
 def _incremental(method: Method, ledger: Ledger, original: Microdata, source: pl.DataFrame) -> Method:
     from shoal.releases.incremental import Incremental
 
+    ledger.refuse_going_on()
     subjects = ledger.digests(source)
     shown = original.frame.select(
         attribute.name for attribute in original.schema if Role.IDENTIFIER not in attribute.roles

@@ -309,9 +309,11 @@ def as_file(
     from shoal.data.files import write_table
     from shoal.data.paths import is_sql
     from shoal.data.released import read_own
+    from shoal.releases.of_people import by_history
 
     _refuse_target(path, certificate=certificate is not None, ledger=ledger is not None, disarm=disarm)
     if ledger is not None:  # which tells values apart, not spellings: one that changed would be seen, and not judged
+        ledger.refuse_person(draft.policy.person, draft.owner)
         draft = replace(draft, spelling=None)
     # Position alone can re-identify: records leave in random order.
     shuffled = np.random.default_rng(seed).permutation(np.arange(draft.table.height, dtype=np.uint32))
@@ -330,12 +332,13 @@ def as_file(
 
     def record(written: Path, judgement: Judgement) -> AbstractContextManager[None]:
         assert ledger is not None
-        original = draft.original.frame
-        subjects = ledger.digests(draft.source)[rows]
+        original, whole = draft.original.frame, draft.owner is not None
         shown = [name for name in dict.fromkeys((*draft.table.columns, *shown_too)) if name in original.columns]
+        subjects = ledger.followed(draft.source, shown, several=whole)[rows]
         values = ledger.own(subjects, original.select(shown)[rows])
-        entry = _entry(judgement.release, subjects, values, judgement.classes, table, seed, epsilon)
-        return ledger.entering(*entry, path, digest(written))
+        release, what = _entry(judgement.release, subjects, values, judgement.classes, table, seed, epsilon)
+        release = by_history(release) if whole else replace(release, of_people=ledger.person is not None)
+        return ledger.entering(release, what, path, digest(written))
 
     def certify_file(partial: Path, written: Path, judgement: Judgement) -> None:
         partial.write_text(_certificate(judgement.release, table, written, keep_order=keep_order), encoding="utf-8")
@@ -348,7 +351,8 @@ def as_file(
 def _beside_earlier(release: Release, ledger: Ledger) -> Release:
     """The release with what the ledger notices about it."""
     draft = release.draft
-    noticed = (*ledger.strangers(draft.source), *ledger.joined_by(pseudonyms_by_key(draft.policy)))
+    strangers = ledger.strangers(draft.source, several=draft.owner is not None)
+    noticed = (*strangers, *ledger.joined_by(pseudonyms_by_key(draft.policy)))
     return replace(release, notes=tuple(dict.fromkeys((*release.notes, *noticed))))
 
 

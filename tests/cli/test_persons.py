@@ -135,3 +135,18 @@ def test_risk_speaks_of_people(shoal: Shoal, visits: Path) -> None:
     assert (run.code, run.sentence.startswith("The table has neither the column 'pidd', named as person")) == (2, True)
     run = shoal("risk", visits, "--quasi", "age", "--person", "pid", "--engine", "disk")
     assert (run.code, run.sentence.startswith("--person needs the whole table in memory")) == (2, True)
+
+
+def test_a_ledger_counts_people_by_default(shoal: Shoal, visits: Path) -> None:
+    kept = ("--ledger", f"{visits.with_name('ledger.db')},key={visits.with_name('key')}")
+    assert shoal("anonymize", visits, "-o", visits.with_name("a.csv"), *ROLES, "--k", 5, *kept).code == 0
+    one = pl.DataFrame({"pid": ["p3"], "age": [30], "charge": [9_999]})
+    pl.concat([VISITS, one]).write_csv(visits)
+    run = shoal("anonymize", visits, "-o", visits.with_name("b.csv"), *ROLES, "--k", 5, *kept)
+    assert (run.code, "records of" in run.err, visits.with_name("b.csv").exists()) == (1, True, False)
+    listed = shoal("releases", "list", "--ledger", visits.with_name("ledger.db"), "--json")
+    assert [(each["records"], each["people"]) for each in listed.json["releases"]] == [(120, 45)]
+    audited = shoal("releases", "audit", "--ledger", visits.with_name("ledger.db"), "--json")
+    assert (audited.json["counts"], audited.json["subjects"], audited.json["holds"]) == ("people", 45, True)
+    printed = shoal("releases", "audit", "--ledger", visits.with_name("ledger.db")).out
+    assert "people below k = 5" in printed

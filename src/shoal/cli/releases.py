@@ -40,10 +40,12 @@ def list_(ledger: opt_ledger.KeptLedger, as_json: opt.Json = False) -> None:
 
     path = opt_ledger.ledger_path(ledger)
     listed = [entry.to_dict() for entry in entries(path)]
+    of_people = any("people" in entry for entry in listed)
     rows = [
         (
             f"{entry['release']} {Path(entry['file']).name}",
             f"{entry['records']:,}",
+            *([f"{entry['people']:,}"] if of_people else []),
             f"{entry['classes']:,}",
             f"{entry['k']}",
             f"{entry['epsilon']:g}" if entry["epsilon"] else "",
@@ -55,7 +57,8 @@ def list_(ledger: opt_ledger.KeptLedger, as_json: opt.Json = False) -> None:
     cost = budget(path)
     title = "Releases" + (f", private means of epsilon {cost.total:g} together" if cost.total else "")
     title += f", limit {cost.limit:g} a person" if cost.limit is not None else ""
-    sheet = Sheet(title, ("", "records", "classes", "k", "epsilon", "state", "made at"), rows, numbers=4)
+    counted = ("records", *(["people"] if of_people else []), "classes", "k", "epsilon")
+    sheet = Sheet(title, ("", *counted, "state", "made at"), rows, numbers=len(counted))
     for number in (entry["release"] for entry in listed if entry["state"] == "pending"):
         say(
             f"Release {number} is pending: its process was killed, and its file is not where it was to be. It counts "

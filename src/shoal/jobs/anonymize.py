@@ -91,7 +91,7 @@ class Anonymize(Job["Release | ChunkedRelease"]):
         from shoal.jobs.kernels import load_kernels
         from shoal.release import write
 
-        ledger = self.ledger.opened()
+        ledger = self.ledger.opened(self.policy, several=not self.incremental)
         policy, seed, text = prepared(self.policy, ledger, self.seed)
         events.stage("reading")
         if Path(self.source).is_file() and Path(self.source).stat().st_size > _LARGE:
@@ -244,7 +244,7 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
         if self._engine() != "memory":
             return self._work_in_parts()
 
-        ledger = self.ledger.opened()
+        ledger = self.ledger.opened(self.policy, several=True)
         policy, seed, text = prepared(self.policy, ledger, self.seed)
         events.stage("reading")
         layout = self.layout.over(policy.reading)
@@ -329,7 +329,7 @@ def _opened(job: Anonymize | Split, engine: str) -> tuple[Ledger | None, Policy,
     from shoal.engines.opening import kind_of_file, kind_of_folder, open_table
     from shoal.jobs.kernels import load_kernels
 
-    ledger = job.ledger.opened()
+    ledger = job.ledger.opened(job.policy)
     policy = job.policy if ledger is None else without_subject(job.policy, ledger.subject)
     kinds = (kind_of_file(Path(name)) for name in (job.output, job.source))
     known = (*kinds, kind_of_folder(Path(job.source)))

@@ -22,7 +22,7 @@ import polars as pl
 
 from shoal.masking.partition import ABSENT, Labels, together
 from shoal.releases.pieces import Recorded, side_by_side
-from shoal.releases.published import Published
+from shoal.releases.published import Published, persons_of
 
 Counts = npt.NDArray[np.int64]
 
@@ -35,6 +35,7 @@ class Pool:
     labels: tuple[Labels, ...] = field(repr=False)  # release -> subject -> class, or ABSENT
     firsts: tuple[list[Labels], ...] = field(repr=False)
     # release -> attribute -> subject -> the first release with which her value agrees, or ABSENT
+    persons: Labels | None = field(default=None, repr=False)  # of records of people: subject -> whose it is
 
     @classmethod
     def of(cls, releases: Sequence[Published]) -> Pool:
@@ -50,7 +51,10 @@ class Pool:
             )
             return joined["class"].cast(pl.Int32).fill_null(ABSENT).to_numpy()
 
-        return cls(everyone["subject"], tuple(map(label, releases)), _firsts(releases, everyone))
+        persons = None
+        if any(published.of_people for published in releases):
+            persons = (persons_of(everyone["subject"], of_people=True).rank("dense").cast(pl.Int32) - 1).to_numpy()
+        return cls(everyone["subject"], tuple(map(label, releases)), _firsts(releases, everyone), persons)
 
     @cached_property
     def changes(self) -> tuple[Labels, ...]:
@@ -70,7 +74,11 @@ class Pool:
     def signatures(self) -> pl.DataFrame:
         """How many `people` have each signature."""
         frame = self.signed()
-        return frame.group_by(frame.columns, maintain_order=True).agg(pl.len().cast(pl.Int64).alias("people"))
+        people = pl.len()
+        groups = frame.columns
+        if self.persons is not None:
+            frame, people = frame.with_columns(pl.Series("person", self.persons)), pl.col("person").n_unique()
+        return frame.group_by(groups, maintain_order=True).agg(people.cast(pl.Int64).alias("people"))
 
     @cached_property
     def atoms(self) -> Labels:
@@ -83,13 +91,24 @@ class Pool:
 
     @cached_property
     def sizes(self) -> Counts:
-        """The number of subjects of each atom."""
-        return np.bincount(self.atoms)
+        """The number of people of each atom."""
+        if self.persons is None:
+            return np.bincount(self.atoms)
+        return np.bincount(pl.DataFrame({"atom": self.atoms, "person": self.persons}).unique()["atom"].to_numpy())
 
     @property
     def anonymity(self) -> Counts:
         """subject -> effective anonymity over the pool."""
         return self.sizes[self.atoms]
+
+    @property
+    def least(self) -> Counts:
+        """person -> effective anonymity by the record that tells most."""
+        if self.persons is None:
+            return self.anonymity
+        least = np.full(int(self.persons.max(initial=-1)) + 1, len(self.persons), np.int64)
+        np.minimum.at(least, self.persons, self.anonymity)
+        return least
 
 
 def signatures(releases: Sequence[Recorded]) -> pl.DataFrame:

@@ -25,6 +25,10 @@ from shoal.releases.published import Published
 from shoal.show import Bars, Chart, Result, Series, Sheet
 
 WORST = 10  # atoms shown
+_BY_PEOPLE = {
+    "subjects": (),
+    "people": ("Classes are counted in people. Everybody counts by the record of theirs that tells most.",),
+}
 
 
 @dataclass(frozen=True)
@@ -61,6 +65,7 @@ class Audit(Result):
     budget: Budget | None = None  # of private means, where a ledger knows it
     engine: str = "memory"
     left_out: Mapping[str, str] = field(default_factory=dict)  # what was not asked of tables in chunks, and why
+    counts: str = "subjects"  # or people, each by the record of theirs that tells most
 
     @property
     def subjects(self) -> int:
@@ -88,6 +93,7 @@ class Audit(Result):
             "view": "custodian",
             "releases": list(self.releases),
             "k": self.k,
+            **({} if self.counts == "subjects" else {"counts": self.counts}),
             "subjects": self.subjects,
             "pairs": [pair.to_dict() for pair in self.pairs],
             "smallest_pooled_class": self.smallest_pooled_class,
@@ -102,17 +108,22 @@ class Audit(Result):
     def charts(self) -> list[Chart]:
         """How many people are alike with how many."""
         sizes = sorted(self.histogram)
-        subjects = Series("subjects", [float(self.histogram[size]) for size in sizes])
+        subjects = Series(self.counts, [float(self.histogram[size]) for size in sizes])
         return [
-            Bars("Subjects by how many are alike in all releases", [f"{s:,}" for s in sizes], (subjects,), "number")
+            Bars(
+                f"{self.counts.title()} by how many are alike in all releases",
+                [f"{s:,}" for s in sizes],
+                (subjects,),
+                "number",
+            )
         ]
 
     def _pool(self) -> list[tuple[str, str]]:
         """What is known of all releases together, a row each."""
         pool = [
-            ("subjects", f"{self.subjects:,}"),
+            (self.counts, f"{self.subjects:,}"),
             ("smallest pooled class", f"{self.smallest_pooled_class:,}"),
-            (f"subjects below k = {self.k}", f"{self.subjects_below_k:,}"),
+            (f"{self.counts} below k = {self.k}", f"{self.subjects_below_k:,}"),
         ]
         if self.budget is not None and self.budget.total:
             limit = "none" if self.budget.limit is None else f"{self.budget.limit:g}"
@@ -125,10 +136,9 @@ class Audit(Result):
 
     def sheets(self) -> list[Sheet]:
         """Each release, each pair, all together, and what attacks find, as tables."""
-        each = [
-            (release["name"], f"{release['records']:,}", f"{release['classes']:,}", f"{release['smallest_class']:,}")
-            for release in self.releases
-        ]
+        counted = ("records", *(["people"] if self.counts == "people" else []), "classes", "smallest_class")
+        each = [(release["name"], *(f"{release[name]:,}" for name in counted)) for release in self.releases]
+        header = ("", *(name.replace("_", " ") for name in counted))
         pairs = [
             (
                 " and ".join(pair.releases),
@@ -164,7 +174,7 @@ class Audit(Result):
             if each.outcome.people
         ]
         return [
-            Sheet("Each release", ("", "records", "classes", "smallest class"), each, numbers=3),
+            Sheet("Each release", header, each, numbers=len(counted), legend=_BY_PEOPLE[self.counts]),
             Sheet("Pairs", ("", "common", "classes that differ", "least k'", "pooled", "below k"), pairs, numbers=5),
             Sheet("All together", ("", "value"), self._pool()),
             Sheet("Differencing", ("if published", "victims", "revealed", "left open"), attacks, numbers=3),
@@ -183,18 +193,23 @@ def audit(releases: Sequence[Published], k: int, confidential: Sequence[str] = (
         for i, j in combinations(range(len(releases)), 2)
     ]
     summaries = tuple(_summary(release) for release in releases)
-    return Audit(summaries, k, _histogram(pool.sizes), tuple(pairs), _worst(pool, releases, k))
+    of_people = any(release.of_people for release in releases)
+    return Audit(
+        summaries, k, _histogram(pool.least), tuple(pairs), _worst(pool, releases, k),
+        counts="people" if of_people else "subjects",
+    )  # fmt: skip
 
 
-def _histogram(atoms: Counts) -> dict[int, int]:
-    size, number = np.unique(atoms, return_counts=True)
-    return dict(zip(size.tolist(), (size * number).tolist(), strict=True))
+def _histogram(anonymity: Counts) -> dict[int, int]:
+    size, number = np.unique(anonymity, return_counts=True)
+    return dict(zip(size.tolist(), number.tolist(), strict=True))
 
 
 def _summary(release: Published) -> dict[str, Any]:
     return {
         "name": release.name,
         "records": release.members.height,
+        **({"people": release.people} if release.of_people else {}),
         "classes": release.shown.height,
         "smallest_class": int(release.sizes.min(initial=release.members.height)),
     }
@@ -214,21 +229,43 @@ def overlapping(first: Labels, second: Labels) -> pl.DataFrame:
     )
 
 
+def _overlapping_people(first: Labels, second: Labels, persons: Labels, overlaps: pl.DataFrame) -> pl.DataFrame:
+    """The same overlaps, counted in people whose records they are."""
+    records = pl.DataFrame({"first": first, "second": second, "person": persons})
+    people = pl.col("person").n_unique().cast(pl.Int64)
+    pairs = overlaps.select("first", "second")
+    counted = pairs.join(records.group_by("first", "second").agg(people.alias("common")), on=["first", "second"])
+    for name, facing in (("first", "second"), ("second", "first")):
+        elsewhere = pairs.join(records.rename({facing: "there"}), on=name).filter(pl.col("there") != pl.col(facing))
+        others = elsewhere.group_by("first", "second").agg(people.alias(f"{name}_others"))
+        counted = counted.join(others, on=["first", "second"], how="left")
+    return counted.fill_null(0).sort("first", "second")
+
+
+def _in_both(first: Labels, second: Labels, persons: Labels) -> int:
+    """How many people have a record in both."""
+    return len(np.intersect1d(persons[first != ABSENT], persons[second != ABSENT]))
+
+
 def _pair(first: Published, second: Published, a: Labels, b: Labels, k: int, confidential: list[str]) -> Pair:
-    overlaps = overlapping(a, b)
+    overlaps = of_records = overlapping(a, b)
+    pool = Pool.of([first, second])
+    common = int(overlaps["common"].sum())
+    if pool.persons is not None:
+        overlaps, common = _overlapping_people(a, b, pool.persons, overlaps), _in_both(a, b, pool.persons)
     differ = overlaps.filter((pl.col("first_others") > 0) | (pl.col("second_others") > 0))
     others = pl.concat([differ["first_others"], differ["second_others"]])
-    anonymity = Pool.of([first, second]).anonymity
+    anonymity = pool.least
     return Pair(
         (first.name, second.name),
-        int(overlaps["common"].sum()),
+        common,
         overlaps.height,
         differ.height,
         _least(differ["common"]),
         _least(others.filter(others > 0)),
         int(anonymity.min(initial=len(anonymity))),
         int((anonymity < k).sum()),
-        tuple(differencing(first, second, overlaps, confidential)),
+        tuple(differencing(first, second, of_records, confidential)),
         tuple(changed(first, second, k)),
     )
 

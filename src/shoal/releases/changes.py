@@ -12,7 +12,7 @@ from typing import Any
 
 import polars as pl
 
-from shoal.releases.published import Published
+from shoal.releases.published import Published, persons_of
 from shoal.risk.attack import Outcome
 
 
@@ -38,13 +38,15 @@ def changed(first: Published, second: Published, k: int) -> list[Changed]:
     both = first.members.select("subject", "class", a=pl.int_range(pl.len())).join(
         second.members.select("subject", other="class", b=pl.int_range(pl.len())), on="subject"
     )
-    both = both.with_columns(size=pl.len().over("class", "other"))
+    both = both.with_columns(person=persons_of(both["subject"], of_people=first.of_people))
+    people = pl.col("person").n_unique() if first.of_people else pl.len()
+    both = both.with_columns(size=people.over("class", "other"))
     outcomes = []
     for name in names:
         differs = first.values[name].gather(both["a"]).ne_missing(second.values[name].gather(both["b"]))
-        people = both.filter(differs).with_columns(alike=pl.len().over("class", "other"))
-        groups = people.select("class", "other").n_unique() if people.height else 0
-        baseline = float((1 / people["size"]).mean() or 0.0)  # type: ignore[arg-type]
-        outcome = Outcome("changed values", name, people.height, people.height, float(groups), baseline)
-        outcomes.append(Changed(outcome, int((people["alike"] < k).sum())))
+        those = both.filter(differs).with_columns(alike=people.over("class", "other"))
+        groups = those.select("class", "other").n_unique() if those.height else 0
+        baseline = float((1 / those["size"]).mean() or 0.0)  # type: ignore[arg-type]
+        outcome = Outcome("changed values", name, those.height, those.height, float(groups), baseline)
+        outcomes.append(Changed(outcome, int((those["alike"] < k).sum())))
     return outcomes

@@ -37,8 +37,16 @@ from shoal.data.scratch import Unfinished, make_private
 from shoal.errors import InputError, PromiseError, require
 from shoal.privacy.t_closeness import TCloseness
 from shoal.releases.budget import Budget, budget_of, refuse_spent
+from shoal.releases.of_people import (
+    Follows,
+    record_digests,
+    refuse_other_columns,
+    refuse_other_follows,
+    stated_follows,
+    texts_of,
+)
 from shoal.releases.pieces import Recorded, side_by_side
-from shoal.releases.published import Published, own_text, subjects_of
+from shoal.releases.published import Published, own_text, persons_of, subjects_of
 from shoal.releases.refusal import Exposure, exposure, known_again, refuse_exposed, refuse_unpooled
 from shoal.releases.shown_pseudonyms import joins
 from shoal.releases.store import (
@@ -78,20 +86,51 @@ def _refuse_laxer(earlier: Sequence[dict[str, Any]], promises: Sequence[dict[str
 class Ledger:
     """A ledger to write to: its file, its key, and the column that tells subjects apart.
 
-    `epsilon_limit` is for a new ledger: the most that private means may cost anybody over all of its releases.
+    `epsilon_limit` is for a new ledger: the most that private means may cost anybody over all of its releases. With
+    `person`, the column of people who may have several records, people are counted; their records are known again by
+    the column `subject`, or where that is the person's by all that is shown of them (`shoal.releases.of_people`).
     """
 
     path: Path
     key: bytes = field(repr=False)
     subject: str
     epsilon_limit: float | None = None
+    person: str | None = None
 
     def __post_init__(self) -> None:
         check_key(self.key, "of the ledger")
 
-    def digests(self, table: pl.DataFrame) -> pl.Series:
+    @property
+    def follows(self) -> Follows | None:
+        """By what records of people are known again; None where every subject has one record."""
+        return None if self.person is None else "values" if self.subject == self.person else "records"
+
+    def digests(self, table: pl.DataFrame, *, several: bool = False) -> pl.Series:
         """The digest of whom each record is about: nobody without the key can tell who it is, or try."""
-        return self.digested(subjects_of(table, self.subject))
+        if self.person is None:
+            return self.digested(subjects_of(table, self.subject, several=several))
+        return self.digested(subjects_of(table, self.person, several=True))
+
+    def followed(self, table: pl.DataFrame, shown: Sequence[str], *, several: bool = False) -> pl.Series:
+        """The digest of each record as it is known again: of its subject, or of a record of people."""
+        people = self.digests(table, several=several)
+        if self.person is None:
+            return people
+        own = texts_of(people, table.select(shown)) if self.follows == "values" else subjects_of(table, self.subject)
+        return record_digests(self.key, people, own)
+
+    def refuse_person(self, person: str | None, owner: str | None) -> None:
+        """Refuses a release that counts other people than the ledger; `owner` is whose whole histories it shows."""
+        if owner is not None and (self.person is not None or self.subject != owner):
+            raise InputError(
+                f"Whole histories are judged over releases by {owner!r}, whose they are: begin a ledger with it "
+                f"(--subject {owner})."
+            )
+        if owner is None and person is not None and person not in (self.person, self.subject):
+            raise InputError(
+                f"The release counts people by {person!r}, and the ledger subjects by {self.subject!r}: give the "
+                "ledger the same person (Ledger(path, key, subject, person=...))."
+            )
 
     def digested(self, names: pl.Series) -> pl.Series:
         """The digests of subjects, by their plain text."""
@@ -132,26 +171,39 @@ class Ledger:
             self._check_key(connection)
             yield [entry.recorded for entry in entries_of(connection, self.path)]
 
-    def strangers(self, table: pl.DataFrame) -> tuple[str, ...]:
+    def refuse_going_on(self) -> None:
+        """Refuses to go on from the classes of records of people: somebody would stand in several of them."""
+        if self.person is not None:
+            raise InputError(
+                "A ledger of people who may have several records is not gone on from class by class: leave out "
+                "--incremental, or give one record a person."
+            )
+
+    def strangers(self, table: pl.DataFrame, *, several: bool = False) -> tuple[str, ...]:
         """A word of warning where hardly anybody of a table is known to a ledger that is not empty."""
-        members = pl.DataFrame({"subject": self.digests(table), "class": pl.zeros(table.height, pl.Int32, eager=True)})
-        return self.strangers_of(Published("", members, pl.DataFrame()))
+        subjects = self.digests(table, several=several)
+        subjects = subjects if self.person is None and not several else subjects.unique(maintain_order=True)
+        members = pl.DataFrame({"subject": subjects, "class": pl.zeros(len(subjects), pl.Int32, eager=True)})
+        return self.strangers_of(Published("", members, pl.DataFrame(), of_people=self.person is not None))
 
     def strangers_of(self, release: Recorded) -> tuple[str, ...]:
         """A word of warning where hardly anybody of a release is known to a ledger that is not empty."""
         with self.earlier() as earlier:
             if not earlier:
                 return ()
-            share = known_again(earlier, release) / max(release.records, 1)
+            share = known_again(earlier, release) / max(release.people, 1)
             if share >= _HARDLY:
                 return ()
             known = sum(
-                pl.concat([piece.members["subject"] for piece in side]).n_unique() for side in side_by_side(earlier)
+                pl.concat(
+                    [persons_of(piece.members["subject"], of_people=piece.of_people) for piece in side]
+                ).n_unique()
+                for side in side_by_side(earlier)
             )
         return (
-            f"Of the {release.records:,} people of this table only {share:.1%} are known to the ledger, which holds "
-            f"{known:,}: if they are the same people, {self.subject!r} is written otherwise than before, and "
-            "nothing is judged together. Compare how it is written.",
+            f"Of the {release.people:,} people of this table only {share:.1%} are known to the ledger, which holds "
+            f"{known:,}: if they are the same people, {self.person or self.subject!r} is written otherwise than "
+            "before, and nothing is judged together. Compare how it is written.",
         )
 
     def joined_by(self, shown: Sequence[ShownPseudonyms]) -> tuple[str, ...]:
@@ -169,7 +221,10 @@ class Ledger:
         place = str(target) if elsewhere else os.path.realpath(target)
         with opened(self.path) as connection:
             self._check_key(connection)
-            self._judge(entries_of(connection, self.path), release, what, limit(connection))
+            earlier = entries_of(connection, self.path)
+            if self.follows == "values":
+                refuse_other_columns([entry.recorded for entry in earlier], release)
+            self._judge(earlier, release, what, limit(connection))
             number = insert(connection, "pending", release, what, place, sha256)
             named = False
             try:
@@ -219,7 +274,7 @@ class Ledger:
         try:
             with Unfinished(self.path) as fresh:
                 make_private(fresh)
-                make_ledger(fresh, self._check, self.epsilon_limit)
+                make_ledger(fresh, self._check, self.epsilon_limit, self.follows)
                 with suppress(FileExistsError):  # another process was first
                     os.link(fresh, self.path)
         except OSError as error:
@@ -234,6 +289,7 @@ class Ledger:
         known = connection.execute("SELECT digest FROM key_check").fetchone()
         if known is None or known[0] != self._check:
             raise InputError(f"The key is not that of the ledger {str(self.path)!r}: give the one it was begun with.")
+        refuse_other_follows(self.path, stated_follows(connection), self.follows)
 
 
 def need_ledger(given: object) -> None:
@@ -259,6 +315,12 @@ def ledger_key(path: str | Path | None, ledger: str | Path) -> bytes:
 
 
 # ---- without the key
+
+
+def follows_of(path: str | Path) -> str | None:
+    """By what a ledger of people knows their records again; None where every subject has one record."""
+    with existing(path) as connection:
+        return stated_follows(connection)
 
 
 def entries(path: str | Path) -> list[Entry]:

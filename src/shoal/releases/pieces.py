@@ -31,6 +31,16 @@ class Recorded(Protocol):
 
     @property
     def records(self) -> int:
+        """How many members it has: people, or records of people."""
+        ...
+
+    @property
+    def of_people(self) -> bool:
+        """Whether a member is a record, of a person who may have several."""
+        ...
+
+    @property
+    def people(self) -> int:
         """How many people it is about."""
         ...
 
@@ -64,6 +74,14 @@ class InPieces:
     read_shown: Callable[[], pl.DataFrame] = field(repr=False)
     read: Callable[[int], Published] = field(repr=False)  # the people of a piece, nothing of what is shown
     _last: list[tuple[int, Published]] = field(default_factory=list, repr=False)
+    of_people: bool = False
+
+    @cached_property
+    def people(self) -> int:
+        """How many people it is about; nobody is in two pieces."""
+        if not self.of_people:
+            return self.records
+        return sum(self.piece(number, self.pieces).people for number in range(self.pieces))
 
     @cached_property
     def shown(self) -> pl.DataFrame:
@@ -82,7 +100,7 @@ class InPieces:
         """The whole release in memory."""
         parts = [self.piece(number, self.pieces) for number in range(self.pieces)]
         members, values = (pl.concat(frames) for frames in zip(*((p.members, p.values) for p in parts), strict=True))
-        return Published(self.name, members, self.shown, values)
+        return Published(self.name, members, self.shown, values, self.of_people)
 
 
 def side_by_side(releases: Sequence[Recorded]) -> Iterator[list[Published]]:

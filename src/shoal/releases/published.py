@@ -22,6 +22,7 @@ from shoal.privacy.model import EquivalenceClasses
 _EXACT = 2.0**53  # integers below it are exact as floats
 _UNSEEN = "\u200b\ufeff"  # characters without width that files bring along
 PIECE = 1 << 19  # people of a release that are judged and recorded at once
+PERSON = 8  # bytes of a record's digest that are its person's, where people have several records
 _WHOLE = r"^(-?\d+)\.0*$"
 _MIDNIGHT = r"^(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?$"
 
@@ -35,11 +36,19 @@ class Published:
     shown: pl.DataFrame = field(repr=False)  # a row a class: the text of each quasi-identifier
     values: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)
     # a row a member: of each attribute what stands for her value; equal where the value is, and nowhere else compared
+    of_people: bool = False  # whether a member is a record, of a person who may have several (`of_people`)
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
         """The number of people of each class."""
-        return np.bincount(self.members["class"].to_numpy(), minlength=self.shown.height)
+        members = self.members.select("class", person=persons_of(self.members["subject"], of_people=self.of_people))
+        classes = (members.unique() if self.of_people else members)["class"]
+        return np.bincount(classes.to_numpy(), minlength=self.shown.height)
+
+    @property
+    def people(self) -> int:
+        """How many people it is about."""
+        return persons_of(self.members["subject"], of_people=True).n_unique() if self.of_people else self.records
 
     @property
     def pieces(self) -> int:
@@ -48,7 +57,7 @@ class Published:
 
     @property
     def records(self) -> int:
-        """How many people it is about."""
+        """How many members it has: one a person, unless it is of records of people."""
         return self.members.height
 
     @property
@@ -70,6 +79,11 @@ class Published:
             members=self.members.filter(there),
             values=self.values.filter(there) if self.values.width else self.values,
         )
+
+
+def persons_of(subjects: pl.Series, *, of_people: bool) -> pl.Series:
+    """Whose each member is: her own where everybody has one record, else by the beginning of its digest."""
+    return subjects.bin.head(PERSON) if of_people else subjects
 
 
 def pieces_for(people: int) -> int:
@@ -122,10 +136,13 @@ def own_name(column: str) -> str:
     return f"{OWN}{column}"
 
 
-def subjects_of(table: pl.DataFrame, key: str, name: str = "The table", *, in_chunks: bool = False) -> pl.Series:
+def subjects_of(
+    table: pl.DataFrame, key: str, name: str = "The table", *, in_chunks: bool = False, several: bool = False
+) -> pl.Series:
     """Who each record is about, as plain text; a subject has one record, or her class would not be one.
 
-    Of a table `in_chunks` no record has a number, and who is named twice is not seen here.
+    Of a table `in_chunks` no record has a number, and who is named twice is not seen here. With `several`, people may
+    have several records.
     """
     if key not in table.columns:
         raise InputError(f"{name} has no column {key!r} to tell subjects by.{did_you_mean(key, table.columns)}")
@@ -135,7 +152,7 @@ def subjects_of(table: pl.DataFrame, key: str, name: str = "The table", *, in_ch
     if subjects.null_count():
         whom = "some record" if in_chunks else f"record {int(subjects.is_null().arg_max() or 0) + 1}"
         raise InputError(f"{name} does not say in {key!r} whom {whom} is about: fill it in.")
-    if not in_chunks and subjects.n_unique() < len(subjects):
+    if not (in_chunks or several) and subjects.n_unique() < len(subjects):
         record = int(subjects.is_first_distinct().not_().arg_max() or 0)
         raise InputError(
             f"{name} names {subjects[record]!r} in {key!r} again in record {record + 1}: "

@@ -34,6 +34,11 @@ def need_subject(table: Table, ledger: Ledger) -> None:
     if ledger.subject not in table.schema:
         hint = did_you_mean(ledger.subject, table.schema)
         raise InputError(f"The table has no column {ledger.subject!r} to tell subjects by.{hint}")
+    if ledger.person is not None:
+        raise InputError(
+            "Records of people are followed from release to release in memory only: use --engine memory, or give one "
+            "record a person."
+        )
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from shoal.errors import PromiseError
 from shoal.masking.partition import ABSENT, Labels, divide
 from shoal.releases.atoms import Counts, may_stay, numbered, signatures
 from shoal.releases.pieces import Recorded, side_by_side
+from shoal.releases.published import persons_of
 
 
 @dataclass(frozen=True)
@@ -122,20 +123,33 @@ def refuse_exposed(earlier: Sequence[Recorded], release: Recorded, k: int) -> No
     )
     raise PromiseError(
         f"Together with the {len(earlier)} release{'s' * (len(earlier) != 1)} before it this one would leave "
-        f"{exposed.subjects:,} subject{'s' * (exposed.subjects > 1)} with fewer than {k} who cannot be told apart, "
+        f"{_whom(exposed.subjects, of_people=release.of_people)} with fewer than {k} who cannot be told apart, "
         f"{exposed.smallest} at the least ({_where(release, exposed.example)}).{values} Nothing was released. The "
         f"least change that would do: {' and '.join(changes)}. Or release with --incremental, "
         "which keeps the classes shown before."
     )
 
 
+def _whom(number: int, *, of_people: bool) -> str:
+    """Of records of people, somebody may be counted once for each group of them."""
+    if of_people:
+        return f"records of up to {number:,} people" if number > 1 else "records of 1 person"
+    return f"{number:,} subject{'s' * (number > 1)}"
+
+
 def known_again(earlier: Sequence[Recorded], release: Recorded) -> int:
     """How many people of a release are in an earlier one already."""
     again = 0
     for *before, now in side_by_side([*earlier, release]):
-        known = pl.concat([release_before.members.select("subject") for release_before in before])
-        again += now.members.join(known, on="subject", how="semi").height
+        of_people = now.of_people
+        known = pl.concat([persons_of(each.members["subject"], of_people=of_people) for each in before])
+        people = persons_of(now.members["subject"], of_people=of_people)
+        again += _again(people.unique(), known) if of_people else _again(people, known)
     return again
+
+
+def _again(people: pl.Series, known: pl.Series) -> int:
+    return people.to_frame("subject").join(known.to_frame("subject"), on="subject", how="semi").height
 
 
 def refuse_unpooled(earlier: Sequence[Recorded], release: Recorded) -> None:
@@ -147,7 +161,7 @@ def refuse_unpooled(earlier: Sequence[Recorded], release: Recorded) -> None:
     again = known_again(earlier, release) if earlier else 0
     if again:
         raise PromiseError(
-            f"{again:,} of its {release.records:,} people are in an earlier release already, and this one or "
+            f"{again:,} of its {release.people:,} people are in an earlier release already, and this one or "
             "that masks records one by one (measured-risk, no k of 2 or more, or purchases with more than customer and "
             "good): such releases can be averaged or linked, and no promise is judged over them. Nothing was released. "
             "Leave these people out, hand out the earlier file again, or begin with releases that are shown by classes."

@@ -23,6 +23,7 @@ import polars as pl
 from shoal.data.digests import digest
 from shoal.data.pseudonym_choices import ShownPseudonyms
 from shoal.errors import InputError, require
+from shoal.releases.of_people import Follows, state_follows, stated_follows
 from shoal.releases.pieces import InPieces, Recorded
 from shoal.releases.published import Published
 from shoal.releases.shown_pseudonyms import forget_kept, keep, kept_of
@@ -100,6 +101,7 @@ class Entry:
             "file": self.file,
             "sha256": self.sha256,
             "records": self.recorded.records,
+            **({"people": self.recorded.people} if self.recorded.of_people else {}),
             "classes": self.recorded.shown.height,
             "quasi_identifiers": self.recorded.shown.columns,
             "k": self.k,
@@ -131,8 +133,8 @@ def _by_classes(k: int, promises: Sequence[dict[str, Any]]) -> bool:
     return k >= 2 and all(promise["name"] not in _ONE_BY_ONE for promise in promises)
 
 
-def make_ledger(path: Path, key_check: str, epsilon_limit: float | None) -> None:
-    """Makes an empty ledger."""
+def make_ledger(path: Path, key_check: str, epsilon_limit: float | None, follows: Follows | None = None) -> None:
+    """Makes an empty ledger; with `follows`, of people who may have several records."""
     if epsilon_limit is not None:
         require("the ledger", "limit", epsilon_limit, "an epsilon above 0", holds=0 < epsilon_limit < float("inf"))
     with closing(sqlite3.connect(path, isolation_level=None)) as connection, transaction(connection):
@@ -141,6 +143,8 @@ def make_ledger(path: Path, key_check: str, epsilon_limit: float | None) -> None
         connection.execute(f"PRAGMA application_id = {_OURS}")
         connection.execute(f"PRAGMA user_version = {_FORMAT}")
         connection.execute("INSERT INTO key_check VALUES (?)", (key_check,))
+        if follows is not None:
+            state_follows(connection, follows)
         if epsilon_limit is not None:
             connection.execute("INSERT INTO epsilon_limit VALUES (?)", (epsilon_limit,))
 
@@ -318,14 +322,21 @@ def _entry(
     pieces = _pieces_of(connection, number)
     if _of_all([_content(first), *(piece_content for _, piece_content in pieces)]) != content:
         raise damaged(path)
-    recorded: Recorded = Published(name, pl.read_parquet(members), pl.read_parquet(shown), pl.read_parquet(own))
+    frames, of_people = (pl.read_parquet(members), pl.read_parquet(shown), pl.read_parquet(own)), _counts(connection)
+    recorded: Recorded = Published(name, *frames, of_people)
     if pieces:
-        reader = _Reader(connection, path, number)
+        reader = _Reader(connection, path, number, of_people)
         records = recorded.records + sum(records for records, _ in pieces)
-        recorded = InPieces(name, records, len(pieces) + 1, recorded.attributes, reader.shown, reader.people)
+        recorded = InPieces(
+            name, records, len(pieces) + 1, recorded.attributes, reader.shown, reader.people, of_people=of_people
+        )
     what = tuple(json.loads(promises))
     drawn, shown_by = None if seed is None else int(seed), kept_of(connection, number)
     return Entry(number, state, made_at, file, sha256, k, what, epsilon, drawn, recorded, shown_by)
+
+
+def _counts(connection: sqlite3.Connection) -> bool:
+    return stated_follows(connection) is not None
 
 
 def _pieces_of(connection: sqlite3.Connection, release: int) -> list[tuple[int, str]]:
@@ -343,10 +354,11 @@ class _Reader:
     connection: sqlite3.Connection
     path: Path
     release: int
+    of_people: bool
 
     def people(self, number: int) -> Published:
         members, _, own = self._piece(number)
-        return Published("", pl.read_parquet(members), pl.DataFrame(), pl.read_parquet(own))
+        return Published("", pl.read_parquet(members), pl.DataFrame(), pl.read_parquet(own), self.of_people)
 
     def shown(self) -> pl.DataFrame:
         numbers = [0, *(number for (number,) in self._rows("SELECT number FROM piece WHERE release = ?"))]
