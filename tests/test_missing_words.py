@@ -10,8 +10,9 @@ import pytest
 
 from shoal.choices import settings
 from shoal.data.files import read_table
+from shoal.data.missing_marks import marks_in
 from shoal.errors import InputError
-from shoal.jobs import Anonymize, Check, Layout
+from shoal.jobs import Anonymize, Check, Layout, Profile
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity
 
@@ -80,3 +81,26 @@ def test_words_that_are_none_are_refused(missing: object) -> None:
 def test_words_of_a_column_that_is_not_there_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"has no column 'aeg', of which missing is stated\. Did you mean 'age'\?"):
         read_table(people(tmp_path, "?"), missing={"aeg": ["?"]})
+
+
+def test_a_profile_names_odd_cells_and_offers_marks_and_assumes_none(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    rows = [f"{20 + place % 60},{place % 7},{'unknown' if place % 9 == 0 else 'x'},{place % 40}" for place in range(90)]
+    rows[3], rows[5], rows[6], rows[8] = "?,1,?,3", "abc,1,x,3", "40,1,x,-9", "41,1,x,999"
+    path.write_text("age,days,city,visits\n" + "\n".join(rows) + "\n")
+    profiled = Profile(path).run()
+    notes = "\n".join(profiled.notes)
+    assert "Column 'age' mixes numbers and text: line 5 holds '?'. It is looked at as missing here." in notes
+    assert "line 7 holds 'abc'" in notes
+    assert "Column 'city' holds '?' (1 time) and 'unknown' (10 times), which may mean that nothing is known." in notes
+    assert "say --read 'missing.city=?,unknown'; until then it is a value like any other." in notes
+    assert "Column 'visits' holds '-9' (1 time) and '999' (1 time)" in notes
+    assert "Column 'days'" not in notes
+    assert profiled.reading.missing == ()
+    kinds = {attribute.name: (attribute.kind, attribute.missing) for attribute in profiled.attributes}
+    assert (kinds["age"], kinds["city"][1], kinds["visits"]) == (("numeric", 2), 0, ("numeric", 0))
+
+
+@pytest.mark.parametrize("values", [[99, 5, 7], list(range(100)), [-9, -3, *range(30)], [9.5, 10.5, 11.5]])
+def test_numbers_that_lie_among_others_are_no_marks(values: list[float]) -> None:
+    assert marks_in(pl.Series("x", values)) == {}

@@ -31,6 +31,7 @@ from shoal.data.csv_layout import (
 from shoal.data.decoded import BLOCK, is_utf8, understood, utf8_source
 from shoal.data.forms import DoubtError, Forms
 from shoal.data.frames import finite
+from shoal.data.missing_marks import as_option
 from shoal.data.reading import AS_IT_SEEMS, Reading, ReadingChoices
 from shoal.data.text_types import (
     MixedColumnError,
@@ -41,6 +42,7 @@ from shoal.data.text_types import (
 )
 from shoal.errors import InputError, did_you_mean
 
+ODD = 3  # values of a column that a profile takes for missing, and says so, before it looks at all of it as text
 SAMPLE = 10_000  # records that show which columns to parse as numbers
 
 
@@ -287,7 +289,7 @@ def with_types(
 ) -> pl.DataFrame:
     """The table with each column that came as text typed by what it holds, unless it is to stay text."""
 
-    def settled(column: pl.Series) -> pl.Series:
+    def settled(column: pl.Series, odd: int = 0) -> pl.Series:
         if column.dtype != pl.String:
             return forms.runs(column) if column.dtype == pl.Int64 and column.name not in text else column
         column = forms.known(column)
@@ -300,19 +302,19 @@ def with_types(
         except MixedColumnError as mixed:
             if column.name in may_mix:
                 return with_empty_missing(column)
-            raise InputError(
-                f"Column {column.name!r} mixes {mixed.kind} and text: line {line_of(file, mixed.row)} "
-                f"holds {column[mixed.row]!r}. "
-                f"Correct it, say that it means missing ({_read_as('missing.' + column.name, column[mixed.row])}), or "
-                f"declare the column as text ({_read_as('text', column.name)})."
-            ) from None
+            value = column[mixed.row]
+            what = f"{mixed.kind} and text: line {line_of(file, mixed.row)} holds {value!r}. "
+            cure = (
+                f"Correct it, say that it means missing ({as_option(column.name, [value])}), or declare the column as "
+                f"text (--read {shlex.quote(quoted_item(f'text={column.name}'))})."
+            )
+            if not forms.lenient:
+                raise InputError(f"Column {column.name!r} mixes {what}{cure}") from None
+            looked_at = "It is looked at as missing here" if odd < ODD else "The column is looked at as text here"
+            forms.notes.append(f"Column {column.name!r} mixes {what}{looked_at}. {cure}")
+            return settled(column.set(column == value, None), odd + 1) if odd < ODD else with_empty_missing(column)
 
     return frame.with_columns(settled(column) for column in frame)
-
-
-def _read_as(key: str, value: str) -> str:
-    """The option that says so, as a shell takes it."""
-    return f"--read {shlex.quote(quoted_item(f'{key}={value}'))}"
 
 
 def fault(file: TextFile, error: pl.exceptions.PolarsError) -> InputError:
