@@ -172,7 +172,7 @@ ONE_CALL: dict[str, tuple[str, Callable[[Asked], object]]] = {
     ),
     "judging": ("shoal.privacy.k_anonymity:KAnonymity.verdict", lambda stop: shoal.anonymize(TABLE, POLICY, stop=stop)),
     "splitting": ("shoal.split:dependence", lambda stop: shoal.split(TABLE, POLICY, stop=stop)),
-    "profile": ("shoal.profile:_encode", lambda stop: shoal.profile(TABLE, stop=stop)),
+    "profile": ("shoal.profile:encode", lambda stop: shoal.profile(TABLE, stop=stop)),
     "risk": ("shoal.risk.measure:learnt_of", lambda stop: shoal.risk(TABLE, POLICY, stop=stop)),
     "utility": ("shoal.utility.measure:read_cells", lambda stop: shoal.utility(TABLE, TABLE, POLICY, stop=stop)),
     "attack": ("shoal.assess:run_attacks", lambda stop: shoal.attack(TABLE, TABLE, POLICY, stop=stop)),

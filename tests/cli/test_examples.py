@@ -56,6 +56,8 @@ def _tables(draw: random.Random) -> None:
     Path("d.csv").write_text(f"{header}\n" + "".join(f"{person}\n" for person in people))
     for name, some in (("A.csv", people), ("B.csv", people[:90]), ("keyed.csv", people), ("visits.csv", people)):
         Path(name).write_text(f"id,{header}\n" + "".join(f"{i},{person}\n" for i, person in enumerate(some)))
+    stays = "".join(f"{i // 2},{person}\n" for i, person in enumerate(people))
+    Path("stays.csv").write_text(f"patient,{header}\n{stays}")
     Path("shoal.toml").write_text(POLICY)
     Path("mymodule.py").write_text(OWN)
     Path("masked.csv").write_text("sex,age\n*,1\nM,2\n*,3\n")

@@ -60,6 +60,7 @@ def test_the_certificate_does_not_state_what_only_the_original_shows(tmp_path: P
     release.write(tmp_path / "r.csv", certificate=tmp_path / "c.json", keep_order=True)
     stated = json.loads((tmp_path / "c.json").read_text())["models"]
     about = {"name": "measured-risk", "level": 0.9, "measure": "found_again", "replayed": False}
+    assert stated[0].pop("means").startswith("At most 90.0% of the people are found again")
     assert stated == [about | {"asked": 0.9, "holds": True}]
 
 
