@@ -284,6 +284,20 @@ def test_words_stand_for_delimiters_that_are_hard_to_type(shoal: Shoal, tmp_path
         assert run.code == 0, run.err
 
 
+def test_sheet_is_a_short_word_for_reading_a_sheet(shoal: Shoal, tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    pytest.importorskip("fastexcel")
+    with xlsxwriter.Workbook(tmp_path / "d.xlsx") as book:
+        book.add_worksheet("one").write_column(0, 0, ["a", 1, 2])
+        book.add_worksheet("the other, two").write_column(0, 0, ["a", 1, 1])
+    asked = ("risk", tmp_path / "d.xlsx", "--quasi", "a", "--json")
+    assert "--read sheet=one" in shoal(*asked).sentence
+    by_word, by_key = shoal(*asked, "--sheet", "the other, two"), shoal(*asked, "--read", '"sheet=the other, two"')
+    assert (by_word.code, by_word.out) == (0, by_key.out)
+    assert shoal(*asked, "--sheet=one").out != by_key.out
+    assert "--sheet" not in shoal("risk", "--help").out
+
+
 FORMER = {
     "--delimiter ;": "--read delimiter=...",
     "--text zip": "--read text=...",

@@ -15,7 +15,10 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from shoal.data import csv_files
+from shoal.data.csv_files import assumed
 from shoal.data.files import read_table, write_table
+from shoal.data.reading import AS_IT_SEEMS
+from shoal.data.released import read_released
 from shoal.errors import InputError
 
 
@@ -540,3 +543,33 @@ def test_a_column_that_is_not_needed_need_not_make_sense(tmp_path: Path) -> None
     table = read_table(file, needed=["a"])
     assert table.dtypes == [pl.Int64, pl.Int64, pl.String]
     assert table["a"].sum() == 4950
+
+
+# Blanks behind delimiters, names that are doubled
+
+
+def test_a_blank_behind_each_delimiter_is_no_part_of_the_values(read, tmp_path: Path) -> None:
+    frame = read('age, name, note\n34, Ann, "x, y"\n 27, Bob,\n')
+    assert frame.columns == ["age", "name", "note"]
+    assert frame.rows() == [(34, "Ann", "x, y"), (27, "Bob", None)]
+    assert assumed(tmp_path / "data.csv", AS_IT_SEEMS) == (
+        "In data.csv a blank follows each ',': it is no part of the values.",
+    )
+
+
+def test_a_blank_behind_some_delimiters_is_a_value(read) -> None:
+    assert read("a,b\nx,y\nx, y\n")["b"].to_list() == ["y", " y"]
+    assert read("a b\nx y\n", delimiter="space").columns == ["a", "b"]
+
+
+def test_who_checks_a_release_sees_the_blanks(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text("a, b\n1, 5\n1,  5\n")
+    assert read_released(path, ["b"]).written["b"].to_list() == [" 5", "  5"]
+
+
+def test_doubled_names_are_refused_with_their_places_or_numbered(read) -> None:
+    content = "age;a_2;a;a;a\n1;2;3;4;5\n"
+    assert "'a' occurs more than once, as columns 3, 4 and 5" in error_of(read, content)
+    assert "--read names=numbered" in error_of(read, content)
+    assert read(content, names="numbered").columns == ["age", "a_2", "a", "a_3", "a_4"]

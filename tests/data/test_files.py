@@ -19,6 +19,7 @@ from polars.testing import assert_frame_equal
 from shoal.data import scratch, statistical_files
 from shoal.data.files import read_table, same_file, write_table
 from shoal.data.paths import atomic_write
+from shoal.data.sheets import refuse_merged
 from shoal.errors import InputError, PromiseError
 
 NASTY = pl.DataFrame(
@@ -58,6 +59,70 @@ def test_excel_keeps_everything_but_long_integers(tmp_path: Path) -> None:
     back = read_table(tmp_path / "t.xlsx")
     assert back["a b"].to_list() == ["1", None, str(2**63 - 1)]  # as text, for Excel would round it
     assert_frame_equal(back.drop("a b"), EMPTY_IS_MISSING.drop("a b"), check_dtypes=False)
+
+
+def test_sheets_are_read_by_name(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    pytest.importorskip("fastexcel")
+    path = tmp_path / "t.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        for name, rows in {"2023": [["a"], [1]], "Über & 2024": [["a", "b", "a"], [2, 3, 4]], "none": []}.items():
+            page = book.add_worksheet(name)
+            for i, row in enumerate(rows):
+                page.write_row(i, 0, row)
+    with pytest.raises(InputError, match=r"2 sheets, '2023', 'Über & 2024': say which .* --read sheet=2023"):
+        read_table(path)
+    assert read_table(path, sheet="2023").rows() == [(1,)]
+    with pytest.raises(InputError, match=r"'a' occurs more than once, as columns 1 and 3; .*--read names=numbered"):
+        read_table(path, sheet="Über & 2024")
+    assert read_table(path, sheet="Über & 2024", names="numbered").columns == ["a", "b", "a_2"]
+    with pytest.raises(InputError, match=r"no sheet '2032'. Did you mean '2023'"):
+        read_table(path, sheet="2032")
+    with pytest.raises(InputError, match="no records"):
+        read_table(path, sheet="none")
+    (tmp_path / "t.csv").write_text("a\n1\n")
+    with pytest.raises(InputError, match="Sheets are of workbooks"):
+        read_table(tmp_path / "t.csv", sheet="2023")
+    with pytest.raises(InputError, match="Sheets are of workbooks"):
+        read_table(f"sqlite:///{tmp_path}/t.db#t", sheet="2023")
+
+
+def test_empty_sheets_leave_no_doubt(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    pytest.importorskip("fastexcel")
+    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+        book.add_worksheet("Sheet1")
+        book.add_worksheet("Sheet2").write_column(0, 0, ["a", 1])
+    assert read_table(tmp_path / "t.xlsx").rows() == [(1,)]
+
+
+def test_merged_cells_are_refused_by_their_place(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    pytest.importorskip("fastexcel")
+    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+        book.add_worksheet("notes").merge_range("A1:B1", "to whom it may concern")
+        page = book.add_worksheet("people")
+        page.write_row(0, 0, ["id"])
+        page.merge_range("B1:D1", "blood pressure")
+        page.write_row(1, 0, [1, 2, 3, 4])
+    with pytest.raises(InputError, match=r"the sheet 'people' of .* the cells B1:D1 are merged"):
+        read_table(tmp_path / "t.xlsx", sheet="people")
+
+
+def test_a_workbook_that_declares_entities_is_refused(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(tmp_path / "t.xlsx") as book:
+        book.add_worksheet().write_column(0, 0, ["a", 1])
+    with zipfile.ZipFile(tmp_path / "t.xlsx") as whole:
+        parts = {name: whole.read(name) for name in whole.namelist()}
+    parts["xl/workbook.xml"] = parts["xl/workbook.xml"].replace(
+        b"<workbook", b'<!DOCTYPE a [<!ENTITY b "c">]><workbook', 1
+    )
+    with zipfile.ZipFile(tmp_path / "t.xlsx", "w") as whole:
+        for name, content in parts.items():
+            whole.writestr(name, content)
+    with pytest.raises(InputError, match="declares entities"):
+        refuse_merged(tmp_path / "t.xlsx", "Sheet1")
 
 
 def test_excel_faults(tmp_path: Path) -> None:

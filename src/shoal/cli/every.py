@@ -26,12 +26,33 @@ def every_command(app: typer.Typer) -> Iterator[CommandInfo]:
 class _Command(TyperCommand):
     """A command whose help does not list the option that shows it."""
 
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """`--sheet NAME` is a short word for `--read sheet=NAME`, wherever that is known."""
+        if any("--read" in option.opts for option in self.params):
+            args = list(_with_sheets(args))
+        return super().parse_args(ctx, args)
+
     def get_help_option(self, ctx: Any) -> Any:
         """`--help`, hidden."""
         option = super().get_help_option(ctx)
         if option is not None:
             option.hidden = True
         return option
+
+
+def _with_sheets(args: list[str]) -> Iterator[str]:
+    from shoal.choices import quoted_item
+
+    rest = iter(args)
+    for word in rest:
+        option, sign, name = word.partition("=")
+        if word == "--":
+            yield from (word, *rest)
+        elif option != "--sheet":
+            yield word
+        else:
+            name = name if sign else next(rest, "")
+            yield from ("--read", quoted_item(f"sheet={name}"))
 
 
 def completed(command: CommandInfo) -> CommandInfo:

@@ -84,7 +84,7 @@ Read = Annotated[
     typer.Option(
         "--read",
         metavar="KEY=VALUE",
-        help="delimiter=tab, encoding=latin-1, decimal=., text=COLUMN,COLUMN; joined by commas.",
+        help="delimiter=tab, encoding=latin-1, decimal=., text=COLUMN,COLUMN, sheet=NAME, names=numbered.",
         rich_help_panel=FILES,
     ),
 ]

@@ -28,7 +28,7 @@ from shoal.data.csv_layout import (
     line_of,
     nul_byte,
 )
-from shoal.data.decoded import BLOCK, is_utf8, understood, utf8_source
+from shoal.data.decoded import BLOCK, encoding_note, is_utf8, understood, utf8_source
 from shoal.data.forms import DoubtError, Forms
 from shoal.data.frames import finite
 from shoal.data.missing_marks import as_option
@@ -106,9 +106,23 @@ def settled(path: Path, reading: Reading) -> Reading:
     return reading.over(Reading.of(seen))
 
 
-def as_written(path: Path, names: Sequence[str], reading: Reading = AS_IT_SEEMS) -> pl.DataFrame:
-    """The text of these columns as it stands in the file: an empty field is null, a quoted empty one the empty text."""
+def assumed(path: Path, reading: Reading) -> tuple[str, ...]:
+    """What was assumed of the file and may be wrong, in sentences."""
+    notes = encoding_note(path) if reading.encoding is None else ()
     file = laid_out(path, reading)
+    if file.blank_led:
+        notes += (f"In {path.name} a blank follows each {file.delimiter!r}: it is no part of the values.",)
+    return notes
+
+
+def as_written(
+    path: Path, names: Sequence[str], reading: Reading = AS_IT_SEEMS, *, as_it_stands: bool = False
+) -> pl.DataFrame:
+    """The text of these columns as it stands in the file: an empty field is null, a quoted empty one the empty text.
+
+    Blanks that follow each delimiter belong to it, unless all is to be taken `as_it_stands`.
+    """
+    file = laid_out(path, reading, as_it_stands=as_it_stands)
     last = file.names[-1]
     few = parse_as_text(file, only={*names, last}) if len(file.names) > 1 else None
     if few is not None:

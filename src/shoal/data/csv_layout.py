@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import dropwhile, islice
@@ -12,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from shoal.data.decoded import bad_byte, utf8_source
-from shoal.data.frames import check_names
-from shoal.data.reading import AS_IT_SEEMS, Reading
+from shoal.data.decoded import BLOCK, bad_byte, utf8_source
+from shoal.data.frames import check_names, numbered
+from shoal.data.reading import AS_IT_SEEMS, NUMBER_THEM, Reading
 from shoal.errors import InputError
 
 DELIMITERS = ",;\t|"
@@ -31,11 +32,19 @@ class TextFile:
     delimiter: str
     header: bool
     names: tuple[str, ...] = ()
+    blank_led: bool = False  # a blank follows each delimiter
 
     def open(self) -> io.TextIOWrapper:
         """The text, from its beginning, line ends as they are."""
         stream = io.BytesIO(self.source) if isinstance(self.source, bytes) else self.source.open("rb")
         return io.TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+
+    def head(self) -> bytes:
+        """The first bytes."""
+        if isinstance(self.source, bytes):
+            return self.source[:BLOCK]
+        with self.source.open("rb") as stream:
+            return stream.read(BLOCK)
 
     def content(self) -> npt.NDArray[np.uint8]:
         """All bytes; those of a file are mapped, not read."""
@@ -45,9 +54,17 @@ class TextFile:
 
 
 def laid_out(
-    path: Path, reading: Reading = AS_IT_SEEMS, header: bool = True, source: Path | bytes | None = None
+    path: Path,
+    reading: Reading = AS_IT_SEEMS,
+    header: bool = True,
+    source: Path | bytes | None = None,
+    *,
+    as_it_stands: bool = False,
 ) -> TextFile:
-    """The text, its delimiter and the column names, from the first records; `source` is what is UTF-8 already."""
+    """The text, its delimiter and the column names, from the first records; `source` is what is UTF-8 already.
+
+    Blanks that follow each delimiter are taken out, unless all is to be left `as_it_stands`.
+    """
     source = utf8_source(path, reading.encoding) if source is None else source
     delimiter = TYPED.get(reading.delimiter or "", reading.delimiter)
     if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
@@ -55,6 +72,8 @@ def laid_out(
     file = TextFile(str(path), source, delimiter or ",", header)
     if delimiter is None:
         file = replace(file, delimiter=likely_delimiter(file))
+    if file.delimiter != " " and has_blank_led_fields(file):
+        file = replace(file, blank_led=True, source=file.source if as_it_stands else without_leading_blanks(file))
     try:
         first = next((fields for _, fields in records(file) if fields), None)
     except csv.Error as error:
@@ -62,7 +81,10 @@ def laid_out(
     if first is None:
         raise InputError(f"{path} is empty: give a line of column names and one for each record.")
     names = tuple(first) if header else tuple(f"column_{i + 1}" for i in range(len(first)))
-    check_names(names, str(path))
+    if file.blank_led:
+        names = tuple(name.lstrip(" ") for name in names)
+    names = tuple(numbered(names)) if reading.names else names
+    check_names(names, str(path), NUMBER_THEM)
     return replace(file, names=names)
 
 
@@ -81,6 +103,27 @@ def likely_delimiter(file: TextFile) -> str:
         return widths.count(widths[0]) / len(widths), widths[0]
 
     return max(DELIMITERS, key=agreement)
+
+
+_QUOTED = r'"(?:[^"]|"")*"'
+
+
+def has_blank_led_fields(file: TextFile) -> bool:
+    """Whether in the first records a blank follows every delimiter that has a value behind it, and there is one."""
+    text = file.head().decode(errors="ignore")
+    lines = re.sub(_QUOTED, "q", text).splitlines()[: HEAD + 1]
+    shown, sign = "\n".join(lines[1:] if file.header and len(lines) > 1 else lines), re.escape(file.delimiter)
+    return re.search(f"{sign} +[^ \n{sign}]", shown) is not None and not re.search(f"{sign}[^ \n{sign}]", shown)
+
+
+def without_leading_blanks(file: TextFile) -> bytes:
+    """The text with no blanks behind delimiters, but for those within quotes."""
+    sign, content = file.delimiter.encode(), bytes(file.content())
+    spaced = re.compile(re.escape(sign) + b" +")
+    if b'"' not in content:
+        return spaced.sub(sign, content)
+    quoted = re.compile(_QUOTED.encode() + b"|" + spaced.pattern)
+    return quoted.sub(lambda part: part[0] if part[0].startswith(b'"') else sign, content)
 
 
 def records(file: TextFile) -> Iterator[tuple[int, list[str]]]:

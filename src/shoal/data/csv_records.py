@@ -44,7 +44,12 @@ class WholeFile:
 def whole_file(path: Path) -> WholeFile:
     """Refuses, by its line, what is no whole record or not UTF-8; fields are parted by commas."""
     _check_utf8(path)
-    file = laid_out(path, source=path)
+    file = laid_out(path, source=path, as_it_stands=True)
+    if file.blank_led:
+        raise InputError(
+            f"In {path} a blank follows each {file.delimiter!r}, which the engines 'disk' and 'spark' would take for "
+            "part of the values: write it without, or use --engine memory."
+        )
     if file.delimiter != ",":
         raise InputError(
             f"{path} has its fields parted by {file.delimiter!r}; the engines 'disk' and 'spark' read commas: "

@@ -21,6 +21,7 @@ from shoal.data.frames import check_names, finite
 from shoal.data.ordered_categories import with_orders
 from shoal.data.paths import atomic_write, check_readable, is_sql, reason, same_path
 from shoal.data.reading import Reading, ReadingChoices
+from shoal.data.sheets import read_excel
 from shoal.data.statistical_files import (
     inspect_statistical,
     long_integers_as_text,
@@ -55,14 +56,18 @@ def read_table(
     reading = Reading.of(choices).over(reading or Reading())
     text = reading.text
     if is_sql(source):
+        if reading.sheet is not None:
+            raise InputError(f"Sheets are of workbooks, and {source} is none: leave out --read sheet.")
         return checked(sql.read_sql(str(source)), f"The table {str(source).rpartition('#')[2]!r}", text, as_it_stands)
     path = Path(source)
     check_readable(path)
     known = format_of(path)
+    if reading.sheet is not None and known.read is not read_excel:
+        raise InputError(f"Sheets are of workbooks, and {path} is none: leave out --read sheet.")
     if known.read is read_delimited:
         return read_delimited(path, reading, header=header, needed=needed, as_it_stands=as_it_stands, forms=forms)
     try:
-        frame = known.read(path)
+        frame = read_excel(path, reading) if known.read is read_excel else known.read(path)
     except ShoalError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:  # a damaged file makes what reads it raise anything
@@ -168,14 +173,6 @@ def scan_parquet(files: list[Path]) -> pl.LazyFrame:
 def scan_arrow(files: list[Path]) -> pl.LazyFrame:
     """Arrow files as one table that is not yet read."""
     return with_orders(pl.scan_ipc(files), files, "arrow")
-
-
-def read_excel(path: Path) -> pl.DataFrame:
-    """The first sheet of a workbook."""
-    workbook = extra_package("fastexcel", "Reading Excel files", "files").read_excel(path)
-    first_row = workbook.load_sheet(0, header_row=None, n_rows=1, dtypes="string").to_polars()
-    check_names([name or "" for row in first_row.rows() for name in row], str(path))  # Polars would rename
-    return pl.read_excel(path, drop_empty_cols=False, infer_schema_length=None, raise_if_empty=False)
 
 
 def write_arrow(frame: pl.DataFrame, path: Path) -> None:

@@ -157,13 +157,32 @@ def _to_duckdb(result: pl.DataFrame) -> object:
     return duckdb.connect().from_arrow(result.to_arrow())
 
 
-def check_names(names: Sequence[str], label: str) -> None:
-    """Refuses columns without a name of their own: a policy could not say which it means."""
+def numbered(names: Sequence[str]) -> list[str]:
+    """The names with a number behind each that came before: age, age_2; none of them gets one that is there already."""
+    given = set(names)
+    shown: dict[str, None] = {}
+    for name in names:
+        times, label = 1, name
+        while label in shown or (times > 1 and label in given):
+            times += 1
+            label = f"{name}_{times}"
+        shown[label] = None
+    return list(shown)
+
+
+def check_names(names: Sequence[str], label: str, or_else: str = "") -> None:
+    """Refuses columns without a name of their own: a policy could not say which it means.
+
+    `or_else` says what can be done about doubled names beside renaming them.
+    """
     if "" in (stripped := [name.strip() for name in names]):
         raise InputError(f"{label}: column {stripped.index('') + 1} has no name; give it one.")
     if doubled := sorted(name for name, times in Counter(names).items() if times > 1):
-        shown = ", ".join(repr(name) for name in doubled)
-        raise InputError(f"{label}: the column name {shown} occurs more than once; rename one.")
+        places = [str(place) for place, name in enumerate(names, 1) if name == doubled[0]]
+        where = f"{', '.join(places[:-1])} and {places[-1]}"
+        raise InputError(
+            f"{label}: the column name {doubled[0]!r} occurs more than once, as columns {where}; rename one{or_else}."
+        )
     if nul := [name for name in names if "\0" in name]:  # Arrow's own interface ends a name there
         raise InputError(f"{label}: the column name {nul[0]!r} holds a NUL character; rename it.")
     if ours := [name for name in names if OWN in name]:

@@ -28,6 +28,8 @@ class ReadingChoices(TypedDict, total=False):
     date_format: str | Mapping[str, str] | None
     year_from: int
     missing: list[str] | tuple[str, ...] | Mapping[str, list[str] | tuple[str, ...]]
+    names: str | None
+    sheet: str | None
 
 
 class Reading(Entry):
@@ -52,6 +54,8 @@ class Reading(Entry):
     missing: tuple[str, ...] | dict[str, tuple[str, ...]] = parameter(
         "words that say that nothing is known, such as -,n/a; of one column missing.COLUMN", default=()
     )
+    names: str | None = parameter("numbered: of columns that are called alike, age and age_2 are made", default=None)
+    sheet: str | None = parameter("of a workbook: the sheet's name", default=None)
 
     @classmethod
     def of(cls, stated: Mapping[str, Any] | Reading | None) -> Self:
@@ -81,6 +85,8 @@ class Reading(Entry):
         for text in _all_of(self.date_format):
             for part in text.split("|"):
                 order_of(part)
+        if self.names not in (None, "numbered"):
+            raise InputError(f"Names can be 'numbered', or stay as they are. Got {self.names!r} instead.")
 
     def of_column(self, key: str, column: str) -> Any:
         """What is stated of a column, or else of all; None where neither is."""
@@ -177,5 +183,7 @@ def _all_of(stated: Any) -> list[Any]:
     """What is stated for all columns or by column."""
     return [] if stated is None else list(stated.values()) if isinstance(stated, Mapping) else [stated]
 
+
+NUMBER_THEM = ", or number them (--read names=numbered)"
 
 AS_IT_SEEMS = Reading()  # all of it detected

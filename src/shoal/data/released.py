@@ -20,11 +20,12 @@ import polars as pl
 
 from shoal import events
 from shoal.data.csv_files import as_written, scan_written
-from shoal.data.files import format_of, is_delimited, read_excel, read_table
+from shoal.data.files import format_of, is_delimited, read_table
 from shoal.data.forms import Form, Forms, plain_cells
 from shoal.data.frames import finite
 from shoal.data.paths import is_sql
 from shoal.data.reading import AS_IT_SEEMS, Reading
+from shoal.data.sheets import chosen_sheet, read_excel
 from shoal.data.sql import refuse_mixed_storage
 from shoal.data.statistical_files import STATISTICAL, read_statistical
 from shoal.errors import InputError, extra_package
@@ -84,24 +85,25 @@ def _in_plain(name: str, form: Form) -> pl.Expr:
 
 def _written(source: str | Path, table: pl.DataFrame, names: list[str], reading: Reading) -> pl.DataFrame:
     if is_delimited(source):
-        return as_written(Path(source), names, reading)
+        return as_written(Path(source), names, reading, as_it_stands=True)
     if is_sql(source):
         refuse_mixed_storage(str(source), table.columns)
         return table.select(names)
     read = format_of(Path(source)).read
     if read is read_excel:
-        _refuse_mixed_cells(Path(source), table.columns)
+        _refuse_mixed_cells(Path(source), table.columns, reading)
     if read is read_statistical and names:
         return _codes(Path(source), names)
     return table.select(names)
 
 
-def _refuse_mixed_cells(path: Path, names: list[str]) -> None:
+def _refuse_mixed_cells(path: Path, names: list[str], reading: Reading) -> None:
     fastexcel = extra_package("fastexcel", "Reading Excel files", "files")
     workbook = fastexcel.read_excel(path)
+    sheet = chosen_sheet(workbook, path, reading)
     for name in names:
         try:
-            workbook.load_sheet(0, use_columns=[name], schema_sample_rows=None, dtype_coercion="strict")
+            workbook.load_sheet(sheet, use_columns=[name], schema_sample_rows=None, dtype_coercion="strict")
         except fastexcel.UnsupportedColumnTypeCombinationError:
             raise InputError(
                 f"Column {name!r} of {path} mixes kinds of cells, such as the number 5 and the text 5, which a reader "

@@ -67,10 +67,10 @@ class Layout(Reading):
 
     def assumed(self, source: str | Path) -> tuple[str, ...]:
         """What was assumed of a text file and may be wrong, in sentences."""
-        from shoal.data.decoded import encoding_note
+        from shoal.data.csv_files import assumed
         from shoal.data.files import is_delimited
 
-        return () if self.encoding is not None or not is_delimited(source) else encoding_note(Path(source))
+        return assumed(Path(source), self) if is_delimited(source) else ()
 
     def in_parts(self, engine: str) -> tuple[str, ...]:
         """The columns to read as text; what the engine cannot do is refused."""
