@@ -214,3 +214,21 @@ def test_a_private_mean_of_people_with_several_records_is_refused() -> None:
     )  # fmt: skip
     with pytest.raises(InputError, match="hides one record of each class"):
         shoal.anonymize(frame, chosen)
+
+
+def test_k_map_counts_people_of_the_population_and_infers_none_from_records(tmp_path: Path) -> None:
+    table = pl.DataFrame({"pid": [f"p{i // 2}" for i in range(40)], "age": [20 + i // 10 for i in range(40)]})
+    everybody = pl.DataFrame({"pid": [f"q{i}" for i in range(60)], "age": [20 + i % 4 for i in range(60)]})
+
+    def released(**known: object) -> shoal.Release:
+        asked = shoal.Policy(quasi_identifiers=["age"], person="pid", models=[shoal.KMap(5, **known)])  # type: ignore[arg-type]
+        return shoal.anonymize(table, asked, seed=1)
+
+    assert released(population=everybody).verdicts[0].holds
+    assert released(population=everybody.drop("pid")).verdicts[0].holds
+    with pytest.raises(InputError, match="has several records of somebody in 'pid'"):
+        released(population=pl.concat([everybody, everybody]))
+    with pytest.raises(InputError, match="is a folder, in which nobody looks for people with several records"):
+        released(population=str(tmp_path))
+    with pytest.raises(InputError, match="inferred here by how many records a class has"):
+        released(fraction=0.1)

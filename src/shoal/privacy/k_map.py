@@ -43,7 +43,7 @@ from shoal.engines.memory import MemoryTable
 from shoal.errors import InputError, require
 from shoal.privacy.matching import Population, people_beside, population_of
 from shoal.privacy.model import EquivalenceClasses, KnownPeople, PrivacyModel, Verdict
-from shoal.privacy.people import people_of_classes
+from shoal.privacy.people import people_of_classes, refuse_repeated_people
 
 Test = Literal["individual", "poisson", "truncated-poisson"]
 
@@ -217,6 +217,12 @@ class KMap(PrivacyModel):
             return None
         return KnownPeople(self.population, self.fraction, self.alpha)
 
+    def of_people(self) -> PrivacyModel:
+        """The same in a population; from a sampling fraction people are inferred by how many records a class has."""
+        if self.fraction is not None:
+            raise inferred_of_records(self.name)
+        return self
+
     def with_cells(self, method: str, *, fixed: bool, smallest_class: int) -> Self:
         """Refused where it is inferred of cells that are drawn: a class that is as large as k holds k people anyway."""
         if self.fraction is None:
@@ -261,6 +267,7 @@ class KMap(PrivacyModel):
         if self.fraction is not None:
             return self._reached(sizes)
         if isinstance(about, Microdata):
+            refuse_repeated_people(self.population, about.schema.person)
             people = people_beside(about, order, starts, population_of(self.population), enough=self.k)
             return people.astype(np.float64)
         return sizes.astype(np.float64)
@@ -274,6 +281,7 @@ class KMap(PrivacyModel):
         if len(classes.sizes) == 0:
             return Verdict(self.name, self.k, 0, True)
         if self.fraction is None:
+            refuse_repeated_people(self.population, None if classes.schema is None else classes.schema.person)
             shown = MemoryTable(classes.frame.lazy().collect())
             people = people_of_classes(shown, _attributes(classes), self.population, least=True).people
             achieved = float(people.min())
@@ -318,6 +326,14 @@ class KMap(PrivacyModel):
         size, which = np.unique(sizes, return_inverse=True)
         level = [reached(int(f), self.fraction, self.test, self.alpha) for f in size]
         return np.array(level, np.float64)[which]
+
+
+def inferred_of_records(name: str) -> InputError:
+    """The error of what is inferred by how many records a class has, where people may have several."""
+    return InputError(
+        f"{name} is inferred here by how many records a class has, and people may have several (--person): count "
+        "people in a population (--k-map 5,population=FILE), or give one record a person and leave out --person."
+    )
 
 
 def _attributes(classes: EquivalenceClasses) -> list[Attribute]:

@@ -20,7 +20,7 @@ from shoal.catalogue import Chunks, parameter
 from shoal.data.microdata import Microdata
 from shoal.data.weights import weights_of
 from shoal.errors import InputError
-from shoal.privacy.k_map import reached
+from shoal.privacy.k_map import inferred_of_records, reached
 from shoal.privacy.model import EquivalenceClasses, KnownPeople, PrivacyModel, Verdict
 
 Ints = npt.NDArray[np.int64]
@@ -78,6 +78,10 @@ class KMapByWeights(PrivacyModel):
             f"{self.weights!r} of its records. Whoever does not know who is in the file is left with about {self.k} "
             "people or more; whoever does, with the class's records alone."
         )
+
+    def of_people(self) -> PrivacyModel:
+        """Refused: a weight says for how many people a record stands, not a person."""
+        raise inferred_of_records(self.name)
 
     def with_cells(self, method: str, *, fixed: bool, smallest_class: int) -> Self:
         """Refused of cells that are drawn round the records: far fewer people fit these than the weights say."""

@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.schema import Attribute
+from shoal.data.person import numbered
+from shoal.data.schema import Attribute, Person
 from shoal.engines.memory import MemoryTable
 from shoal.engines.opening import open_table
 from shoal.engines.table import COUNTED, Batch, Table, records_of
@@ -52,6 +53,29 @@ def people_of_classes(
     if fitting is None:
         raise InputError("The population has no records: nobody could be matched.")
     return Matched(listed[COUNTED].to_numpy(), fitting)
+
+
+def refuse_repeated_people(population: object, person: Person | None) -> None:
+    """Refuses a population in which somebody has several records, by the table's own column of people.
+
+    Where it has no such column each of its records is a person. A folder is not looked through, and refused.
+    """
+    if person is None:
+        return
+    if isinstance(population, str | Path) and Path(population).is_dir():
+        raise InputError(
+            f"The population {str(population)!r} is a folder, in which nobody looks for people with several records: "
+            "give it as one file."
+        )
+    known = population_of(population)
+    if person.column not in known.table.columns:
+        return
+    people = numbered(known.table[person.column], one_each=True)
+    if len(np.unique(people)) < len(people):
+        raise InputError(
+            f"{known.name} has several records of somebody in {person.column!r}, and k-map would count each as a "
+            "person: give it one record a person."
+        )
 
 
 @dataclass(frozen=True)
