@@ -54,7 +54,7 @@ def _anonymize(scratch: Path, rows: int) -> tuple[_Ran, _Ran, str]:
     made = _run("sample", "discharges", "--rows", str(rows), "--seed", "1", "-o", source)
     taken = _run(
         "anonymize", source, "-o", target, "--engine", "disk", "--quasi", QUASI, "--confidential", "charge", "--k", "5",
-        "--json",
+        "--json", *(f"--kind={name}=numeric" for name in QUASI.split(",")),
     )  # fmt: skip
     return made, taken, target
 

@@ -32,8 +32,12 @@ def releases(rows: int) -> list[Claim]:
     everyone = discharges(int(n * 1.4), 1).with_row_index("id")
     first, second = everyone[:n], everyone[-n:]
     policy = Policy(
-        quasi_identifiers=_QUASI, confidential=["charge"], insensitive=["id"], models=[KAnonymity(5)]
-    )  # fmt: skip
+        quasi_identifiers=_QUASI,
+        confidential=["charge"],
+        insensitive=["id"],
+        models=[KAnonymity(5)],
+        attributes={name: {"kind": "numeric"} for name in _QUASI},
+    )
     drafts = [draft(table, policy, seed=1) for table in (first, second)]
     tables = [judged(made).table for made in drafts]
     few = [table.head(n // 10) for table in tables]

@@ -102,5 +102,5 @@ def _operations(folder: Path, rows: int) -> Iterator[tuple[str, Callable[[], job
 
 def _policy(method: str, quasi: list[str]) -> Policy:
     choices = {"quasi_identifiers": quasi, "confidential": ["charge"], "models": [KAnonymity(5)]}
-    trees = {name: {"hierarchy": {"type": "auto"}} for name in quasi} if method == "recode" else {}
-    return Policy.model_validate({**choices, "method": {"name": method}, "attributes": trees})
+    said = {"hierarchy": {"type": "auto"}} if method == "recode" else {"kind": "numeric"}
+    return Policy.model_validate({**choices, "method": {"name": method}, "attributes": dict.fromkeys(quasi, said)})

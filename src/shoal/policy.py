@@ -23,16 +23,14 @@ from pydantic import (
 from shoal.catalogue import as_table, build
 from shoal.data.attribute_choice import AttributeChoice as AttributeChoice
 from shoal.data.attribute_choice import AttributeTable as AttributeTable
-from shoal.data.built_attributes import Valued, built_attribute, chosen_hierarchy
+from shoal.data.built_attributes import Valued, built_attribute, chosen_attribute
 from shoal.data.household import role_of_household
-from shoal.data.kinds import kind_by_type
-from shoal.data.ordered_categories import refuse_without_order
 from shoal.data.paths import refuse_pipe
 from shoal.data.person import MissingPerson, role_of_person
 from shoal.data.pseudonym_choices import PseudonymChoice, ShiftChoice, give_roles
 from shoal.data.pseudonym_keys import Keys, read_keys
 from shoal.data.reading import AS_IT_SEEMS, Reading
-from shoal.data.schema import Attribute, Kind, Person, Role, Schema, refuse_named_twice, refuse_twice
+from shoal.data.schema import Attribute, Kind, Person, Role, Schema, refuse_named_twice
 from shoal.data.table_choice import TableChoice
 from shoal.data.text_choice import TextChoice
 from shoal.errors import InputError, did_you_mean
@@ -358,19 +356,5 @@ class Policy(BaseModel):
         k = max((model.smallest_class for model in self.models), default=1)
         if self.builds(column.name) and not released:
             return built_attribute(values, roles, choice.kind, choice.domain, choice.weight, k)
-        hierarchy = chosen_hierarchy(values, choice.hierarchy, choice.unlisted, k, released=released)
-        kind = choice.kind or (Kind.NOMINAL if hierarchy else kind_by_type(column))
-        kind = Kind.NOMINAL if kind is Kind.TEXT else kind
-        domain = choice.domain
-        if domain is None and hierarchy is None and isinstance(column.dtype, pl.Enum):
-            domain = tuple(column.dtype.categories)  # a text file would lose their order
-        if (
-            kind is Kind.ORDINAL
-            and domain is None
-            and hierarchy is None
-            and self._shows_values(column, roles, released)
-        ):
-            refuse_without_order(column)
-        if kind in (Kind.ORDINAL, Kind.NOMINAL) and domain is not None:
-            refuse_twice(column.name, domain)
-        return Attribute(column.name, roles, kind, domain, hierarchy, choice.weight)
+        shows_values = self._shows_values(column, roles, released)
+        return chosen_attribute(values, roles, choice, k, released=released, shows_values=shows_values)

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import polars as pl
 
-from shoal.data.built_attributes import built_notes
+from shoal.data.built_attributes import assumed_notes, built_notes
 from shoal.data.frames import check_names
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Role, Schema
@@ -97,7 +97,9 @@ def survey(table: Table, policy: Policy, *, subject: str | None = None) -> Surve
             raise InputError(f"The confidential column {name!r} is missing in every record: leave it out.")
     empty = pl.DataFrame(schema=table.schema)
     values = {name: summary.marginals[name].values(name) for name in asked}
-    columns = {name: empty[name] if (known := values.get(name)) is None else known for name in ordered}
+    seen = {name: summary.sample[name] for name in asked if name not in policy.attributes}  # to judge its kind by
+    unlisted = {name: seen.get(name, empty[name]) for name in ordered}
+    columns = {name: unlisted[name] if (known := values.get(name)) is None else known for name in ordered}
     for name in asked:
         if values[name] is None and policy.builds(name):
             raise InputError(
@@ -114,6 +116,7 @@ def survey(table: Table, policy: Policy, *, subject: str | None = None) -> Surve
         left_out(names, roles, policy.weights)
         + weights_note(policy.weights, roles)
         + in_order_of_type(policy, table.schema)
+        + assumed_notes(schema)
         + built_notes(built_trees(policy, schema))
     )
     whole = {name: summary.marginals[name].whole(schema[name]) for name in asked}

@@ -19,6 +19,7 @@ from shoal.cli.main import app, run
 typer.main.get_command = cache(typer.main.get_command)  # built once, not for each of a thousand runs
 
 QUASI = ("oshpd_id", "age_yrs", "sex", "ethncty", "race", "patzip", "patcnty", "los", "adm_qtr")
+CODES = ("oshpd_id", "sex", "ethncty", "race", "patzip", "patcnty")  # written in digits
 ROLES = ("--quasi", ",".join(QUASI), "--confidential", "charge")
 ROWS = 3_000
 

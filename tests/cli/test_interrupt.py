@@ -86,7 +86,16 @@ def test_ctrl_c_leaves_no_file_and_says_so(tmp_path: Path, still: str, stage: st
 def test_no_bar_where_nobody_looks(shoal: Shoal, tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text(PEOPLE)
     run = shoal(
-        "anonymize", tmp_path / "d.csv", "-o", tmp_path / "r.csv", "--quasi", "age,zip", "--rest", "insensitive"
+        "anonymize",
+        tmp_path / "d.csv",
+        "-o",
+        tmp_path / "r.csv",
+        "--quasi",
+        "age,zip",
+        "--rest",
+        "insensitive",
+        "--kind",
+        "zip=nominal",
     )
     assert (run.code, run.err) == (0, "")
 

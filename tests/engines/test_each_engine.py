@@ -142,3 +142,47 @@ def test_ordinal_text_without_an_order_is_refused(engine: Engine) -> None:
     told = {"education": {"kind": "ordinal", "domain": ["Preschool", "Primary", "Masters"]}}
     release = anonymize_in_chunks(engine(table), shoal.Policy(quasi_identifiers=["education"], attributes=told), seed=1)
     assert all(not shown.startswith("[Masters") for shown in collected(release.table)["education"])
+
+
+def coded_visits() -> pl.DataFrame:
+    dice = np.random.default_rng(4)
+    bands = [f"{10 * i}-{10 * i + 9}" for i in range(12)]
+    return pl.DataFrame(
+        {
+            "hospital_id": dice.integers(136_000, 136_040, 600),
+            "county": dice.integers(1, 9, 600).astype(float),
+            "age": [bands[i] for i in dice.integers(0, 12, 600)],
+            "zip": dice.integers(92_000, 92_150, 600),
+            "days": dice.integers(0, 40, 600),
+            "charge": dice.integers(1, 9_999, 600),
+        }
+    )
+
+
+def test_codes_and_bands_are_told_and_masked_as_in_memory(engine: Engine) -> None:
+    table = coded_visits()
+    chosen = shoal.Policy(quasi_identifiers=table.columns[:-1], confidential=["charge"])
+    memory = shoal.anonymize(table, chosen, seed=1)
+    release = anonymize_in_chunks(engine(table), chosen, seed=1)
+    assert [note for note in release.notes if note.startswith("Taken as")] == [*memory.notes]
+    for shown in (memory.table, collected(release.table)):
+        assert not shown["hospital_id"].str.contains(r"^\[").any()
+        assert not shown["county"].cast(pl.String).str.contains(r"^\[").any()
+        assert shown["age"].str.contains(r"^\[\d+-\d+;\d+-\d+\]$").any()
+        assert shown["days"].str.contains(r"^\[\d+;\d+\]$").any()
+        assert shown["zip"].str.contains(r"^(\d{5}|92\d\d\*|92\d\*\*|\*)$").all()
+
+
+def test_article_numbers_too_many_to_list_are_codes_too(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    numbers = [10**11 + 7 * i for i in range(400)]
+    table = pl.DataFrame({"ref": [10 * number + _check_digit(number) for number in numbers]})
+    monkeypatch.setattr("shoal.engines.whole.LISTED", 300)
+    with pytest.raises(InputError, match=r"'ref' has more than .* if they are numbers, say so \(--kind ref=numeric\)"):
+        anonymize_in_chunks(engine(table), shoal.Policy(quasi_identifiers=["ref"]))
+    numeric = shoal.Policy(quasi_identifiers=["ref"], attributes={"ref": {"kind": "numeric"}})
+    assert anonymize_in_chunks(engine(table), numeric, seed=1).records == 400
+
+
+def _check_digit(number: int) -> int:
+    """That of an article number of 13 digits."""
+    return -sum(int(digit) * (3, 1)[i % 2] for i, digit in enumerate(reversed(str(number)))) % 10

@@ -31,6 +31,12 @@ def ends(cell: str) -> tuple[float, float]:
 
 
 def admits(cell: str, value: str) -> bool:
+    """A number, a range of numbers, `{a;b}`, `all but {a;b}`, `921**` or `*`."""
+    listed = cell.partition("{")[2].rstrip("}").split(";")
+    if cell.endswith("*"):
+        return cell == "*" or (len(cell) == len(value) and value.startswith(cell.rstrip("*")))
+    if cell.endswith("}"):
+        return (value in listed) != cell.startswith("all but")
     low, high = ends(cell)
     return low <= float(value) <= high
 
@@ -57,14 +63,32 @@ def _running(members: Sequence[float], values: Sequence[float]) -> list[float]:
     return shares
 
 
-def information_loss(original: Sequence[Row], released: Sequence[Row], quasi: Sequence[str]) -> float:
-    """Eq. 3 of numbers: the mean distance of a record to the farther ends of what stands for it, a part of each m."""
-    sigma = {name: _deviation([float(row[name]) for row in original]) for name in quasi}
-    total = 0.0
-    for before, after in zip(original, released, strict=True):
-        apart = [max(abs(float(before[q]) - end) for end in ends(after[q])) / sigma[q] for q in quasi]
-        total += sqrt(sum(d * d for d in apart))
-    return total / (len(original) * len(quasi))
+def information_loss(
+    original: Sequence[Row], released: Sequence[Row], quasi: Sequence[str], codes: Sequence[str]
+) -> float:
+    """Eq. 3: the mean distance of a record to the farther ends of what stands for it, a part of each m.
+
+    Of codes: how many others their cell admits, a part of all others.
+    """
+    apart = [
+        _of_codes(original, released, name) if name in codes else _of_numbers(original, released, name)
+        for name in quasi
+    ]
+    return sum(sqrt(sum(d * d for d in record)) for record in zip(*apart, strict=True)) / (len(original) * len(quasi))
+
+
+def _of_numbers(original: Sequence[Row], released: Sequence[Row], name: str) -> list[float]:
+    sigma = _deviation([float(row[name]) for row in original])
+    pairs = zip(original, released, strict=True)
+    return [max(abs(float(before[name]) - end) for end in ends(after[name])) / sigma for before, after in pairs]
+
+
+def _of_codes(original: Sequence[Row], released: Sequence[Row], name: str) -> list[float]:
+    counts = Counter(row[name] for row in original)
+    sigma = sqrt((1 - sum((count / len(original)) ** 2 for count in counts.values())) / 2)
+    shown = {row[name] for row in released}
+    size = {cell: sum(admits(cell, value) for value in counts) for cell in shown}
+    return [(size[row[name]] - 1) / (len(counts) - 1) / sigma for row in released]
 
 
 def _deviation(values: Sequence[float]) -> float:

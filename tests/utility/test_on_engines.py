@@ -56,7 +56,8 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def policy(*quasi: str, **choices: object) -> shoal.Policy:
-    described = {"severity": {"kind": "ordinal", "domain": SEVERITY}} if not quasi else {}
+    described: dict[str, object] = {name: {"kind": "numeric"} for name in ("sex", "patzip") if name in (quasi or QUASI)}
+    described |= {"severity": {"kind": "ordinal", "domain": SEVERITY}} if not quasi else {}
     stated = {"quasi_identifiers": quasi or QUASI, "confidential": ["charge"], "attributes": described}
     return shoal.Policy(**{**stated, **choices})
 

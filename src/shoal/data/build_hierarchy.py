@@ -21,7 +21,7 @@ import polars as pl
 from shoal.data.category_groups import LEAST, learnt_bundles, order, tree
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.hierarchy_levels import Levels, distinct, merging, refuse
-from shoal.data.kinds import kind_by_type
+from shoal.data.kinds import read_kind
 from shoal.data.number_bands import cuts, frequency, round_widths, steps, width
 from shoal.data.prefix_trees import LONGEST_CODE, digits_of, prefix_tree, prefixes
 from shoal.data.schema import Kind, Scalar
@@ -156,7 +156,8 @@ def auto(values: pl.Series, attribute: str, counts: pl.Series | None = None, *, 
 
     Of other texts, a label names only values of at least so many records (`learnt_bundles`).
     """
-    return suited(values, attribute, kind_by_type(values), counts=counts, least=least)
+    reading = read_kind(values)
+    return suited(values, attribute, reading.kind, reading.order, counts=counts, least=least)
 
 
 def suited(

@@ -1,4 +1,6 @@
-"""A column's hierarchy: as a policy gives it or, where one is needed and none is given, built as suits its values.
+"""A column as an attribute: as a policy says or, where it is silent, as its name and values say.
+
+Hierarchies are as given or, where one is needed and none is given, built as suits the values.
 
 What its labels may show. Bands, months and beginnings of codes follow from a rule, and are shown of at least k records
 who all fit them. The order of ordinal categories is declared, and so public. Bundles of other categories are read where
@@ -12,11 +14,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
+from shoal.choices import quoted_item
+from shoal.data.attribute_choice import AttributeChoice
 from shoal.data.hierarchy import Hierarchy, hierarchy_of
 from shoal.data.hierarchy_files import read_hierarchy, write_hierarchy
-from shoal.data.kinds import kind_by_type
+from shoal.data.kinds import Reading, kind_by_type, read_kind
 from shoal.data.ordered_categories import refuse_without_order
-from shoal.data.schema import Attribute, Kind, Role, Scalar
+from shoal.data.prefix_trees import prefix_tree
+from shoal.data.schema import Attribute, Kind, Role, Scalar, Schema, refuse_twice
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -65,11 +70,71 @@ def built_attribute(
     from shoal.data.build_hierarchy import suited
 
     column = values.column
-    kind = kind or kind_by_type(column)
+    reading = read_kind(column) if kind is None else Reading(kind)
+    kind, domain = reading.kind, domain or reading.order
     if kind is Kind.ORDINAL and domain is None:
         refuse_without_order(column)
     tree = suited(column, column.name, kind, domain, counts=values.counts, least=k)
-    return Attribute(column.name, roles, Kind.ORDINAL if kind is Kind.ORDINAL else Kind.NOMINAL, None, tree, weight)
+    shown = Kind.ORDINAL if kind is Kind.ORDINAL else Kind.NOMINAL
+    return Attribute(column.name, roles, shown, None, tree, weight, _assumed(reading, column))
+
+
+def chosen_attribute(
+    values: Valued, roles: frozenset[Role], choice: AttributeChoice, k: int, *, released: bool, shows_values: bool
+) -> Attribute:
+    """The column as its choice says; what that leaves open, as its name, type and values say."""
+    column = values.column
+    hierarchy = chosen_hierarchy(values, choice.hierarchy, choice.unlisted, k, released=released)
+    kind, domain, assumed = choice.kind, choice.domain, ""
+    if kind is None and hierarchy is None:
+        reading = _reading(column, roles, choice, released=released)
+        kind, domain, assumed = reading.kind, domain or reading.order, _assumed(reading, column)
+        if reading.nests and Role.QUASI_IDENTIFIER in roles and not released:
+            hierarchy = prefix_tree(column, column.name)
+            assumed = reading.reason if hierarchy is not None else assumed
+    kind = Kind.NOMINAL if kind in (None, Kind.TEXT) else kind
+    if domain is None and hierarchy is None and isinstance(column.dtype, pl.Enum):
+        domain = tuple(column.dtype.categories)  # a text file would lose their order
+    if kind is Kind.ORDINAL and domain is None and hierarchy is None and shows_values:
+        refuse_without_order(column)
+    if kind in (Kind.ORDINAL, Kind.NOMINAL) and domain is not None:
+        refuse_twice(column.name, domain)
+    return Attribute(column.name, roles, kind, domain, hierarchy, choice.weight, assumed)
+
+
+def _reading(column: pl.Series, roles: frozenset[Role], choice: AttributeChoice, *, released: bool) -> Reading:
+    """What a column holds of which no kind is chosen.
+
+    A chosen domain or tree goes with the kind of its type. Values are looked at where they are masked and have not been
+    yet: a release and its original, in chunks or not, must be taken alike.
+    """
+    if choice.domain is not None or choice.hierarchy is not None:
+        return Reading(kind_by_type(column))
+    return read_kind(column if Role.QUASI_IDENTIFIER in roles and not released else column.clear())
+
+
+def _assumed(reading: Reading, column: pl.Series) -> str:
+    """Why it is taken for something else than its type says."""
+    return reading.reason if reading.kind is not kind_by_type(column) else ""
+
+
+def assumed_notes(schema: Schema) -> tuple[str, ...]:
+    """What the custodian should know of columns that were taken for codes, or for ordered, where no policy says so."""
+    masked = [a for a in schema if a.assumed and a.roles & {Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL}]
+    notes = []
+    for ordered, what in ((False, "codes, not numbers"), (True, "ordered categories")):
+        names = [a for a in masked if (a.kind is Kind.ORDINAL) is ordered]
+        if names:
+            listed = "; ".join(f"{a.name} ({_as_shown(a)})" for a in names)
+            say = f"--kind {quoted_item(names[0].name)}=nominal shows sets" + ("" if ordered else ", =numeric ranges")
+            notes.append(f"Taken as {what}: {listed}. Where that is wrong, say so: {say}.")
+    return tuple(notes)
+
+
+def _as_shown(attribute: Attribute) -> str:
+    """Why it is taken so, and of what levels its tree is."""
+    tree = attribute.hierarchy
+    return attribute.assumed if tree is None else f"{attribute.assumed}; shown by {_levels(tree)}"
 
 
 def built_notes(built: Iterable[Hierarchy]) -> tuple[str, ...]:

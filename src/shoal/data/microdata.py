@@ -129,6 +129,8 @@ class Coded:
         So single precision tells large numbers apart; and no weight or domain, however odd, leaves what can be squared.
         """
         places = self.places()
+        if self.is_nominal and self.attribute.hierarchy is None:  # no order is theirs: what is frequent stands together
+            places[np.argsort(-self.counts, kind="stable")] = places[:-1].copy()
         least = places.min()
         if self.unlisted is not None:
             least = self.unlisted.least * self.scale * self.attribute.weight

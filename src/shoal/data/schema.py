@@ -59,6 +59,7 @@ class Attribute:
     domain: tuple[Scalar, ...] | None = None
     hierarchy: Hierarchy | None = None
     weight: float = 1.0
+    assumed: str = ""  # why it is of another kind than its type says, or has a hierarchy, where no policy says so
 
     def as_it_stands(self, dtype: pl.DataType) -> Attribute:
         """For a column of this type whose values count as they are: on a line, or as so many categories."""

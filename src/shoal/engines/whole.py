@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
+from shoal.choices import quoted_item
 from shoal.data.frames import OWN
 from shoal.data.microdata import Whole, encode
 from shoal.data.schema import Attribute, Kind
@@ -91,7 +92,8 @@ class Marginal:
             if attribute.kind not in (Kind.NUMERIC, Kind.DATE):
                 raise InputError(
                     f"Column {attribute.name!r} has more than {LISTED:,} categories: too many to be listed. "
-                    "Leave it out of the quasi-identifiers and confidential columns."
+                    "Leave it out of the quasi-identifiers and confidential columns or, if they are numbers, say so "
+                    f"(--kind {quoted_item(attribute.name)}=numeric)."
                 )
             sigma = float(np.sqrt(self.squares / (self.present - 1))) if self.present > 1 else 0.0
             return Whole(None, np.zeros(0, np.int64), self.missing, sigma, self.least, self.greatest)

@@ -38,11 +38,19 @@ census = ["age_yrs", "sex", "ethncty", "race", "patzip", "patcnty"]
 spatial = ["oshpd_id"]
 temporal = ["los", "adm_qtr"]
 
-# Numbers that are only names of categories.
+# Codes are not numbers, though they are written in digits (shoal profile finds them).
 [attributes]
+oshpd_id.kind = "nominal"
 sex.kind = "nominal"
 ethncty.kind = "nominal"
 race.kind = "nominal"
+patcnty.kind = "nominal"
+diag_p.kind = "nominal"
+
+# ZIP codes are shown by their beginnings: 9210*, 921**.
+[attributes.patzip]
+kind = "nominal"
+hierarchy = {type = "prefix"}
 """
 
 

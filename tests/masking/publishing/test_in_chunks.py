@@ -36,7 +36,8 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def policy(**choices: Any) -> shoal.Policy:
     known = {"quasi_identifiers": QUASI, "confidential": ["charge"], "insensitive": ["number"]}
-    return shoal.Policy(**{**known, "models": [shoal.KAnonymity(5)], **choices})
+    numbers = {name: {"kind": "numeric"} for name in QUASI} | choices.pop("attributes", {})
+    return shoal.Policy(**{**known, "models": [shoal.KAnonymity(5)], "attributes": numbers, **choices})
 
 
 def private(epsilon: float, **choices: Any) -> shoal.Policy:
