@@ -151,6 +151,13 @@ def test_where_people_have_several_records_those_singled_out_are_counted(
         assert counted == len(alone)
 
 
+def test_names_that_repeat_are_nobodys_several_records() -> None:
+    frame = pl.DataFrame({"first": ["Ann", "Harold"] * 20, "last": ["Smith", "Jones"] * 20, "age": [*range(40)]})
+    found = profile(frame)
+    assert (found.notes, found.people) == ((), None)
+    assert "person" not in tomllib.loads(found.policy_toml())
+
+
 def test_what_singles_people_out_is_ranked_by_size_and_closed_by_all_together() -> None:
     frame = pl.DataFrame(
         {"patient_id": [f"P{i // 2:04}" for i in range(40)], "age": [i // 2 for i in range(40)], "sex": [0, 1] * 20}

@@ -250,3 +250,21 @@ def test_every_pattern_of_the_table_compiles() -> None:
         for pattern in filter(None, (sign.shape, sign.fits)):
             probe.str.contains(f"^(?:{pattern})$")
         suggested(sign.what, ["x"])
+
+
+@pytest.mark.parametrize("name", ["PTOTVAL", "INTVAL", "WSALVAL", "EMCONTRB", "RESREVENUE", "TOTSALES"])
+def test_amounts_of_statistical_offices_are_money(name: str) -> None:
+    assert suggested(name, [0, 120, 4500]).what == "money"
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("ideathmon", "time of an event"),
+        ("adm_qtr", "time of an event"),
+        ("los", "length or circumstance of an event"),
+        ("time_in_hospital", "length or circumstance of an event"),
+    ],
+)
+def test_when_something_happened_is_told_from_how_long_it_took(name: str, what: str) -> None:
+    assert suggested(name, [1, 2, 3]).what == what

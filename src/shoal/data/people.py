@@ -18,12 +18,7 @@ BY_CUSTODIAN = "people, judged by the custodian beside the original: the file do
 BY_FILE = "people: the file shows which records of a class are of the same person, so that anybody can judge it"
 OF_HOUSEHOLDS = "households: the file shows who lives together, so that anybody can judge it; each record is one person"
 _LOOKED_AT = 10_000  # records that show whether a column without a role is an identifier
-_NUMBERS = (
-    "G",
-    "H",
-    "I",
-    "R",
-)  # HIPAA's items: numbers of a person
+NUMBERS = ("G", "H", "I", "R")  # HIPAA's items: numbers of a person; a name or an address may be several people's
 NOT_OF_PEOPLE = frozenset({"numbers of households", "numbers of transactions"})  # which repeat for another reason
 
 
@@ -66,11 +61,11 @@ def likely_identifiers(frame: pl.DataFrame, names: Iterable[str]) -> list[str]:
 def _likely(column: pl.Series) -> bool:
     seen = column.head(_LOOKED_AT).drop_nulls()
     distinct = seen.n_unique()
-    if distinct < 2 or not may_be(seen.unique(), Role.IDENTIFIER, _NUMBERS):
+    if distinct < 2 or not may_be(seen.unique(), Role.IDENTIFIER, NUMBERS):
         return False
     suggestion = suggest_role(seen.unique(), present=len(seen), distinct=distinct, uniques=0)
     of_people = suggestion.what not in NOT_OF_PEOPLE
-    return suggestion.role is Role.IDENTIFIER and suggestion.hipaa in _NUMBERS and of_people
+    return suggestion.role is Role.IDENTIFIER and suggestion.hipaa in NUMBERS and of_people
 
 
 def below_k(

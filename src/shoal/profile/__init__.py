@@ -16,7 +16,7 @@ import polars as pl
 from shoal import events
 from shoal.choices import quoted_item
 from shoal.data.kinds import read_kind
-from shoal.data.people import NOT_OF_PEOPLE, Repeating
+from shoal.data.people import NOT_OF_PEOPLE, NUMBERS, Repeating
 from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.data.schema import Role
 from shoal.errors import InputError
@@ -174,8 +174,9 @@ def _profiled(frame: object, sets: int) -> Profile:
 
 
 def _repeating(attributes: Iterable[AttributeProfile], records: int) -> list[Repeating]:
-    """The identifiers of people that repeat: a person may have several records."""
-    identifiers = [a for a in attributes if a.role is Role.IDENTIFIER and a.what not in NOT_OF_PEOPLE]
+    """The numbers of people that repeat: a person may have several records."""
+    numbers = [a for a in attributes if a.role is Role.IDENTIFIER and a.hipaa in NUMBERS]
+    identifiers = [a for a in numbers if a.what not in NOT_OF_PEOPLE]
     counts = [Repeating(a.name, records - a.missing, a.distinct - (a.missing > 0)) for a in identifiers]
     return [count for count in counts if 1 < count.people < count.records]
 
