@@ -84,9 +84,14 @@ Read = Annotated[
     typer.Option(
         "--read",
         metavar="KEY=VALUE",
-        help="delimiter=tab, encoding=latin-1, decimal=., text=COLUMN,COLUMN, sheet=NAME, names=numbered.",
+        help="encoding=latin-1, decimal=., text=ID, sheet=NAME, names=numbered, date-format=d/m/yy, missing=-",
         rich_help_panel=FILES,
     ),
+]
+
+DateFormat = Annotated[
+    str | None,
+    typer.Option("--date-format", metavar="FORMAT", help="As --read date-format=FORMAT.", hidden=True),
 ]
 
 Write = Annotated[
@@ -143,6 +148,14 @@ def layout(read: list[str] | None) -> Layout:
     from shoal.jobs.layout import Layout
 
     return settings(split(read), Layout)
+
+
+def with_dates(context: typer.Context, read: list[str] | None, date_format: str | None) -> list[str] | None:
+    """`--read` with what `--date-format` says, for all that looks at it."""
+    if date_format is None:
+        return read
+    context.params["read"] = [*(read or []), f"date-format={date_format}"]
+    return list(context.params["read"])
 
 
 def given(context: typer.Context) -> dict[str, str]:

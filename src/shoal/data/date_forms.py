@@ -1,4 +1,4 @@
-"""Dates as files write them: dd.mm.yyyy, d/m/yy, mm/dd/yyyy, 29 Apr 1943, April 29, 1943, 19480727, with times.
+"""Dates as files write them: dd.mm.yyyy, d/m/yy, mm/dd/yyyy, with the month's name, 19480727, with times.
 
 A form turns the text of a file into plain text, which is ISO 8601, and plain text back into the file's. It reads
 nothing that it would write otherwise, so that what it has read it gives back to the letter. Forms are recognised from a

@@ -1,8 +1,8 @@
 """How a file writes its dates and amounts, and what it writes where nothing is known: as stated, and as recognised.
 
 A column of text is read by its form, worked on as plain dates and numbers, and written in its form again
-(`shoal.data.date_forms`, `shoal.data.amount_forms`). Whatever was assumed of a column is noted; what cannot be decided
-from its texts is asked for.
+(docs/spec.md#value-forms; `shoal.data.date_forms`, `shoal.data.amount_forms`). Whatever was assumed of a column is
+noted; what cannot be decided from its texts is asked for.
 """
 
 from __future__ import annotations
