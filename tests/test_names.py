@@ -1,4 +1,4 @@
-"""No column of Shoal's own can be mistaken for a user's: what a column is called changes nothing."""
+"""No column of Shoal's own can be mistaken for a user's: what a column of a known kind is called changes nothing."""
 
 from __future__ import annotations
 
@@ -70,7 +70,9 @@ def table(names: list[str]) -> pl.DataFrame:
 def policy(names: list[str], **choices) -> shoal.Policy:
     models = [shoal.KAnonymity(3), shoal.TCloseness(0.9, names[2]), shoal.LDiversity(2, names[3])]
     roles = {"quasi_identifiers": names[:2], "confidential": names[2:4], "insensitive": names[4:]}
-    return shoal.Policy(**roles, **({"models": models} | choices))
+    # A name like "place" would say that these are codes.
+    numbers = {key: {"kind": "numeric"} for key in [names[0], names[2]]}
+    return shoal.Policy(**roles, **({"models": models, "attributes": numbers} | choices))
 
 
 PLAIN = [f"plain{i}" for i in range(WIDTH)]

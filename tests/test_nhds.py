@@ -37,7 +37,9 @@ def discharges() -> Microdata:
     years = pl.when(pl.col("age_unit") == "years").then("age").otherwise(0).alias("age")
     coded = frame.select(years, label.rank("dense").cast(pl.Int32), "care_days")
     assert len(coded) == 151_551
-    return Microdata(coded, Policy(quasi_identifiers=QUASI, confidential=["care_days"]).schema(coded))
+    numbers = {key: {"kind": "numeric"} for key in LABELS}
+    policy = Policy(quasi_identifiers=QUASI, confidential=["care_days"], attributes=numbers)
+    return Microdata(coded, policy.schema(coded))
 
 
 def row(discharges: Microdata, masked: Masked) -> Row:
