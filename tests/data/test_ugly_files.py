@@ -1,0 +1,81 @@
+"""Files as they come: each is read right (names, kinds, values, missing) or refused with the place."""
+
+from __future__ import annotations
+
+import codecs
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from shoal.data.files import read_table
+from shoal.errors import InputError
+
+TEXT = "Name;Größe;Alter\nMüller;1,75;34\nJäger;1,8;\nWeiß;1,62;27\n"
+ROWS = [("Müller", 1.75, 34), ("Jäger", 1.8, None), ("Weiß", 1.62, 27)]
+JAPANESE = "氏名;年齢\n山田太郎;34\n鈴木花子;27\n"
+
+READ: dict[str, tuple[bytes, list[tuple[object, ...]]]] = {
+    "UTF-8": (TEXT.encode(), ROWS),
+    "UTF-8 with a mark": (TEXT.encode("utf-8-sig"), ROWS),
+    "UTF-16, little end first": (codecs.BOM_UTF16_LE + TEXT.encode("utf-16-le"), ROWS),
+    "UTF-16, big end first": (codecs.BOM_UTF16_BE + TEXT.encode("utf-16-be"), ROWS),
+    "UTF-16 without a mark": (TEXT.encode("utf-16-le"), ROWS),
+    "Windows-1252": (TEXT.encode("cp1252"), ROWS),
+    "Mac Roman with old line ends": (TEXT.replace("\n", "\r").encode("mac-roman"), ROWS),
+    "Shift-JIS": (JAPANESE.encode("shift_jis"), [("山田太郎", 34), ("鈴木花子", 27)]),
+    "line ends of Windows": (TEXT.replace("\n", "\r\n").encode("cp1252"), ROWS),
+    "tabs": (TEXT.replace(";", "\t").encode("cp1252"), ROWS),
+    "bars": (TEXT.replace(";", "|").encode(), ROWS),
+    "blank lines at the end": (TEXT.encode() + b"\n\n\r\n", ROWS),
+    "no line end at the end": (TEXT.encode().rstrip(), ROWS),
+    "blanks behind delimiters": (TEXT.replace(";", "; ").encode("cp1252"), ROWS),
+    "quotes around everything": (
+        "\n".join(";".join(f'"{field}"' for field in line.split(";")) for line in TEXT.splitlines()).encode(), ROWS,
+    ),
+    "a quoted line break": (b'a;b\n1;"x\ny"\n2;z\n', [(1, "x\ny"), (2, "z")]),
+    "codes with zeros in front": (b"plz;n\n01067;1\n80331;2\n", [("01067", 1), ("80331", 2)]),
+}  # fmt: skip
+
+REFUSED: dict[str, tuple[bytes, str]] = {
+    "a ragged row": (b"a;b\n1;x\n2\n", "Line 3 .* has 1 fields instead of 2"),
+    "a row that is too long": (b"a;b\n1;x\n2;y;z\n", "Line 3 .* has 3 fields instead of 2"),
+    "a trailing delimiter": (b"a;b;\n1;x;\n2;y;\n", "column 3 has no name"),
+    "a first line of Excel's": (b"sep=;\na;b\n1;x\n2;y\n", "column 2 has no name"),
+    "a dash for missing": (b"a;b\n1;12,5\n2;-\n3;8,0\n", "Column 'b' mixes numbers and text: line 3 holds '-'"),
+    "doubled names": (b"a;b;a\n1;2;3\n", "'a' occurs more than once, as columns 1 and 3"),
+    "a quote that is never closed": (b'a;b\n1;x\n2;"y\n', "Line 3 .* broken quoting"),
+    "bytes of no encoding": (b"a;b\n1;x\n2;\x81\x8d\x90\n", "line 3 holds the byte 0x81"),
+}
+
+
+@pytest.mark.parametrize("ugly", READ)
+def test_an_ugly_file_is_read_right(ugly: str, tmp_path: Path) -> None:
+    content, rows = READ[ugly]
+    (tmp_path / "d.csv").write_bytes(content)
+    assert read_table(tmp_path / "d.csv").rows() == rows
+
+
+@pytest.mark.parametrize("ugly", REFUSED)
+def test_what_cannot_be_read_is_refused_with_its_place(ugly: str, tmp_path: Path) -> None:
+    content, message = REFUSED[ugly]
+    (tmp_path / "d.csv").write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        read_table(tmp_path / "d.csv")
+
+
+@pytest.mark.parametrize("name", ["d.xlsx", "d.sav", "d.dta"])
+def test_other_formats_hold_the_same(name: str, tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    pytest.importorskip("pyreadstat")
+    path = tmp_path / name
+    if name == "d.xlsx":
+        with xlsxwriter.Workbook(path) as book:
+            page = book.add_worksheet("Übersicht")
+            for at, row in enumerate([("name", "height", "age"), *ROWS]):
+                page.write_row(at, 0, row)
+    else:
+        from shoal.data.files import write_table
+
+        write_table(pl.DataFrame(ROWS, schema=["name", "height", "age"], orient="row"), path)
+    assert [tuple(row) for row in read_table(path).rows()] == ROWS
