@@ -22,7 +22,7 @@ from shoal.capabilities import refuse_together, refuse_what_cannot
 from shoal.data.frames import OWN
 from shoal.data.free_text import MaskTexts
 from shoal.data.microdata import Microdata
-from shoal.data.people import Repeating
+from shoal.data.people import counting
 from shoal.data.schema import Attribute, Kind, Person, Role, Schema
 from shoal.data.text_choice import left_out_note
 from shoal.draft import assemble, never_shown, owner_column, texts_without_role
@@ -227,11 +227,11 @@ class _MaskBatch:
 def _repeating(table: Table, policy: Policy, records: int) -> Iterator[str]:
     """Of identifiers that repeat, where no person is named: an engine counts their people, not those of each class."""
     identifiers = () if policy.person is not None else (*policy.identifiers, *policy.pseudonyms)
-    for name in dict.fromkeys(identifiers):
+    for name in dict.fromkeys(name for name in identifiers if name != policy.household_column):
         sizes = class_sizes(selected(table, [name]), [name], records)
-        if sizes.size.max(initial=1) > 1:
-            sentence = Repeating(name, sizes.records, int(sizes.classes.sum())).sentence()
-            yield f"{sentence} How many people each class holds was not counted: the memory engine does that."
+        if (again := counting(name, sizes.records, int(sizes.classes.sum()))) is not None:
+            uncounted = f"How many {again.owners} each class holds was not counted: the memory engine does that."
+            yield f"{again.sentence()} {uncounted}"
 
 
 def _masked(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 
 import polars as pl
@@ -60,7 +61,9 @@ def test_an_engine_says_it_and_what_it_did_not_count() -> None:
 
 
 def test_a_profile_says_it() -> None:
-    assert [note[: len(REPEATS)] for note in profile(VISITS).notes] == [REPEATS]
+    assert REPEATS in profile(VISITS).notes[0]
+    assert "--promise linked:k=5" in profile(VISITS).notes[1]
+    assert len(profile(VISITS).notes) == 2
     assert profile(VISITS).to_dict()["notes"] == list(profile(VISITS).notes)
 
 
@@ -72,6 +75,72 @@ def test_a_profile_proposes_the_person_and_the_policy_counts_people(tmp_path: Pa
     assert shoal.anonymize(VISITS, proposed, seed=1).verdicts[0].model == "persons"
     once = VISITS.with_columns(patient_id=pl.int_range(40).cast(pl.String))
     assert "person =" not in profile(once).policy_toml()
+
+
+MEMBERS = pl.DataFrame(
+    {
+        "household_id": [i // 3 for i in range(90)],
+        "age": [20 + i % 3 * 20 for i in range(90)],
+        "income": [100 * (i % 7) for i in range(90)],
+    }
+)
+
+
+def _instead(text: str) -> str:
+    """The policy with the promise that it proposes as a remark in the place of the one it makes."""
+    stated, _, remark = text.partition("[[models]]")
+    _, _, remark = remark.partition("# [[models]]")
+    lines = ("[[models]]" + remark).splitlines()
+    return stated + "\n".join(line.removeprefix("# ") if i < 3 else line for i, line in enumerate(lines))
+
+
+def test_a_profile_proposes_linked_where_records_are_to_stay_together(tmp_path: Path) -> None:
+    path = tmp_path / "shoal.toml"
+    path.write_text(_instead(profile(VISITS).policy_toml()))
+    release = shoal.anonymize(VISITS, shoal.Policy.read(path), seed=1)
+    assert [verdict.model for verdict in release.verdicts] == ["linked"]
+    assert release.table["patient_id"].n_unique() == 20
+
+
+def test_a_profile_proposes_households_and_its_policy_keeps_them(tmp_path: Path) -> None:
+    proposed, path = profile(MEMBERS), tmp_path / "shoal.toml"
+    assert len(proposed.notes) == 1
+    assert "'household_id' says who lives together: 90 records of 30 households" in proposed.notes[0]
+    assert "--promise households:k=5,column=household_id" in proposed.notes[0]
+    assert proposed.people is None
+    path.write_text(proposed.policy_toml())
+    release = shoal.anonymize(MEMBERS, shoal.Policy.read(path), seed=1)
+    assert [verdict.model for verdict in release.verdicts] == ["households"]
+    path.write_text(_instead(proposed.policy_toml()))
+    less = shoal.anonymize(MEMBERS, shoal.Policy.read(path), seed=1)
+    assert [verdict.model for verdict in less.verdicts] == ["k-anonymity"]
+    assert "household_id" not in less.table.columns
+
+
+def test_who_has_several_records_is_counted_before_who_lives_together() -> None:
+    both = MEMBERS.with_columns(patient_id=pl.int_range(90) // 2 * 7 + 1_000_000)
+    stated = shoal.Policy.model_validate(tomllib.loads(profile(both).policy_toml()))
+    assert (stated.person, stated.household) == ("patient_id", None)
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_a_number_of_households_is_not_called_one_of_people(engine: str) -> None:
+    chosen = policy(confidential=["income"], identifiers=["household_id"])
+    release = shoal.anonymize(MEMBERS if engine == "memory" else MEMBERS.lazy(), chosen, seed=1, engine=engine)
+    said = " ".join(release.notes)
+    assert "90 records of 30 households" in said
+    assert "people" not in said
+    invoices = MEMBERS.rename({"household_id": "invoice_no"})
+    chosen = policy(confidential=["income"], identifiers=["invoice_no"])
+    release = shoal.anonymize(invoices if engine == "memory" else invoices.lazy(), chosen, seed=1, engine=engine)
+    assert not any("invoice_no" in note for note in release.notes)
+
+
+def test_where_nobody_is_named_in_some_records_the_policy_says_how_to_count_them(tmp_path: Path) -> None:
+    gaps = VISITS.with_columns(patient_id=pl.when(pl.int_range(40) > 2).then("patient_id"))
+    text, path = profile(gaps).policy_toml(), tmp_path / "shoal.toml"
+    path.write_text(text.replace('# missing_person = "one-each"', 'missing_person = "one-each"'))
+    assert shoal.anonymize(gaps, shoal.Policy.read(path), seed=1).verdicts[0].model == "persons"
 
 
 @pytest.mark.skipif("SHOAL_DATA" not in os.environ, reason="needs the data sets (SHOAL_DATA)")

@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.choices import quoted_item
 from shoal.data.person import shown_person
 from shoal.data.roles import may_be, suggest_role
 from shoal.data.schema import Person, Role
+from shoal.data.signs import SIGNS, spelled
 
 COUNTED = "records, not people: who has several records is counted once for each"
 BY_CUSTODIAN = "people, judged by the custodian beside the original: the file does not show whose each record is"
@@ -19,7 +21,8 @@ BY_FILE = "people: the file shows which records of a class are of the same perso
 OF_HOUSEHOLDS = "households: the file shows who lives together, so that anybody can judge it; each record is one person"
 _LOOKED_AT = 10_000  # records that show whether a column without a role is an identifier
 NUMBERS = ("G", "H", "I", "R")  # HIPAA's items: numbers of a person; a name or an address may be several people's
-NOT_OF_PEOPLE = frozenset({"numbers of households", "numbers of transactions"})  # which repeat for another reason
+HOUSEHOLDS = "numbers of households"
+NOT_OF_PEOPLE = frozenset({HOUSEHOLDS, "numbers of transactions"})  # which repeat for another reason
 
 
 def what_counts(columns: Collection[str], person: Person | None, home: str | None) -> str:
@@ -33,24 +36,52 @@ def what_counts(columns: Collection[str], person: Person | None, home: str | Non
 
 
 class Repeating(NamedTuple):
-    """An identifier of fewer people than records; its values are never told."""
+    """An identifier of fewer people, or households, than records; its values are never told."""
 
     name: str
     records: int
     people: int
+    households: bool = False  # these are counted, not people
+
+    @property
+    def owners(self) -> str:
+        """Whose the records are."""
+        return "households" if self.households else "people"
 
     def sentence(self) -> str:
-        """A sentence for the custodian: how many records are of how many people."""
+        """A sentence for the custodian: how many records are of how many people or households."""
+        if self.households:
+            return (
+                f"The identifier {self.name!r} says who lives together: {self.records:,} records of {self.people:,} "
+                "households. k counts records, so that a class may be one family: promise households (--promise "
+                f"households:k=5,{quoted_item(f'column={self.name}')}), and k counts these."
+            )
         return (
             f"The identifier {self.name!r} repeats: {self.records:,} records of {self.people:,} people. k counts "
             "records, so that a class may hold fewer people than k: name the column (--person), and k counts people."
         )
 
 
+def counting(name: str, records: int, owners: int) -> Repeating | None:
+    """An identifier by which so many owners have so many records; None where it repeats for another reason, or never.
+
+    Whether its owners are people or households, its name tells.
+    """
+    if owners == records or _called(name, "numbers of transactions"):
+        return None
+    return Repeating(name, records, owners, _called(name, HOUSEHOLDS))
+
+
 def repeating(frame: pl.DataFrame, identifiers: Sequence[str]) -> list[Repeating]:
     """The identifiers, of these columns, that repeat; missing values are nobody's."""
-    counted = (Repeating(name, frame[name].count(), frame[name].drop_nulls().n_unique()) for name in identifiers)
-    return [identifier for identifier in counted if identifier.people < identifier.records]
+    values = (frame[name].drop_nulls() for name in identifiers)
+    counted = (counting(each.name, len(each), each.n_unique()) for each in values)
+    return [identifier for identifier in counted if identifier is not None]
+
+
+def _called(name: str, what: str) -> bool:
+    """Whether a column is called like this sort of number."""
+    return any(sign.words and sign.words.search(spelled(name)) for sign in SIGNS if sign.what == what)
 
 
 def likely_identifiers(frame: pl.DataFrame, names: Iterable[str]) -> list[str]:
@@ -75,18 +106,18 @@ def below_k(
     classes: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
     k: int,
 ) -> list[str]:
-    """Sentences on how many classes hold fewer than k people, by identifiers that repeat.
+    """Sentences on how many classes hold fewer than k people or households, by identifiers that repeat.
 
     `rows` are the records of the original that are released; `classes` their order class by class, and where each
     class starts.
     """
     order, starts = classes
     notes = []
-    for name in (identifier.name for identifier in identifiers if k > 1):
+    for name, owners in ((identifier.name, identifier.owners) for identifier in identifiers if k > 1):
         below, fewest = classes_below(original[name] if rows is None else original[name][rows], order, starts, k)
         if below:
             notes.append(
-                f"By {name!r} {below:,} of {len(starts) - 1:,} classes hold fewer than {k} people, the least "
+                f"By {name!r} {below:,} of {len(starts) - 1:,} classes hold fewer than {k} {owners}, the least "
                 f"{fewest:,}: they are not protected as one of {k}."
             )
     return notes

@@ -7,8 +7,7 @@ Missing is a value like any other.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 
 import polars as pl
@@ -16,12 +15,13 @@ import polars as pl
 from shoal import events
 from shoal.choices import quoted_item
 from shoal.data.kinds import read_kind
-from shoal.data.people import NOT_OF_PEOPLE, NUMBERS, Repeating
+from shoal.data.people import HOUSEHOLDS, NOT_OF_PEOPLE, NUMBERS, Repeating
 from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.data.schema import Role
 from shoal.errors import InputError
 from shoal.profile.attribute import AttributeProfile as AttributeProfile
 from shoal.profile.attribute import encode, placed, profile_attribute, whose
+from shoal.profile.starting_policy import starting_policy
 from shoal.risk import identifying_sets
 from shoal.risk.identifying_sets import IdentifyingSet
 from shoal.show import Bars, Chart, Result, Series, Sheet
@@ -71,7 +71,9 @@ class Profile(Result):
     @property
     def notes(self) -> tuple[str, ...]:
         """What was assumed of the file; identifiers that repeat; numbers that may be codes."""
-        return (*self.assumed, *(identifier.sentence() for identifier in self._repeating()), *self._doubts())
+        repeating = self._repeating()
+        together = [_TOGETHER] if any(not identifier.households for identifier in repeating) else []
+        return (*self.assumed, *(identifier.sentence() for identifier in repeating), *together, *self._doubts())
 
     def _doubts(self) -> tuple[str, ...]:
         masked = (Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL)
@@ -87,31 +89,11 @@ class Profile(Result):
         return _repeating(self.attributes, self.records)
 
     def policy_toml(self) -> str:
-        """A starting `shoal.toml`: the suggested roles, each with its reason, 5-anonymity by grouping."""
-        lists = "\n".join(_toml_list(key, self.with_role(role)) for key, role in _LISTS.items())
-        person = "".join(
-            f"\nperson = {_toml_string(each.name)}  # {each.records:,} records of {each.people:,} people: k is people\n"
-            for each in self._repeating()[:1]
-        )
-        return f"{_PREAMBLE}\n{lists}\n{person}{self._texts()}{_PROMISE}{self._kinds()}{self._read()}"
+        """A starting `shoal.toml`: the suggested roles, each with its reason, 5-anonymity by grouping.
 
-    def _kinds(self) -> str:
-        """What a policy says of the columns that are masked, where their types alone do not say it."""
-        masked = (Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL)
-        stated = [a for a in self.attributes if a.role in masked and a.choice]
-        return "".join(_toml_attribute(a) for a in stated)
-
-    def _read(self) -> str:
-        """How the file is read, where that is not the plainest way."""
-        import tomli_w
-
-        stated = self.reading.chosen()
-        return "\n" + tomli_w.dumps({"read": stated}) if stated else ""
-
-    def _texts(self) -> str:
-        """Free text as a remark: it has no role."""
-        texts = [a for a in self.attributes if a.role is None]
-        return "".join(f"# {_toml_string(a.name)} is left out. {a.reason}\n" for a in texts)
+        Where people have several records people are counted; where it is known who lives together, households.
+        """
+        return starting_policy(self.attributes, self._repeating(), self.reading)
 
     def remarks(self) -> tuple[str, ...]:
         """The notes."""
@@ -168,17 +150,20 @@ def _profiled(frame: object, sets: int) -> Profile:
         if a.role is Role.QUASI_IDENTIFIER and a.distinct > 1
     }
     repeating = _repeating(attributes, table.height)
-    person = whose(table[repeating[0].name]) if repeating else None
+    of_people = [each.name for each in repeating if not each.households]
+    person = whose(table[of_people[0]]) if of_people else None
     out = identifying_sets.singling_out(searched, table.height, sets, person)
     return Profile(table.height, attributes, out.uniques, out.best, len(searched), out.ranked, out.people)
 
 
 def _repeating(attributes: Iterable[AttributeProfile], records: int) -> list[Repeating]:
-    """The numbers of people that repeat: a person may have several records."""
+    """The numbers of people, then those of households, that repeat: several records may be of one."""
     numbers = [a for a in attributes if a.role is Role.IDENTIFIER and a.hipaa in NUMBERS]
-    identifiers = [a for a in numbers if a.what not in NOT_OF_PEOPLE]
-    counts = [Repeating(a.name, records - a.missing, a.distinct - (a.missing > 0)) for a in identifiers]
-    return [count for count in counts if 1 < count.people < count.records]
+    owners = [a for a in numbers if a.what == HOUSEHOLDS or a.what not in NOT_OF_PEOPLE]
+    counts = [
+        Repeating(a.name, records - a.missing, a.distinct - (a.missing > 0), a.what == HOUSEHOLDS) for a in owners
+    ]
+    return sorted((each for each in counts if 1 < each.people < each.records), key=lambda each: each.households)
 
 
 def _as_polars(frame: object) -> pl.DataFrame:
@@ -191,26 +176,11 @@ def _as_polars(frame: object) -> pl.DataFrame:
 
 # What people and files are shown --------------------------------------------------------------------------
 
-_LISTS = {
-    "identifiers": Role.IDENTIFIER,
-    "quasi_identifiers": Role.QUASI_IDENTIFIER,
-    "confidential": Role.CONFIDENTIAL,
-    "insensitive": Role.INSENSITIVE,
-}
-_PREAMBLE = "# A starting policy, suggested by the data: check the role of every attribute before you release.\n"
-_PROMISE = """
-[[models]]
-name = "k-anonymity"
-k = 5
 
-[method]
-name = "hilbert"
-
-# Texts that stand in an order, the lowest first:
-# [attributes.education]
-# kind = "ordinal"
-# domain = ["primary", "secondary", "tertiary"]
-"""
+_TOGETHER = (
+    "Where a release is to keep whose records belong together, or several tables join, promise that all records of a "
+    "person are alike (--promise linked:k=5)."
+)
 
 
 def _sheets(profile: Profile) -> list[Sheet]:
@@ -278,21 +248,3 @@ def _kinds(attributes: Iterable[AttributeProfile]) -> Iterator[tuple[str, str, s
 
 def _spoken(role: Role | None) -> str:
     return "none" if role is None else role.replace("_", "-")
-
-
-def _toml_list(key: str, attributes: Sequence[AttributeProfile]) -> str:
-    lines = "".join(f"  {_toml_string(a.name)},  # {a.reason}\n" for a in attributes)
-    return f"{key} = [\n{lines}]" if lines else f"{key} = []"
-
-
-def _toml_attribute(a: AttributeProfile) -> str:
-    import tomli_w
-
-    table = tomli_w.dumps({key: value for key, value in a.choice.items() if key != "hierarchy"})
-    tree = "" if "hierarchy" not in a.choice else 'hierarchy = {type = "prefix"}\n'
-    return f"\n[attributes.{_toml_string(a.name)}]  # {a.kind_reason}\n{table}{tree}"
-
-
-def _toml_string(text: str) -> str:
-    """JSON's strings are TOML's basic strings, but for the control character 7F."""
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
