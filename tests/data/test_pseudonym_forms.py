@@ -110,7 +110,7 @@ words = st.from_regex(r"[A-Z]{0,2}[0-9a-z]{4,12}-?[0-9]{2,3}", fullmatch=True)
 
 
 @given(st.lists(texts, unique=True, max_size=20))
-@settings(max_examples=50)
+@settings(max_examples=2 * settings().max_examples)
 def test_what_was_sealed_is_revealed(values: list[str]) -> None:
     sealed = Sealed().made(values, KEY, "person")
     assert Sealed().revealed(sealed, KEY, "person") == values
@@ -118,7 +118,7 @@ def test_what_was_sealed_is_revealed(values: list[str]) -> None:
 
 
 @given(st.lists(numbers | words, unique=True, max_size=20))
-@settings(max_examples=50)
+@settings(max_examples=2 * settings().max_examples)
 def test_like_keeps_length_and_alphabet_and_is_undone(values: list[str]) -> None:
     shown = Like().made(values, KEY, "person")
     assert Like().revealed(shown, KEY, "person") == values
@@ -238,7 +238,7 @@ def test_intervals_and_weekdays() -> None:
 
 
 @given(st.lists(texts, max_size=30), st.integers(1, 5000))
-@settings(max_examples=50)
+@settings(max_examples=2 * settings().max_examples)
 def test_a_shift_is_never_nothing_and_never_more_than_asked(subjects: list[str], days: int) -> None:
     assert all(1 <= abs(by) <= days for by in shifts(subjects, KEY, "person", days))
     assert all(by and by % 7 == 0 for by in shifts(subjects, KEY, "person", days, keep_weekday=True))

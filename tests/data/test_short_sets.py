@@ -35,7 +35,7 @@ def admitted(text: str, values: pl.Series) -> set[str]:
     return {values[i] for low, high in spans for i in range(low, high + 1)}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.data())
 def test_whatever_a_set_is_shown_as_admits_all_of_it_and_what_is_counted(data: st.DataObject) -> None:
     values = pl.Series(sorted(data.draw(st.sets(LABEL, min_size=2, max_size=25))), dtype=pl.String)
@@ -59,7 +59,7 @@ def test_whatever_a_set_is_shown_as_admits_all_of_it_and_what_is_counted(data: s
         assert own <= admitted(cells.text[i], wider)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.lists(LABEL, min_size=1, max_size=8, unique=True))
 def test_a_value_that_looks_like_a_complement_reads_back_as_itself(labels: list[str]) -> None:
     values = pl.Series(sorted(labels))

@@ -39,7 +39,7 @@ def test_the_risk_of_a_class_is_the_published_one(records: int, people: float, r
     assert risk_of_classes(np.array([records]), np.array([float(people)]))[0] == pytest.approx(risk, abs=6e-7)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=2 * settings().max_examples)
 @given(st.integers(1, 400), st.floats(1.0, 5000.0))
 def test_the_risk_of_a_class_is_the_integral(records: int, each: float) -> None:
     p = 1 / each
