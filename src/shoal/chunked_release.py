@@ -17,9 +17,11 @@ from shoal.chunked_draft import ChunkedDraft, draft_in_chunks
 from shoal.data.commit import Output, commit, papers
 from shoal.data.digests import digest_of_list
 from shoal.data.outputs import CERTIFICATE, refuse_within
+from shoal.draft import owner_column
 from shoal.engines.table import Table
 from shoal.errors import InputError
 from shoal.masking.collapse import few_classes
+from shoal.masking.whole_histories import whole_of
 from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken, released_sheets
 from shoal.privacy.classes import Sizes
@@ -173,6 +175,12 @@ class ChunkedRelease(Result):
         }
 
 
+def refuse_ledger(table: Table, policy: Policy, ledger: Ledger) -> None:
+    """Refuses a ledger that cannot tell whom the release is about."""
+    whole = whole_of(policy.models)
+    need_subject(table, ledger, policy.person, None if whole is None else owner_column(policy, whole))
+
+
 def anonymize_in_chunks(
     table: Table, policy: Policy, *, seed: int | None = None, keep_order: bool = False, after: Ledger | None = None
 ) -> ChunkedRelease:
@@ -181,7 +189,7 @@ def anonymize_in_chunks(
     Given a ledger, the release goes on from all those recorded there.
     """
     if after is not None:
-        need_subject(table, after)
+        refuse_ledger(table, policy, after)
     made = draft_in_chunks(table, policy, seed=seed, keep_order=keep_order, ledger=after, incremental=after is not None)
     made, facts = made.kept()
     events.stage("judging the result")
@@ -292,7 +300,7 @@ def anonymize_to(
             refuse_within(paper, [*table.inputs(), *policy.files])
     refuse_uncertified(folder, [certificate], overwrite=overwrite)
     if ledger is not None:
-        need_subject(table, ledger)
+        refuse_ledger(table, policy, ledger)
         seed = randbits(63) if seed is None else seed  # the ledger keeps it
     made = draft_in_chunks(
         table, policy, seed=seed, keep_order=keep_order, ledger=ledger, incremental=incremental,

@@ -25,7 +25,7 @@ import polars as pl
 
 from shoal import events
 from shoal.chunked_draft import LOST, Alike, Carried, ChunkedDraft, draft_in_chunks, with_stars
-from shoal.chunked_release import ChunkedRelease, ToFolder, each_note_once, judged_release
+from shoal.chunked_release import ChunkedRelease, ToFolder, each_note_once, judged_release, refuse_ledger
 from shoal.data.commit import commit
 from shoal.draft import assemble
 from shoal.engines.order import put_in_order, with_positions
@@ -43,7 +43,6 @@ from shoal.masking.whole_histories import refuse_whole, whole_of
 from shoal.policy import Policy
 from shoal.privacy.classes import CLASS, ByClass, in_classes
 from shoal.releases.ledger import Ledger
-from shoal.releases.recorded import need_subject
 from shoal.report.certificate import refuse_uncertified
 from shoal.risk.dependence import Dependence, dependence
 from shoal.split_tables import (
@@ -171,7 +170,7 @@ def split_to(
     """Writes `release.charge` and so on for `release`, each a folder; with `merge` all in one as `release` too."""
     place_of(table, folder)
     if ledger is not None:
-        need_subject(table, ledger)
+        refuse_ledger(table, policy, ledger)
         seed = randbits(63) if seed is None else seed  # the ledger keeps it
     made = split_in_chunks(table, policy, seed=seed, keep_order=keep_order, ledger=ledger)
     return made.write(folder, kind, merge=merge, certificate=certificate, seed=seed, ledger=ledger, overwrite=overwrite)
@@ -238,7 +237,8 @@ def _only(known: Survey, name: str, shown: Table, carried: Carried, order: _Reor
         schema = known.attributes.schema.only(a for a in known.attributes.schema if a.name not in others)
         policy = about(known.policy, [name], {name: known.policy.show[name]})
         known = replace(known, policy=policy, attributes=replace(known.attributes, schema=schema), notes=())
-        carried = replace(carried, originals={n: dtype for n, dtype in carried.originals.items() if n == name})
+        kept = (name, known.policy.person)
+        carried = replace(carried, originals={n: dtype for n, dtype in carried.originals.items() if n in kept})
     table = shown.select([*known.schema.names, *carried.schema])
     return ChunkedDraft(known, table if order is None else table.map(order, table.schema), carried, order is None)
 
@@ -283,7 +283,7 @@ class _Facts:
 def _shown_in_classes(made: ChunkedDraft, known: Survey, alike: Alike) -> tuple[Table, Carried]:
     """The masked table with what each class shows of confidential attributes; and what still goes along."""
     quasi = tuple(made.survey.schema.quasi_identifiers)
-    judged = {model.attribute for model in known.promises}
+    judged = {*(model.attribute for model in known.promises), known.policy.person}
     originals = {name: dtype for name, dtype in made.carried.originals.items() if name in judged}
     carried = replace(made.carried, originals=originals, apart=False, position=made.in_order)
     own = known.schema.only(attribute for attribute in known.schema if attribute.name in alike.show)
@@ -305,7 +305,7 @@ def _trial(made: ChunkedDraft, known: Survey) -> pl.DataFrame:
     """Some records, as they would come to a chunk."""
     sample = known.summary.sample.head(_TRIAL)
     quasi = made.survey.schema.quasi_identifiers
-    own = (pl.col(name).alias(f"{ORIGINAL}{name}") for name in made.carried.originals)
+    own = (pl.col(name).alias(f"{ORIGINAL}{name}") for name in made.carried.originals if name != known.policy.person)
     return sample.select(*quasi, *own, pl.lit(0.0).alias(LOST))
 
 

@@ -29,8 +29,11 @@ SUBJECT, CODE = f"{OWN}subject", f"{OWN}class"
 VALUE = f"{OWN}own "  # begins the name of a column that stands for another's values
 
 
-def need_subject(table: Table, ledger: Ledger) -> None:
-    """Refuses a table that does not say whom its records are about."""
+def need_subject(table: Table, ledger: Ledger, person: str | None, owner: str | None) -> None:
+    """Refuses a table that does not say whom its records are about, and a ledger that counts others than the release.
+
+    `person` is the column of the people that the release counts, `owner` that of whose whole histories it shows.
+    """
     if ledger.subject not in table.schema:
         hint = did_you_mean(ledger.subject, table.schema)
         raise InputError(f"The table has no column {ledger.subject!r} to tell subjects by.{hint}")
@@ -39,6 +42,7 @@ def need_subject(table: Table, ledger: Ledger) -> None:
             "Records of people are followed from release to release in memory only: use --engine memory, or give one "
             "record a person."
         )
+    ledger.refuse_person(person, owner)
 
 
 @dataclass(frozen=True)
