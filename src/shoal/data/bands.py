@@ -1,4 +1,4 @@
-"""Bands of numbers written as text, which are in an order by themselves: `[70-80)`, `18-24`, `65+`, `under 5`."""
+"""Bands of numbers written as text, which are in an order by themselves: `[70-80)`, `18-24`, `65+`, `less than 5`."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ import polars as pl
 MOST = 200  # bands; more are no bands of anything
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
 _UNIT = r"(?: ?(?:years?(?: old)?|yrs?|y|jahre|ans|anos|anni|jaar|lat|ar|vuotta|let))?"
-_BETWEEN = re.compile(rf"^[\[(]?{_NUMBER}{_UNIT} ?(?:-|–|,|to|bis|a) ?{_NUMBER}{_UNIT} ?[\])\[]?$")
+_BETWEEN = re.compile(rf"^[\[(]?{_NUMBER}{_UNIT} ?(?:-|–|,|to|bis|a|<=? ?\.\.\. ?<) ?{_NUMBER}{_UNIT} ?[\])\[]?$")
 _ABOVE = re.compile(
-    rf"^(?:(?:>=?|≥|over|above|from|ab|uber|plus de) ?)?{_NUMBER}{_UNIT} ?"
+    rf"^(?:(?:>=?|≥|over|above|(?:greater|more|older) than|from|ab|uber|plus de) ?)?{_NUMBER}{_UNIT} ?"
     r"(\+|(?:and|or|und|et|y) (?:over|older|above|more|mehr|alter|plus|mas))?$"
 )
-_BELOW = re.compile(rf"^(?:<=?|≤|under|below|less than|up to|unter|bis|moins de|menos de) ?{_NUMBER}{_UNIT}$")
+_BELOW = re.compile(
+    rf"^(?:<=?|≤|under|below|(?:less|younger) than|up to|unter|bis|moins de|menos de) ?{_NUMBER}{_UNIT}$"
+)
 
 
 def bands_in_order(texts: pl.Series) -> tuple[str, ...] | None:
     """The distinct texts from low to high, where all of them are bands that do not overlap; else None.
 
-    Two closed bands at least, most of them joining the next: what only looks like a band (`12-34`, `71-05`) does not.
+    Two closed bands at least, or one between open ones, most of them joining the next: what only looks like a band
+    (`12-34`, `71-05`) does not.
     """
     listed = texts.drop_nulls().unique().sort().to_list()
     if not 2 <= len(listed) <= MOST:
@@ -30,7 +33,8 @@ def bands_in_order(texts: pl.Series) -> tuple[str, ...] | None:
     ends = [_ends(text) for text in listed]
     bands = sorted((ends_of[0], ends_of[1], text) for ends_of, text in zip(ends, listed, strict=True) if ends_of)
     closed = sum(low < high and abs(low) < inf and high < inf for low, high, _ in bands)
-    if len(bands) < len(listed) or closed < 2:
+    open_ends = bool(bands) and bands[0][0] == -inf and bands[-1][1] == inf
+    if len(bands) < len(listed) or closed < 2 - open_ends:
         return None
     steps = [above[0] - below[1] for below, above in pairwise(bands)]
     if any(step < 0 for step in steps) or 2 * sum(step <= 1 for step in steps) < len(steps):
