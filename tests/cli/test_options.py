@@ -265,7 +265,11 @@ def test_what_is_read_comes_in_one_option_or_in_several() -> None:
     ("read", "words"),
     [
         ("delimeter=;", "--read has no parameter 'delimeter'. Did you mean 'delimiter'?"),
-        ("zip", "--read has no parameter 'zip'. It takes delimiter, encoding, decimal, text, "),
+        (
+            "zip",
+            "--read has no parameter 'zip'. It takes delimiter, encoding, decimal, text, date-format, year-from, "
+            "missing, names, sheet.",
+        ),
         ("delimiter=,", "--read is given 'delimiter' without a value"),
         ("encoding", "which is not encoding=VALUE"),
         ("encoding=a,encoding=b", "--read is given 'encoding' twice"),
