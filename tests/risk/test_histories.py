@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import shoal
+from shoal.data.people import COUNTED
 from tests.privacy.test_linked import VISITS, linked
 
 DATA = Path(os.environ.get("SHOAL_DATA", ""))
@@ -31,6 +32,28 @@ def test_without_a_pseudonym_there_is_nothing_to_put_together() -> None:
     rows = shoal.anonymize(VISITS, linked(models=[shoal.Persons(4)]), seed=1)
     attacked = shoal.attack(VISITS, rows.table, linked(models=[shoal.Persons(4)]), ["histories"])
     assert "does not show whose rows" in attacked.left_out["histories"]
+
+
+def test_attacks_and_comparisons_say_that_they_count_records_where_people_have_several() -> None:
+    visits = pl.DataFrame(
+        {
+            "pid": [i // 2 for i in range(80)],
+            "age": [20 + i // 2 % 9 for i in range(80)],
+            "charge": [7 * i % 11 for i in range(80)],
+        }
+    )
+    policy = shoal.Policy(quasi_identifiers=["age"], confidential=["charge"], person="pid", models=[shoal.Linked(3)])
+    released = shoal.anonymize(visits, policy, seed=1).table
+    found = shoal.attack(visits, released, policy, ["histories", "definetti"])
+    counted = {each.attack: any(COUNTED in note for note in each.notes) for each in found.outcomes}
+    assert counted == {"histories": False, "definetti": True}
+    assert [note for note in found.remarks() if COUNTED in note] == [f"Counted are {COUNTED}."]
+    nobody = shoal.Policy(quasi_identifiers=["age"], confidential=["charge"])
+    alone = shoal.attack(visits, released.drop("pid"), nobody, ["definetti"])
+    assert not any(COUNTED in note for note in alone.remarks())
+    of_people = shoal.Policy(quasi_identifiers=["age", "charge"], person="pid")
+    compared = shoal.compare(visits, of_people, methods=["mdav"], at_risk=0.2, runs=1)
+    assert f"Counted are {COUNTED}." in compared.notes
 
 
 @pytest.mark.slow

@@ -23,6 +23,7 @@ from shoal.compare.result import LINKS, Comparison, Outcome, Question
 from shoal.compare.trials import Trials, seeds
 from shoal.data.frames import to_polars
 from shoal.data.microdata import Microdata
+from shoal.data.people import COUNTED
 from shoal.data.schema import Kind
 from shoal.draft import prepare
 from shoal.errors import InputError, require
@@ -90,6 +91,7 @@ def compare(
             *_about_columns(microdata),
             *_about_measures(microdata, question),
             *_about_outcomes(outcomes, question),
+            *([] if policy.person is None else [f"Counted are {COUNTED}."]),
             *kept.notes,
         ),
     )

@@ -17,7 +17,7 @@ at once. One's own is named as `module:function`. One that has nothing to attack
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,7 @@ from shoal import events
 from shoal.catalogue import Chunks, Registry
 from shoal.data.microdata import Microdata
 from shoal.data.parse_cells import read_cells
+from shoal.data.people import COUNTED
 from shoal.errors import InputError
 from shoal.measure import Pair
 from shoal.show import Bars, Chart, Result, Series, Sheet
@@ -78,6 +79,9 @@ class Scene:
             name: read_cells(self.released[name], original.schema[name], original[name].values) for name in self.known()
         }
         return Pair.of(original, cells, self.rows)
+
+
+BY_PSEUDONYM = "the pseudonym"  # a target by which people are counted, whose records it puts together
 
 
 @dataclass(frozen=True)
@@ -187,8 +191,8 @@ class Attacked(Result):
         }
 
     def remarks(self) -> list[str]:
-        """The notes of all attacks."""
-        return [note for each in self.outcomes for note in each.notes]
+        """The notes of all attacks, each once."""
+        return list(dict.fromkeys(note for each in self.outcomes for note in each.notes))
 
     def charts(self) -> list[Chart]:
         """How often each attack is right."""
@@ -223,7 +227,14 @@ def run_attacks(scene: Scene, names: Sequence[str] = ("all",)) -> Attacked:
     left_out: dict[str, str] = {}
     for each in events.ticking(chosen):
         try:
-            outcomes.extend(each.function(scene))
+            outcomes.extend(_counted(outcome, scene) for outcome in each.function(scene))
         except InputError as error:
             left_out[each.name] = str(error)
     return Attacked(tuple(outcomes), {each.name: each.meaning for each in chosen}, left_out)
+
+
+def _counted(outcome: Outcome, scene: Scene) -> Outcome:
+    """The outcome; where somebody may have several records it says that records were counted, unless people were."""
+    if scene.original.schema.person is None or outcome.target == BY_PSEUDONYM:
+        return outcome
+    return replace(outcome, notes=(*outcome.notes, f"Counted are {COUNTED}."))

@@ -13,7 +13,7 @@ from shoal.data.person import numbered
 from shoal.errors import InputError
 from shoal.privacy.check import released_classes
 from shoal.privacy.histories import same_history
-from shoal.risk.attack import Outcome, Scene, attack
+from shoal.risk.attack import BY_PSEUDONYM, Outcome, Scene, attack
 
 Ints = npt.NDArray[np.int64]
 
@@ -35,7 +35,7 @@ def histories(scene: Scene) -> list[Outcome]:
     return [
         Outcome(
             "histories",
-            "the pseudonym",
+            BY_PSEUDONYM,
             people,
             people,
             right,
