@@ -54,6 +54,7 @@ from shoal.releases.recorded import Digests
 from shoal.report.drawn import facts_to_report
 from shoal.survey import Survey, survey
 from shoal.utility.information_loss import information_loss, losses_by_table, squared_losses, suppressed_losses
+from shoal.utility.separation_loss import pairs_lost
 
 _FRESH = frozenset({Role.INSENSITIVE})
 LOST = f"{OWN}lost"  # of a record that is shown in several tables: the squared loss of what these share
@@ -381,6 +382,7 @@ class MaskChunk:
         return {
             "records": len(original),
             "loss": information_loss(original, masked.columns, masked.kept) * len(original),
+            "separation": pairs_lost(original, masked.columns, masked.kept),
             "notes": list(masked.notes),
             "facts": dict(masked.facts),
             **measured_in_chunk(original, masked.kept, shown, self.promises),

@@ -41,6 +41,7 @@ from shoal.report.shown import Shown
 from shoal.risk.classes import by_class_size
 from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.survey import Survey
+from shoal.utility.separation_loss import losses_of_parts, mean_share
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,12 @@ class ChunkedRelease(Result):
     def information_loss(self) -> float:
         """How far released values may lie from the original ones, in standard deviations."""
         loss: float = self.facts["information_loss"]
+        return loss
+
+    @property
+    def separation_loss(self) -> float | None:
+        """Of pairs of records that were told apart, the share that no longer is; None where they cannot be counted."""
+        loss: float | None = self.facts["separation_loss"]
         return loss
 
     @cached_property
@@ -143,6 +150,7 @@ class ChunkedRelease(Result):
             known.records,
             self.records,
             self.information_loss,
+            self.separation_loss,
             Tables(before, known.spelled.as_values(self.table)),
             drawn_records(self.chunks, known.released),
         )
@@ -323,7 +331,12 @@ def judged_release(made: ChunkedDraft, shown: Table, texts: Sequence[str]) -> Ch
     refuse_broken(judged.verdicts)
     loss = sum(fact["loss"] for fact in facts) / sum(fact["records"] for fact in facts)
     of_method = made.facts([fact["facts"] for fact in facts])
-    about = {"information_loss": loss, "chunks": len(facts), **of_method}
+    apart = losses_of_parts([fact["separation"] for fact in facts])
+    lost = {
+        "information_loss": loss,
+        "separation_loss": mean_share(apart, len(known.schema.quasi_identifiers)),
+    }
+    about = {**lost, "chunks": len(facts), **of_method}
     classes, largest = int(judged.sizes.classes.sum()), int(judged.sizes.size.max(initial=0))
     notes = (
         *known.notes,

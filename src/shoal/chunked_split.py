@@ -271,7 +271,12 @@ class _Facts:
     def of(self, name: str) -> list[str]:
         """Of one table, as text; only of all in one do they tell the notes."""
         lost = [fact.get(LOST, {}).get(name, 0.0) for fact in self.masked]  # with what is suppressed
-        facts = [{**fact, LOST: None, "loss": loss, "notes": []} for fact, loss in zip(self.masked, lost, strict=True)]
+        fresh: dict[str, Any] = {
+            LOST: None,
+            "separation": {},
+            "notes": [],
+        }  # pairs are not counted over tables that are shown apart
+        facts = [{**fact, **fresh, "loss": loss} for fact, loss in zip(self.masked, lost, strict=True)]
         facts[0]["loss"] += sum(fact["loss"][name] for fact in self.shown)
         facts[0]["notes"] = self.notes() if name == MERGED else []
         return [json.dumps(fact) for fact in facts]

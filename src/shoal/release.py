@@ -40,6 +40,7 @@ from shoal.pseudonymize import pseudonyms_by_key, puts_together
 from shoal.risk.owners import Owners, facts_of, owners_shown
 from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.show.charts import both
+from shoal.utility.losses import Losses
 
 if TYPE_CHECKING:
     from shoal.releases.ledger import Ledger
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Release(Result, Generic[Frame]):
+class Release(Losses, Result, Generic[Frame]):
     """A masked table that keeps its promises, and how it was made. Only its table is for the public."""
 
     draft: Draft[Frame]
@@ -122,25 +123,6 @@ class Release(Result, Generic[Frame]):
         """How many records of the original it leaves out."""
         return len(self.original) - self.records
 
-    @cached_property
-    def information_loss(self) -> float:
-        """How far released values may lie from the original ones, in standard deviations (Sánchez et al. 2016, Eq. 3).
-
-        Suppressed records count as wildcards.
-        """
-        from shoal.utility.information_loss import information_loss
-
-        return information_loss(self.original, self.masked.columns, self.masked.kept)
-
-    @cached_property
-    def attribute_losses(self) -> dict[str, float]:
-        """What each quasi-identifier lost, in its own standard deviations."""
-        from shoal.utility.information_loss import attribute_loss
-
-        columns, kept = self.masked.columns, self.masked.kept
-        quasi = self.schema.quasi_identifiers
-        return {name: attribute_loss(self.original[name], columns[name], kept) for name in quasi}
-
     @property
     def certificate(self) -> dict[str, Any]:
         """What the public may know: nothing that the release does not show by itself."""
@@ -159,6 +141,7 @@ class Release(Result, Generic[Frame]):
             "smallest_class": int(self.sizes.min()),
             "models": [verdict.to_dict() for verdict in self.verdicts],
             "information_loss": self.information_loss,
+            "separation_loss": self.separation_loss,
             **self.masked.facts,
             **facts_of(self.owners),
             "notes": list(self.notes),

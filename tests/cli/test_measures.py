@@ -43,7 +43,7 @@ def test_all_utility_measures(shoal: Shoal, tables: tuple[Path, Path]) -> None:
     assert run.json["measures"]["earth_movers_distance"]["value"] == pytest.approx(0.302327, abs=1e-6)
     assert run.json["information_loss"] > 0
     unpaired = shoal("utility", *tables, *QUASI, "--measures", "all", "--json").json
-    assert unpaired["left_out"].keys() == {"information_loss", "correlation_agreement", "sse"}
+    assert unpaired["left_out"].keys() == {"information_loss", "separation_loss", "correlation_agreement", "sse"}
 
 
 def test_tables_for_people_fit_the_terminal(shoal: Shoal, tables: tuple[Path, Path]) -> None:

@@ -75,6 +75,7 @@ def test_runs_of_zero_distance_coarsening_and_recoding_are_those_in_memory(engin
     assert_frame_equal(collected(release.table), memory.table, check_row_order=False)
     assert release.verdicts == memory.verdicts
     assert release.information_loss == pytest.approx(memory.information_loss, rel=1e-12)
+    assert release.separation_loss == pytest.approx(memory.separation_loss, rel=1e-12)
 
 
 def test_closeness_is_kept_against_the_whole_table(engine: Engine) -> None:

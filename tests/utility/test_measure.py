@@ -94,7 +94,8 @@ def test_the_user_may_know_better() -> None:
     declared = assess_utility(oracle.TABLE_S2, noisy, PATIENTS, paired=True)
     assert declared.information_loss == pytest.approx(1 / 12.76584 / 8, abs=1e-6)
     undeclared = assess_utility(oracle.TABLE_S2, oracle.TABLE_S6, PATIENTS, paired=False)
-    assert undeclared.left_out == {"information_loss": "the tables were declared not to be paired"}
+    why = "the tables were declared not to be paired"
+    assert undeclared.left_out == {"information_loss": why, "separation_loss": why}
     with pytest.raises(InputError, match="cannot be paired"):
         assess_utility(oracle.TABLE_S2, oracle.TABLE_S6[:3], PATIENTS, paired=True)
 

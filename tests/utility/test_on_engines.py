@@ -223,7 +223,7 @@ def test_tables_in_the_same_order_are_paired_on_disk(table: pl.DataFrame, how: s
         error = measured_tables(source, shown, chosen, ["sse"], paired=True)
         with pytest.raises(InputError, match="cannot be paired: the original has 1,500 records, the release 7"):
             compare_tables(source, disk.table(masked.head(7).lazy()), chosen, paired=True)
-    for name in ("paired", "information_loss", "attribute_loss", "left_out"):
+    for name in ("paired", "information_loss", "separation_loss_by_attribute", "attribute_loss", "left_out"):
         assert close(utility[name], expected[name]), name
     assert close(error.values, measured(table, masked, chosen, "utility", ["sse"], paired=True).values)
 

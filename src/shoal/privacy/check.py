@@ -17,6 +17,7 @@ from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdic
 from shoal.show import Sheet
 
 _COUNTED = ("records", "suppressed", "classes", "smallest_class")
+_LOSSES = ("information_loss", "separation_loss")
 _OF_OWNERS = {"suppressed": "records withheld", "smallest_class": "smallest class, in records"}
 
 
@@ -96,5 +97,6 @@ def released_sheets(
     """
     names = _OF_OWNERS if owners else {}
     counts = [(names.get(name, name.replace("_", " ")), f"{facts[name]:,}") for name in _COUNTED]
-    rows = [*counts, *owners, ("information loss", f"{facts['information_loss']:.4f}"), *more]
+    losses = [(name.replace("_", " "), f"{facts[name]:.4f}") for name in _LOSSES if facts[name] is not None]
+    rows = [*counts, *owners, *losses, *more]
     return [Sheet(title, ("", "value"), rows), judgement(verdicts, legend)]

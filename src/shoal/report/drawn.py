@@ -96,6 +96,7 @@ class DrawnRelease:
     read: int
     records: int
     information_loss: float
+    separation_loss: float | None
     counted: Tables = field(repr=False)
     pairs: Drawn = field(repr=False)
 

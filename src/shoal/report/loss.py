@@ -63,6 +63,12 @@ def _loss_rows(release: Reported, findings: Findings) -> list[Row]:
             f"deviations, over the number of attributes ({words.PAPER}, Eq. 3). 0: nothing lost.",
         ),
         (
+            "Separation loss",
+            "not counted" if release.separation_loss is None else percent(release.separation_loss),
+            "Of the pairs of records that a quasi-identifier told apart, how many its cells no longer do, on average. "
+            "It counts records and not distances, so that numbers, dates, codes and texts compare. 0: nothing lost.",
+        ),
+        (
             "Correlation agreement",
             "not defined" if agreement is None else f"{agreement:.3f}",
             "It needs at least three attributes that vary."

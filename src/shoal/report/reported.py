@@ -81,6 +81,11 @@ class Reported(Protocol):
         ...
 
     @property
+    def separation_loss(self) -> float | None:
+        """Of the pairs of records that were told apart, the share that no longer is; None where it is not known."""
+        ...
+
+    @property
     def attribute_losses(self) -> Mapping[str, float]:
         """What each quasi-identifier lost, over all records."""
         ...

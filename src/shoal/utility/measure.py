@@ -27,9 +27,11 @@ from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.utility.correlations import Correlations, correlations, place_masked, place_original
 from shoal.utility.discernibility import average_class_size, discernibility
 from shoal.utility.information_loss import attribute_loss, information_loss
+from shoal.utility.separation_loss import mean_share, separation_losses
 
 FACTS = {
     "information_loss": Fact("worse", Chunks("by the release itself; on disk beside an original in the same order")),
+    "separation_loss": Fact("worse", Chunks("by the release itself; on disk beside an original in the same order")),
     "discernibility": Fact("worse"),
     "average_class_size": Fact("worse"),
     "correlation_agreement": Fact("better"),
@@ -45,6 +47,7 @@ class Utility(Result):
     suppressed: int
     paired: bool
     information_loss: float | None  # Eq. 3
+    separation_losses: Mapping[str, float]  # of each attribute: of pairs that were told apart, the share no longer so
     attribute_loss: Mapping[str, float]  # the mean distance of each attribute, in its standard deviations
     discernibility: int
     average_class_size: float
@@ -58,6 +61,11 @@ class Utility(Result):
         """Eq. 3 divided by the root of the number of attributes instead of the number: their typical loss."""
         m = len(self.mean_shift)
         return None if self.information_loss is None else float(self.information_loss * np.sqrt(m))
+
+    @property
+    def separation_loss(self) -> float | None:
+        """The share of pairs no longer told apart, on the average of all attributes; None where one is not known."""
+        return mean_share(self.separation_losses, len(self.mean_shift))
 
     @property
     def correlation_agreement(self) -> float | None:
@@ -78,6 +86,8 @@ class Utility(Result):
             "paired": self.paired,
             "information_loss": self.information_loss,
             "information_loss_rms": self.information_loss_rms,
+            "separation_loss": self.separation_loss,
+            "separation_loss_by_attribute": dict(self.separation_losses),
             "attribute_loss": dict(self.attribute_loss),
             "discernibility": self.discernibility,
             "average_class_size": self.average_class_size,
@@ -128,6 +138,7 @@ def assess_utility(
         suppressed=suppressed,
         paired=not unpaired,
         information_loss=loss,
+        separation_losses={} if unpaired else separation_losses(microdata, cells),
         attribute_loss={} if unpaired else {q: attribute_loss(microdata[q], cells[q]) for q in quasi},
         discernibility=discernibility(sizes, suppressed),
         average_class_size=average_class_size(sizes, suppressed),
@@ -175,7 +186,7 @@ def mean_shift(coded: Coded, before: float, after: float) -> float | None:
 
 def left_out_of(unpaired: str, tables: Correlations) -> dict[str, str]:
     """What cannot be measured, and why."""
-    left_out = {"information_loss": unpaired} if unpaired else {}
+    left_out = dict.fromkeys(("information_loss", "separation_loss"), unpaired) if unpaired else {}
     if tables.agreement is None:
         left_out["correlation_agreement"] = "it needs at least three attributes that vary in both tables"
     return left_out
@@ -253,18 +264,21 @@ def _in_some_run(
 def _sheets(utility: Utility) -> list[Sheet]:
     kept = [
         ("information loss", _number(utility.information_loss), "Eq. 3; lower is better"),
+        ("separation loss", _number(utility.separation_loss), "pairs no longer told apart; 0 is best"),
         ("discernibility", f"{utility.discernibility:,}", "lower is better"),
         ("average class size", _number(utility.average_class_size), "lower is better"),
         ("correlation agreement", _number(utility.correlation_agreement), "1 is best"),
         ("shift of means", _number(utility.mean_shift_average), "in standard deviations; 0 is best"),
     ]
+    lost, apart = utility.attribute_loss, utility.separation_losses
     rows = [
-        (name, _number(utility.attribute_loss.get(name)), _number(shift)) for name, shift in utility.mean_shift.items()
+        (name, _number(apart.get(name)), _number(lost.get(name)), _number(shift))
+        for name, shift in utility.mean_shift.items()
     ]
     suppressed = f", {utility.suppressed:,} suppressed" if utility.suppressed else ""
     return [
         Sheet(f"Utility of {utility.records:,} records{suppressed}", ("", "value", "meaning"), kept),
-        Sheet("In standard deviations", ("attribute", "loss", "shift of mean"), rows, numbers=2),
+        Sheet("By attribute", ("attribute", "separation loss", "loss in sigmas", "shift of mean"), rows, numbers=3),
         Sheet("Left out", ("measure", "reason"), list(utility.left_out.items()), numbers=0),
     ]
 

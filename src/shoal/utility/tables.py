@@ -34,6 +34,7 @@ from shoal.utility.marginals import bins_of, edges_of, variation_of
 from shoal.utility.measure import Utility, left_out_of, mean_shift
 from shoal.utility.moments import Moments
 from shoal.utility.placed import Both, Column, Floats, Ints, Known, Listed, read_tables
+from shoal.utility.separation_loss import Pairs, pairs_lost
 
 UNPAIRED = (
     "records of these tables are not paired with their originals; whoever masks is told the loss, and tables on disk "
@@ -54,12 +55,16 @@ def compare_tables(original: Known, masked: Table, *, paired: bool = False) -> U
     tables = Correlations(tuple(quasi), before.products.correlations(), after.products.correlations())
     sizes = class_sizes(both.masked, quasi, both.after.records)
     suppressed = max(0, original.records - both.after.records)
-    losses = _losses(both) if paired else {}
+    losses, separation = _losses(both) if paired else ({}, {})
+    left_out = left_out_of("" if paired else UNPAIRED, tables)
+    if paired and len(separation) < len(quasi):
+        left_out["separation_loss"] = "a quasi-identifier has too many values for pairs to be counted"
     return Utility(
         records=original.records,
         suppressed=suppressed,
         paired=paired,
         information_loss=losses.pop("", None),
+        separation_losses=separation,
         attribute_loss=losses,
         discernibility=discernibility(sizes.size, suppressed, sizes.classes),
         average_class_size=average_class_size(sizes.size, suppressed, sizes.classes),
@@ -67,7 +72,7 @@ def compare_tables(original: Known, masked: Table, *, paired: bool = False) -> U
             name: mean_shift(both.coded(name), before.means[j], after.means[j]) for j, name in enumerate(quasi)
         },
         correlations=tables,
-        left_out=left_out_of("" if paired else UNPAIRED, tables),
+        left_out=left_out,
         engine=masked.engine,
     )
 
@@ -113,7 +118,7 @@ def _paired(both: Both) -> Table:
 
 @dataclass(frozen=True)
 class _Lost:
-    """The information loss of a chunk's records, summed: of all attributes together under no name, and of each."""
+    """What a chunk's records lost: sums of distances, of all attributes under no name and of each; pairs of each."""
 
     schema: Schema
     whole: Mapping[str, Whole]
@@ -125,20 +130,24 @@ class _Lost:
         cells = {name: read_cells(frame[name], self.schema[name], original[name].values) for name in names}
         lost = {"": information_loss(original, cells)}
         lost |= {name: attribute_loss(original[name], cells[name]) for name in names}
-        return pl.DataFrame({"attribute": list(lost), "lost": [each * frame.height for each in lost.values()]})
+        pairs = pairs_lost(original, cells)
+        rows = [(name, each * frame.height, *pairs.get(name, (None, None))) for name, each in lost.items()]
+        return pl.DataFrame(rows, self.shown, orient="row")
 
-    shown = pl.Schema({"attribute": pl.String(), "lost": pl.Float64()})
+    shown = pl.Schema({"attribute": pl.String(), **dict.fromkeys(("lost", "pairs", "apart"), pl.Float64())})
 
 
-def _losses(both: Both) -> dict[str, float]:
-    """Eq. 3 under no name, and the mean distance of each attribute."""
+def _losses(both: Both) -> tuple[dict[str, float], dict[str, float]]:
+    """Eq. 3 under no name, and the mean distance of each attribute; and the separation loss of each."""
     known = both.original
     schema = Schema(tuple(known.schema[name] for name in both.quasi))
     chunks = both.masked.chunks(known.records)
     together = _paired(both).exchange(AtRandom(chunks), chunks)
-    lost = all_of(together.map(_Lost(schema, known.whole), _Lost.shown)).group_by("attribute").agg(pl.col("lost").sum())
-    sums = dict(lost.iter_rows())
-    return {name: sums[name] / known.records for name in ("", *both.quasi)}
+    lost = all_of(together.map(_Lost(schema, known.whole), _Lost.shown)).group_by("attribute").agg(pl.all().sum())
+    sums = {name: (distance, Pairs(*pairs)) for name, distance, *pairs in lost.iter_rows()}
+    listed = [name for name in both.quasi if known.whole[name].values is not None]
+    distances = {name: sums[name][0] / known.records for name in ("", *both.quasi)}
+    return distances, {name: sums[name][1].share for name in listed}
 
 
 class _Squares(NamedTuple):

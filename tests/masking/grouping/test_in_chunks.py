@@ -54,6 +54,7 @@ def test_runs_of_k_are_the_same_in_parts_as_in_memory(rows: int) -> None:
         whole = shoal.anonymize(table, policy("sorted"))
         same_records(found, whole.table)
         assert release.information_loss == pytest.approx(whole.information_loss, rel=1e-12)
+        assert release.separation_loss == pytest.approx(whole.separation_loss, rel=1e-12)
         assert release.facts["chunks"] > 5
 
 

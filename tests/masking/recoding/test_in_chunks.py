@@ -73,6 +73,7 @@ def assert_same(table: pl.DataFrame, chosen: shoal.Policy) -> ChunkedRelease:
     assert found.rows() != memory.table.rows()  # shuffled
     assert said(release.notes) == said(memory.notes)
     assert release.information_loss == pytest.approx(memory.information_loss, rel=1e-12)
+    assert release.separation_loss == pytest.approx(memory.separation_loss, rel=1e-12)
     expected = memory.to_dict()
     facts = [name for name in memory.masked.facts if name != "nodes_checked"]
     for name in ("records", "suppressed", "classes", "smallest_class", "models", *facts):
