@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 from shoal import Households, InputError, KAnonymity, Linked, Policy, PromiseError, Release, anonymize
-from shoal.jobs.audit import AuditLedger
+from shoal.jobs.audit import AuditLedger, RecordRelease
+from shoal.jobs.ledger import LedgerFile
 from shoal.releases.audit import Audit
 from shoal.releases.ledger import Ledger, entries
 
@@ -172,3 +173,16 @@ def test_households_are_pooled_household_by_household(tmp_path: Path) -> None:
     with pytest.raises(PromiseError, match="fewer than 4"):
         anonymize(homes.slice(2), policy, seed=1).write(tmp_path / "b.csv", ledger=ledger)
     assert audited(ledger).subjects == 12
+
+
+def test_a_release_made_elsewhere_is_not_recorded_where_people_are_counted(tmp_path: Path, ledger: Ledger) -> None:
+    release(VISITS, ledger, "a.csv")
+    (tmp_path / "key").write_bytes(KEY)
+    VISITS.write_csv(tmp_path / "elsewhere.csv")
+    book = LedgerFile(ledger.path, "visit", tmp_path / "key")
+    with pytest.raises(InputError, match="record it in a ledger of its own"):
+        RecordRelease(str(tmp_path / "elsewhere.csv"), book, ("age",), 3).run()
+    several = LedgerFile(tmp_path / "new.db", "pid", tmp_path / "key")
+    with pytest.raises(InputError, match="again in record 10: give one record a subject"):
+        RecordRelease(str(tmp_path / "elsewhere.csv"), several, ("age",), 3).run()
+    assert len(entries(ledger.path)) == 1

@@ -171,11 +171,17 @@ class RecordRelease(Job[Recorded]):
     def work(self) -> Recorded:
         """Finds the release's classes and adds them to the ledger, also where people are exposed by that."""
         from shoal.privacy.check import classes_of
+        from shoal.releases.ledger import follows_of
         from shoal.releases.published import from_classes, need_columns
         from shoal.releases.store import Promised
 
         ledger, names = self.ledger.opened(), list(self.quasi_identifiers)
         assert ledger is not None
+        if ledger.path.exists() and follows_of(ledger.path) is not None:
+            raise InputError(
+                f"The ledger {str(ledger.path)!r} counts people who may have several records, and a release made "
+                "elsewhere is recorded by one record a subject: record it in a ledger of its own."
+            )
         events.stage("reading")
         table = self.layout.read(self.source, text=[ledger.subject])
         need_columns(self.source, table, names)
