@@ -1,0 +1,84 @@
+"""Tables in which people are hard to count: whoever counts them in the written file finds k in every class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import shoal
+from shoal.chunked_release import anonymize_to
+from shoal.engines.disk import Disk
+from shoal.errors import PromiseError
+
+DICE = np.random.default_rng(11)
+N = 180
+WHO = {
+    "one person in most rows": np.where(DICE.random(N) < 0.7, 0, DICE.integers(0, 60, N)),
+    "side by side": np.sort(DICE.integers(0, 40, N)),
+    "few people": DICE.integers(0, 7, N),
+}
+TABLE = pl.DataFrame(
+    {
+        "row": range(N),
+        "age": DICE.integers(20, 50, N),
+        "sex": DICE.choice(["f", "m"], N),
+        "charge": DICE.integers(0, 5, N),
+    }
+)
+GROUPINGS = ["hilbert", "kd", "kd-median", "sorted", "mdav", "mdav+", "recode"]
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+@pytest.mark.parametrize("gaps", [False, True], ids=["", "gaps"])
+@pytest.mark.parametrize("who", WHO)
+def test_every_class_of_the_file_has_k_people(
+    who: str, gaps: bool, engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("engines.table.CHUNK", "masking.chunks.CHUNK"):
+        monkeypatch.setattr(f"shoal.{name}", 60)
+    whose = pl.Series("pid", [f"p{number}" for number in WHO[who]])
+    if gaps:
+        whose = pl.Series("pid", [person if row % 9 else None for row, person in enumerate(whose)])
+    table = TABLE.with_columns(whose)
+    own = dict(zip(range(N), (person or f"nobody {row}" for row, person in enumerate(whose)), strict=True))
+    for method in GROUPINGS:
+        shown, achieved = released(table, counted(method), engine, tmp_path / method)
+        people = shown.with_columns(who=pl.col("row").replace_strict(own)).group_by("age", "sex")
+        assert people.agg(pl.col("who").n_unique())["who"].min() == achieved >= 4, method
+
+
+def test_cut_points_that_leave_too_few_people_are_refused_on_disk(tmp_path: Path) -> None:
+    """Memory cuts by people; an engine cuts by records, and what comes of it is judged by people all the same."""
+    table = TABLE.with_columns(pid=pl.Series([f"p{number}" for number in WHO["few people"]]))
+    assert released(table, counted("cut-points"), "memory", tmp_path / "m")[1] >= 4
+    with pytest.raises(PromiseError, match="does not keep persons"):
+        released(table, counted("cut-points"), "disk", tmp_path / "d")
+    assert not (tmp_path / "d").exists()
+
+
+def counted(method: str) -> shoal.Policy:
+    """Four people in every class; whoever is not named is a person of her own."""
+    return shoal.Policy(
+        quasi_identifiers=["age", "sex"],
+        confidential=["charge"],
+        insensitive=["row"],
+        person="pid",
+        models=[shoal.KAnonymity(4)],
+        method={"name": method},
+        missing_person="one-each",
+    )
+
+
+def released(table: pl.DataFrame, policy: shoal.Policy, engine: str, path: Path) -> tuple[pl.DataFrame, Any]:
+    """What stands in the file, and how many people the verdict has counted."""
+    if engine == "memory":
+        made = shoal.anonymize(table, policy, seed=1)
+        made.write(path.with_suffix(".parquet"))
+        return pl.read_parquet(path.with_suffix(".parquet")), made.verdicts[0].achieved
+    with Disk() as disk:
+        release = anonymize_to(disk.table(table.lazy()), policy, str(path), seed=1)
+        return pl.read_parquet(path / "*.parquet"), release.verdicts[0].achieved
