@@ -18,7 +18,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal import events
-from shoal.data.built_attributes import assumed_notes, built_notes
+from shoal.data.built_attributes import assumed_notes, built_notes, distinct_notes
 from shoal.data.cells import in_whole_numbers, with_one_zero
 from shoal.data.codebook import Codebook
 from shoal.data.frames import Frame, Restore, to_polars
@@ -344,7 +344,8 @@ def prepare(table: pl.DataFrame, policy: Policy) -> tuple[Microdata, tuple[str, 
         weights_of(table, policy.weights)
     notes = left_out(table.columns, schema, policy.weights) + weights_note(policy.weights, roles)
     notes += in_order_of_type(policy, table.schema) + assumed_notes(schema) + built_notes(built_trees(policy, schema))
-    return Microdata(table, schema), notes
+    original = Microdata(table, schema)
+    return original, notes + distinct_notes(schema, lambda name: original[name].counts)
 
 
 def built_trees(policy: Policy, schema: Schema) -> list[Hierarchy]:

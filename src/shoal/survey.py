@@ -7,7 +7,7 @@ from functools import cached_property
 
 import polars as pl
 
-from shoal.data.built_attributes import assumed_notes, built_notes
+from shoal.data.built_attributes import assumed_notes, built_notes, distinct_notes
 from shoal.data.frames import check_names
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Role, Schema
@@ -120,6 +120,7 @@ def survey(table: Table, policy: Policy, *, subject: str | None = None) -> Surve
         + built_notes(built_trees(policy, schema))
     )
     whole = {name: summary.marginals[name].whole(schema[name]) for name in asked}
+    notes += distinct_notes(schema, lambda name: whole[name].counts)
     spelled = spelling_of(whole_table, shown_alike(schema, policy.show))
     unseen = [name for name in whole_table.schema if name.startswith(KEPT)]
     whose = (subject, policy.person, policy.household_column, *in_order_of(policy.models))

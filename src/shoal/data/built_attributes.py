@@ -9,9 +9,11 @@ nobody has some of their values: they name none of fewer than k records.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from shoal.choices import quoted_item
@@ -25,6 +27,9 @@ from shoal.data.schema import Attribute, Kind, Role, Scalar, Schema, refuse_twic
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_FEWEST = 100  # records, before values that all differ say anything
+_NEARLY_ALL = 0.9  # of the records, each with a value of its own
 
 
 class Valued(NamedTuple):
@@ -129,6 +134,29 @@ def assumed_notes(schema: Schema) -> tuple[str, ...]:
             say = f"--kind {quoted_item(names[0].name)}=nominal shows sets" + ("" if ordered else ", =numeric ranges")
             notes.append(f"Taken as {what}: {listed}. Where that is wrong, say so: {say}.")
     return tuple(notes)
+
+
+def distinct_notes(schema: Schema, counts: Callable[[str], npt.NDArray[np.int64]]) -> tuple[str, ...]:
+    """Of quasi-identifiers that are masked as sets; `counts` says how many records have each value."""
+    sets = [n for n in schema.quasi_identifiers if schema[n].kind is Kind.NOMINAL and schema[n].hierarchy is None]
+    return distinct_note([n for n in sets if nearly_distinct(int((counts(n) > 0).sum()), int(counts(n).sum()))])
+
+
+def nearly_distinct(values: int, records: int) -> bool:
+    """Whether so many records hardly have a value in common."""
+    return records >= _FEWEST and values > _NEARLY_ALL * records
+
+
+def distinct_note(names: Sequence[str]) -> tuple[str, ...]:
+    """What the custodian should know of columns without an order in which nearly every record has its own value."""
+    if not names:
+        return ()
+    return (
+        f"Nearly every record has a value of its own in {', '.join(names)}, which is read as text without order: its "
+        "cells list values that have nothing in common, and the information loss makes that look cheap. If it holds "
+        f"dates, numbers or codes, have it read so (--kind {quoted_item(names[0])}=..., --read date-format=...); else "
+        "leave it out.",
+    )
 
 
 def _as_shown(attribute: Attribute) -> str:

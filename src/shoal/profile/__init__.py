@@ -14,10 +14,11 @@ import polars as pl
 
 from shoal import events
 from shoal.choices import quoted_item
+from shoal.data.built_attributes import distinct_note, nearly_distinct
 from shoal.data.kinds import read_kind
 from shoal.data.people import HOUSEHOLDS, NOT_OF_PEOPLE, NUMBERS, Repeating
 from shoal.data.reading import AS_IT_SEEMS, Reading
-from shoal.data.schema import Role
+from shoal.data.schema import Kind, Role
 from shoal.errors import InputError
 from shoal.profile.attribute import AttributeProfile as AttributeProfile
 from shoal.profile.attribute import encode, placed, profile_attribute, whose
@@ -73,7 +74,15 @@ class Profile(Result):
         """What was assumed of the file; identifiers that repeat; numbers that may be codes."""
         repeating = self._repeating()
         together = [_TOGETHER] if any(not identifier.households for identifier in repeating) else []
-        return (*self.assumed, *(identifier.sentence() for identifier in repeating), *together, *self._doubts())
+        people = (*(identifier.sentence() for identifier in repeating), *together)
+        return (*self.assumed, *people, *self._doubts(), *distinct_note(self._distinct()))
+
+    def _distinct(self) -> list[str]:
+        """Quasi-identifiers without an order in which nearly every record has a value of its own."""
+        sets = [
+            a for a in self.with_role(Role.QUASI_IDENTIFIER) if a.kind is Kind.NOMINAL and "hierarchy" not in a.choice
+        ]
+        return [a.name for a in sets if nearly_distinct(a.distinct - (a.missing > 0), self.records - a.missing)]
 
     def _doubts(self) -> tuple[str, ...]:
         masked = (Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL)
