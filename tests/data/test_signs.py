@@ -181,7 +181,10 @@ def test_numbers_that_count_up_in_the_first_column_are_those_of_households() -> 
     households = [i // 2 for i in range(60)]
     frame = pl.DataFrame({"x0": households, **PEOPLE})
     assert roles(frame)["x0"] is ID
-    assert profile(frame, sets=0).notes == ()  # a household is no person
+    (note,) = profile(frame, sets=0).notes  # a household is no person: who lives together is proposed, not --person
+    assert "60 records of 30 households" in note
+    assert "--promise households:k=5,column=x0" in note
+    assert "--person" not in note
     assert roles(pl.DataFrame({"x0": households[::-1], **PEOPLE}))["x0"] is QI
     assert roles(pl.DataFrame({**PEOPLE, "x0": households}))["x0"] is QI
 
