@@ -243,11 +243,16 @@ def test_spellings_of_a_value_do_not_tell_the_records_of_a_class_apart(tmp_path:
     assert {line.split(",")[0] for line in lines_of(target)} == {"5.0", "7.1"}
 
 
-def test_a_decimal_comma_becomes_the_point_of_the_release_and_nothing_else_changes(tmp_path: Path) -> None:
+def test_a_decimal_comma_stays_or_becomes_a_point_as_asked_and_nothing_else_changes(tmp_path: Path) -> None:
     source, target = tmp_path / "d.csv", tmp_path / "r.csv"
     source.write_text("age;charge;x\n" + "".join(f"{20 + i % 2};{i},50;{i % 2},5\n" for i in range(20)))
     words = ["--quasi", "age,x", "--confidential", "charge", "--k", "5", "--write", "keep-order"]
-    assert run_command("anonymize", source, "-o", target, *words, "--method", "sorted") == 0
+    words = ["anonymize", source, "-o", target, *words, "--method", "sorted", "--overwrite"]
+    assert run_command(*words) == 0
+    assert lines_of(target)[:3] == ["20;0,50;0,5", "21;1,50;1,5", "20;2,50;0,5"]
+    assert run_command(*words, "--write", "decimal=.") == 0
+    assert lines_of(target)[:3] == ["20;0.50;0.5", "21;1.50;1.5", "20;2.50;0.5"]
+    assert run_command(*words, "--write", "delimiter=comma") == 0
     assert lines_of(target)[:3] == ["20,0.50,0.5", "21,1.50,1.5", "20,2.50,0.5"]
 
 

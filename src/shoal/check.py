@@ -50,8 +50,7 @@ def check(
 def _check(frame: Any, policy: Policy, original: Any, paired: bool, engine: str | None) -> tuple[Verdict, ...]:
     from shoal.data.forms import Forms
     from shoal.data.frames import to_polars
-    from shoal.data.reading import Reading
-    from shoal.data.released import read_released
+    from shoal.data.released import read_released, reading_of
     from shoal.engines.opening import engine_of, open_table
     from shoal.report.inspection import inspect_released
 
@@ -63,7 +62,7 @@ def _check(frame: Any, policy: Policy, original: Any, paired: bool, engine: str 
         table = open_table(frame, chosen, as_written=policy.quasi_identifiers)
         original = None if original is None else open_table(original, chosen)
     elif isinstance(frame, str | Path):
-        reading = Reading.of(policy.reading.of_values())
+        reading = reading_of(frame, policy.reading)
         forms = Forms.under(reading, policy.attributes, released=True)
         released, written = read_released(frame, policy.quasi_identifiers, reading, forms)
         table = MemoryTable(released)

@@ -6,9 +6,10 @@ A draft gets out only as a release (`shoal.release`), after an independent check
 from __future__ import annotations
 
 import os
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, NamedTuple, Self
@@ -25,8 +26,10 @@ from shoal.data.frames import Frame, Restore, to_polars
 from shoal.data.fresh_numbers import fresh_numbers
 from shoal.data.household import refuse_homeless
 from shoal.data.microdata import Coded, Microdata
+from shoal.data.ordered_categories import orders_stated
 from shoal.data.people import Repeating, likely_identifiers, repeating
 from shoal.data.person import numbered, refuse_gaps
+from shoal.data.roles import left_out
 from shoal.data.schema import Attribute, Role, Schema
 from shoal.data.text_choice import left_out_note, texts_left_out
 from shoal.data.weights import weights_note, weights_of
@@ -44,6 +47,7 @@ from shoal.privacy.model import PrivacyModel
 from shoal.pseudonymize import KEPT, judge_replaced, notes_of, replaced
 
 if TYPE_CHECKING:
+    from shoal.data.dialects import Dialect
     from shoal.data.forms import Forms
     from shoal.data.hierarchy import Hierarchy
     from shoal.data.notation import Spelling
@@ -58,6 +62,7 @@ class InFile(NamedTuple):
     spelled: pl.DataFrame  # its values in the text of the file that they were read from
     copied: dict[str, pl.DataType]  # the columns whose text was copied from there, with the types of their values
     forms: Forms  # how columns write their values
+    dialect: Dialect  # how a text file of it is laid out
 
 
 @dataclass(frozen=True)
@@ -77,6 +82,7 @@ class Draft(Generic[Frame]):
     renumbered: str | None = None  # the column that shows fresh numbers in place of what the original has there
     book: Codebook | None = field(default=None, repr=False)  # of the SPSS, Stata or SAS file that it was read from
     before: pl.DataFrame = field(default_factory=pl.DataFrame, repr=False)  # what pseudonyms and shifts replaced
+    dialect: Dialect | None = None  # how a text file of it is laid out; None: as its name says
 
     @property
     def source(self) -> pl.DataFrame:
@@ -97,27 +103,43 @@ class Draft(Generic[Frame]):
 
     def in_file(self, path: str | Path, order: npt.NDArray[np.uint32] | None = None) -> InFile:
         """The draft as a file of this name shows it: its records in this order, or in that of the input."""
+        from shoal.data.dialects import named_by
         from shoal.data.files import is_delimited
         from shoal.data.forms import Forms
-        from shoal.data.notation import respelled
+        from shoal.data.notation import with_commas
 
+        dialect = self.dialect or named_by(path)
         rows = np.arange(self.table.height) if self.masked.kept is None else self.masked.kept
         table = self.table
         if order is not None:
             table, rows = table[order], rows[order]
         if Path(path).suffix.lower() != ".csv":  # elsewhere the codes would show
             table = self.plain(table)
-        if self.spelling is None or not is_delimited(path):
-            return InFile(table, rows, table, {}, Forms())
-        source, forms = self.original.frame, self.spelling.forms
+        source, forms = self.original.frame, Forms()
+        if not is_delimited(path):
+            return InFile(table, rows, table, {}, forms, dialect)
+        if self.spelling is None:
+            spelled, types = table, dict[str, pl.DataType]()
+        else:
+            spelled, types, forms = self._spelled(table, rows, self.spelling, dialect)
+        if dialect.decimal == ",":
+            spelled, types, forms = with_commas(spelled, source.schema, types, forms)
+        return InFile(table, rows, spelled, types, forms, dialect)
+
+    def _spelled(
+        self, table: pl.DataFrame, rows: npt.NDArray[np.int64], spelling: Spelling, dialect: Dialect
+    ) -> tuple[pl.DataFrame, dict[str, pl.DataType], Forms]:
+        """Records in the text of the file that they were read from; which columns are copied from it, and its forms."""
+        from shoal.data.notation import respelled
+
+        source, forms, texts = self.original.frame, spelling.forms, partial(spelling.texts, decimal=dialect.decimal)
         own = [attribute for attribute in self.schema if attribute.name != self.renumbered]
         spelled, copied = respelled(
-            table, source, own, self.changed, self.spelling.texts, pl.Series(rows), forms
+            table, source, own, self.changed, texts, pl.Series(rows), forms
         )  # what was replaced is never copied from the file
         others = [name for name in self.before.columns if name in table.columns and name not in self.masked.columns]
         written = [name for name in others if spelled[name].dtype != table[name].dtype]  # dates, as the file has them
-        types = {name: source[name].dtype for name in (*copied, *written)}
-        return InFile(table, rows, spelled, types, forms)
+        return spelled, {name: source[name].dtype for name in (*copied, *written)}, forms
 
     @property
     def changed(self) -> list[str]:
@@ -357,27 +379,7 @@ def built_trees(policy: Policy, schema: Schema) -> list[Hierarchy]:
 def in_order_of_type(policy: Policy, types: Mapping[str, pl.DataType]) -> tuple[str, ...]:
     """Which columns are ordinal because their type states an order, and which; what else a policy says, it knows."""
     asked = [name for name in (*policy.quasi_identifiers, *policy.confidential) if name not in policy.attributes]
-    stated = {name: dtype for name in asked if isinstance(dtype := types[name], pl.Enum)}
-    return tuple(
-        f"Column {name!r} is taken as ordinal, in the order that its type states: {_rising(dtype.categories)}."
-        for name, dtype in stated.items()
-    )
-
-
-def _rising(categories: pl.Series) -> str:
-    few = categories if len(categories) <= 8 else [*categories.head(4), "...", *categories.tail(3)]
-    return " < ".join(few)
-
-
-def left_out(columns: Sequence[str], named: Container[str], weights: str | None = None) -> tuple[str, ...]:
-    """What the custodian should know of columns that have no role; of weights more is said elsewhere."""
-    unnamed = [name for name in columns if name not in named and name != weights]
-    if not unnamed:
-        return ()
-    return (
-        f"No role names {_listed(unnamed)}: left out of the release "
-        "(--insensitive releases columns as they are, --rest insensitive all that are left).",
-    )
+    return orders_stated(asked, types)
 
 
 def assemble(original: Microdata, masked: Masked) -> pl.DataFrame:
@@ -391,8 +393,3 @@ def assemble(original: Microdata, masked: Masked) -> pl.DataFrame:
 
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         return pl.DataFrame(list(pool.map(column, shown)))
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:8])
-    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")

@@ -43,6 +43,7 @@ from shoal.show.charts import both
 from shoal.utility.losses import Losses
 
 if TYPE_CHECKING:
+    from shoal.data.dialects import Dialect
     from shoal.releases.ledger import Ledger
     from shoal.releases.published import Published
     from shoal.releases.store import Promised
@@ -109,7 +110,6 @@ class Release(Losses, Result, Generic[Frame]):
     @property
     def drawn(self) -> None:
         """Of all records it is known what became of them: none had to be drawn."""
-        return
 
     def tables(self) -> Tables:
         """All records before and after, to be counted."""
@@ -300,14 +300,14 @@ def as_file(
         draft = replace(draft, spelling=None)
     # Position alone can re-identify: records leave in random order.
     shuffled = np.random.default_rng(seed).permutation(np.arange(draft.table.height, dtype=np.uint32))
-    table, rows, spelled, copied, forms = draft.in_file(path, None if keep_order else shuffled)
+    table, rows, spelled, copied, forms, dialect = draft.in_file(path, None if keep_order else shuffled)
 
-    def write_file(before_name: Callable[[Path], Judgement]) -> None:
+    def write_file(judged: Callable[[Path], Judgement]) -> None:
         output = disarmed(spelled) if disarm else spelled
-        write_table(output, path, overwrite=overwrite, before_commit=before_name, book=draft.labels(rows))
+        write_table(output, path, overwrite=overwrite, before_commit=judged, book=draft.labels(rows), dialect=dialect)
 
     def judge_file(written: Path) -> Judgement:
-        values, texts = read_own(written, spelled, draft.schema.quasi_identifiers, copied, forms)
+        values, texts = read_own(written, spelled, draft.schema.quasi_identifiers, copied, forms, dialect)
         draft.judge_replaced(values, rows)
         classes = released_classes(values, draft.schema, Source(draft.original, rows), written=texts)
         release = _released(draft, classes)
@@ -324,7 +324,7 @@ def as_file(
         return ledger.entering(release, what, path, digest(written))
 
     def certify_file(partial: Path, written: Path, judgement: Judgement) -> None:
-        partial.write_text(_certificate(judgement.release, table, written, keep_order=keep_order), encoding="utf-8")
+        partial.write_bytes(_certificate(judgement.release, table, written, dialect, keep_order=keep_order))
 
     with_it = papers((certificate, certify_file, False), (report, _report, True))
     target = None if is_sql(path) else Path(path)
@@ -351,16 +351,16 @@ def _refuse_target(path: str | Path, *, certificate: bool, ledger: bool, disarm:
         raise InputError("A ledger knows a release by its file's digest: write the release to a file.")
 
 
-def _certificate(release: Release, table: pl.DataFrame, written: Path, *, keep_order: bool) -> str:
+def _certificate(release: Release, table: pl.DataFrame, written: Path, dialect: Dialect, *, keep_order: bool) -> bytes:
     """The certificate of a written file, as JSON."""
     from shoal.report.certificate import certify
     from shoal.report.shown import Shown
 
     shown = Shown.of(table, release.sizes, release.histories)
-    content = certify(shown, release.schema, release.promises, release.verdicts, release.policy)
+    content = certify(shown, release.schema, release.promises, release.verdicts, release.policy, dialect)
     content["record_order"] = "as in the source" if keep_order else "shuffled"
     content["sha256"] = digest(written)
-    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()
 
 
 def _report(partial: Path, _: Path, judgement: Judgement) -> None:

@@ -54,6 +54,7 @@ from shoal.split_tables import (
 if TYPE_CHECKING:
     from shoal.chunked_split import ChunkedSplitRelease
     from shoal.data.codebook import Codebook
+    from shoal.data.dialects import Dialect
     from shoal.data.notation import Spelling
     from shoal.events import Listener, Stop
     from shoal.releases.ledger import Ledger
@@ -74,6 +75,12 @@ class SplitDraft(Generic[Frame]):
         tables = {name: judged(made) for name, made in self.tables.items()}
         merged = judged(self.merged) if self.merged is not None else None
         return SplitRelease(tables, merged, self.dependence, self.notes)
+
+    def in_dialect(self, dialect: Dialect | None) -> SplitDraft[Frame]:
+        """The tables to be written in text files that are laid out so."""
+        tables = {name: replace(made, dialect=dialect) for name, made in self.tables.items()}
+        merged = None if self.merged is None else replace(self.merged, dialect=dialect)
+        return replace(self, tables=tables, merged=merged)
 
     def noted(self, ledger: Ledger) -> SplitDraft[Frame]:
         """With a note where hardly anybody is known to the ledger."""

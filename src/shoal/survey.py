@@ -10,9 +10,10 @@ import polars as pl
 from shoal.data.built_attributes import assumed_notes, built_notes, distinct_notes
 from shoal.data.frames import check_names
 from shoal.data.microdata import Microdata
+from shoal.data.roles import left_out
 from shoal.data.schema import Role, Schema
 from shoal.data.weights import need_weights, weights_note
-from shoal.draft import built_trees, in_order_of_type, left_out
+from shoal.draft import built_trees, in_order_of_type
 from shoal.engines.spelled import Spelled, spelling_of
 from shoal.engines.table import Table, selected
 from shoal.engines.text import SPELLED

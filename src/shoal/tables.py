@@ -38,6 +38,7 @@ from shoal.show import Result, Sheet
 from shoal.split_tables import beside, beside_which, paper_of
 
 if TYPE_CHECKING:
+    from shoal.data.dialects import Dialect
     from shoal.data.notation import Spelling
 
 PEOPLE = ""  # stands for the table that lists people
@@ -101,6 +102,14 @@ class TablesDraft:
 
     tables: Mapping[str, Draft] = field(repr=False)
     policy: Policy
+
+    def in_dialects(self, dialects: Mapping[str, tuple[Dialect | None, tuple[str, ...]]]) -> TablesDraft:
+        """The tables to be written in text files that are laid out so, each with what is to be said of that."""
+        tables = {
+            name: replace(made, dialect=dialects[name][0], notes=(*made.notes, *dialects[name][1]))
+            for name, made in self.tables.items()
+        }
+        return replace(self, tables=tables)
 
     def judged(self) -> TablesRelease:
         """The release, if every promise holds of every table and of all together."""

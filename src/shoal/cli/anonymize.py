@@ -125,7 +125,7 @@ def anonymize(
     reads = (policy,)
     job: Anonymize | Split | Tables = Anonymize(
         source, chosen, output, certificate, report, explain, book, incremental, writing.keep_order, disarm,
-        seed, overwrite, used, master, layout, reads, writing.trees, key, numbered,
+        seed, overwrite, used, master, layout, reads, writing.trees, key, numbered, writing.text,
     )  # fmt: skip
     if (parts := opt_split.splitting(split)) is not None:
         opt_split.refuse_of_one_table(
@@ -137,13 +137,13 @@ def anonymize(
         )
         job = Split(
             source, chosen, output, parts.independent, parts.merge, certificate, report, book, writing.keep_order, seed,
-            overwrite, used, master, layout, reads,
+            overwrite, used, master, layout, reads, writing.text,
         )  # fmt: skip
     if chosen.tables:
         opt_split.refuse_of_several(split=parts is not None, ledger=ledger is not None, explain=explain is not None)
         job = Tables(
             source, chosen, output, certificate, report, writing.keep_order, disarm, seed, overwrite, used, layout,
-            reads,
+            reads, writing.text,
         )  # fmt: skip
     job.refuse()
     book.refuse()

@@ -12,6 +12,7 @@ from shoal.catalogue import Entry, parameter
 from shoal.cli.every import NAME as QUIET
 
 if TYPE_CHECKING:
+    from shoal.data.reading import Reading
     from shoal.jobs.layout import Layout
     from shoal.policy import Policy
     from shoal.privacy.model import PrivacyModel
@@ -99,7 +100,7 @@ Write = Annotated[
     typer.Option(
         "--write",
         metavar="KEY",
-        help="keep-order; person-in-class; disarm-formulas; of recode: hierarchies=DIR, explain=DIR.",
+        help="keep-order; person-in-class; disarm-formulas; encoding=cp1252; recode: explain=DIR.",
         rich_help_panel=FILES,
     ),
 ]
@@ -116,6 +117,16 @@ class Writing(Entry):
     explain: str | None = parameter("of recode: a folder for cost against suppression", default=None)
 
     hierarchies: str | None = parameter("of recode: a folder for the hierarchies that it built", default=None)
+    delimiter: str | None = parameter("of text files: what parts fields, where not as in the input", default=None)
+    encoding: str | None = parameter("of text files, where not that of the input", default=None)
+    decimal: str | None = parameter("of text files: the decimal mark, where not that of the input", default=None)
+
+    @property
+    def text(self) -> Reading:
+        """How a text file is laid out, where not as the input."""
+        from shoal.data.reading import Reading
+
+        return Reading(delimiter=self.delimiter, encoding=self.encoding, decimal=self.decimal)
 
     @property
     def trees(self) -> Path | None:

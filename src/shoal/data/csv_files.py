@@ -24,15 +24,17 @@ from shoal.data.csv_layout import (
     broken_quoting,
     check_widths,
     data_records,
+    delimiter_of,
     laid_out,
     line_of,
     nul_byte,
 )
-from shoal.data.decoded import BLOCK, encoding_note, is_utf8, understood, utf8_source
+from shoal.data.decoded import BLOCK, encoding_note, is_utf8, seen_encoding, understood, utf8_source
+from shoal.data.dialects import WRITTEN, Dialect, named_by, write_text
 from shoal.data.forms import DoubtError, Forms
 from shoal.data.frames import finite
 from shoal.data.missing_marks import as_option
-from shoal.data.reading import AS_IT_SEEMS, Reading, ReadingChoices
+from shoal.data.reading import AS_IT_SEEMS, OF_VALUES, Reading, ReadingChoices
 from shoal.data.text_types import (
     MixedColumnError,
     count_zero_led,
@@ -106,6 +108,29 @@ def settled(path: Path, reading: Reading) -> Reading:
     return reading.over(Reading.of(seen))
 
 
+def dialect_of(path: Path, reading: Reading) -> Dialect:
+    """How the file is laid out, as stated and as seen in it."""
+    encoding = reading.encoding or understood(path).encoding
+    return Dialect(laid_out(path, reading).delimiter, encoding, decimal_in(path, reading))
+
+
+def of_release(path: Path, reading: Reading) -> Reading:
+    """How a released file is read whose original is read so: it is laid out alike, unless it shows another layout.
+
+    A file that is UTF-8 throughout, or has a mark, shows its encoding; decimals have points where commas part fields.
+    """
+    seen = seen_encoding(path)
+    stated = {key: value for key, value in reading.chosen().items() if key in (*OF_VALUES, *WRITTEN)}
+    if seen is not None and seen.encoding.startswith("utf"):
+        stated.pop("encoding", None)
+    file = TextFile(str(path), utf8_source(path, stated.get("encoding")), delimiter_of(reading) or ",", header=True)
+    if "delimiter" in stated and file.delimiter not in next((line for line in file.open() if line.strip()), ""):
+        del stated["delimiter"]
+    if "decimal" in stated and laid_out(path, Reading(**stated)).delimiter == ",":
+        stated |= reading.of_values()
+    return Reading(**stated)
+
+
 def assumed(path: Path, reading: Reading) -> tuple[str, ...]:
     """What was assumed of the file and may be wrong, in sentences."""
     notes = encoding_note(path) if reading.encoding is None else ()
@@ -132,12 +157,9 @@ def as_written(
     return without_blank_lines(parse_as_text(file), file).select(names)
 
 
-def write_delimited(frame: pl.DataFrame, path: Path) -> None:
-    """Writes a text file, quoted only where needed; tabs for .tsv, commas otherwise; compressed for .gz."""
-    compressed = path.suffix.lower() == ".gz"
-    with_short_times(frame).write_csv(
-        path, separator=_separator(path), compression="gzip" if compressed else "uncompressed"
-    )
+def write_delimited(frame: pl.DataFrame, path: Path, dialect: Dialect | None = None) -> None:
+    """Writes a text file, quoted only where needed; by its name tabs for .tsv, commas otherwise; compressed for .gz."""
+    write_text(with_short_times(frame), path, dialect or named_by(path))
 
 
 def with_short_times(frame: pl.DataFrame) -> pl.DataFrame:
@@ -149,11 +171,18 @@ def with_short_times(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(text(name, of) for name, of in frame.schema.items() if isinstance(of, pl.Datetime))
 
 
-def scan_written(path: Path, schema: Mapping[str, pl.DataType], *, empty_is_missing: bool = False) -> pl.LazyFrame:
+def scan_written(
+    path: Path,
+    schema: Mapping[str, pl.DataType],
+    *,
+    empty_is_missing: bool = False,
+    dialect: Dialect | None = None,
+) -> pl.LazyFrame:
     """What `write_delimited` has written, of these types, read when asked for."""
+    dialect = dialect or named_by(path)
     return pl.scan_csv(
-        utf8_source(path, "utf-8"),  # a column called x^2 would pass for a compressed file
-        separator=_separator(path),
+        utf8_source(path, dialect.encoding),  # a column called x^2 would pass for a compressed file
+        separator=dialect.delimiter,
         has_header=False,  # the header's names Polars may misread
         skip_rows=1,
         schema=schema,
@@ -162,12 +191,8 @@ def scan_written(path: Path, schema: Mapping[str, pl.DataType], *, empty_is_miss
     )
 
 
-def _separator(path: Path) -> str:
-    return "\t" if ".tsv" in [suffix.lower() for suffix in path.suffixes[-2:]] else ","
-
-
 _FORMULA = r"^'*[=+\-@\t\r]"  # what a spreadsheet may carry out
-_NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)? *$"
+_NUMBER = r"^[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)? *$"
 
 
 def disarmed(frame: pl.DataFrame) -> pl.DataFrame:

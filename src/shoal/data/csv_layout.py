@@ -66,9 +66,7 @@ def laid_out(
     Blanks that follow each delimiter are taken out, unless all is to be left `as_it_stands`.
     """
     source = utf8_source(path, reading.encoding) if source is None else source
-    delimiter = TYPED.get(reading.delimiter or "", reading.delimiter)
-    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
-        raise InputError(f"A delimiter is one character such as ',' or ';'. Got {delimiter!r} instead.")
+    delimiter = delimiter_of(reading)
     file = TextFile(str(path), source, delimiter or ",", header)
     if delimiter is None:
         file = replace(file, delimiter=likely_delimiter(file))
@@ -86,6 +84,14 @@ def laid_out(
     names = tuple(numbered(names)) if reading.names else names
     check_names(names, str(path), NUMBER_THEM)
     return replace(file, names=names)
+
+
+def delimiter_of(reading: Reading) -> str | None:
+    """The delimiter that is stated, as the character it is."""
+    delimiter = TYPED.get(reading.delimiter or "", reading.delimiter)
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
+        raise InputError(f"A delimiter is one character such as ',' or ';'. Got {delimiter!r} instead.")
+    return delimiter
 
 
 def likely_delimiter(file: TextFile) -> str:

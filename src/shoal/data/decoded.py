@@ -61,8 +61,7 @@ def unpacked(path: Path) -> bytes:
 
 def understood(path: Path) -> Seen:
     """The encoding that the file is in; refused where two give different texts and neither is clearly right."""
-    status = os.stat(path)
-    seen = _understood(path, (status.st_ino, status.st_size, status.st_mtime_ns))
+    seen = seen_encoding(path)
     if seen is None:
         line, byte = _first_stray(path) or (0, 0)
         raise InputError(
@@ -72,6 +71,12 @@ def understood(path: Path) -> Seen:
     if seen.rival is not None:
         raise _unclear(path, seen, seen.rival)
     return seen
+
+
+def seen_encoding(path: Path) -> Seen | None:
+    """The encoding that the file seems to be in, perhaps with a rival; None where no reading makes words."""
+    status = os.stat(path)
+    return _understood(path, (status.st_ino, status.st_size, status.st_mtime_ns))
 
 
 @lru_cache(maxsize=16)

@@ -16,6 +16,7 @@ from shoal.data import hidden_content, sql
 from shoal.data.clean_copy import made_anew
 from shoal.data.codebook import Codebook
 from shoal.data.csv_files import read_delimited, write_delimited
+from shoal.data.dialects import Dialect
 from shoal.data.forms import Forms
 from shoal.data.frames import check_names, finite
 from shoal.data.ordered_categories import with_orders
@@ -83,6 +84,7 @@ def write_table(
     private: bool = False,
     before_commit: Callable[[Path], object] | None = None,
     book: Codebook | None = None,
+    dialect: Dialect | None = None,
 ) -> None:
     """Write the table to a file or an SQL table, whole or not at all; a `private` file is its owner's alone.
 
@@ -90,7 +92,8 @@ def write_table(
 
     `before_commit` is given what was written, as a file that `read_table` reads, before it takes the target's
     place; if it raises, nothing is left. Before that the file's bytes are looked at: nothing may stand in them that
-    no row shows (`shoal.data.hidden_content`). The `book` labels what SPSS and Stata files show of its columns.
+    no row shows (`shoal.data.hidden_content`). The `book` labels what SPSS and Stata files show of its columns, the
+    `dialect` is how a text file is laid out where its name alone does not say it.
     """
     if is_sql(target):
         sql.write_sql(frame, str(target), overwrite=overwrite, before_commit=before_commit)
@@ -101,7 +104,7 @@ def write_table(
         raise InputError(f"Files ending in {path.suffix} can be read, not written: write .csv, .parquet or .xlsx.")
     with atomic_write(path, private=private, overwrite=overwrite) as partial:
         try:
-            _write(known, frame, partial, book)
+            _write(known, frame, partial, book, dialect)
         except (ShoalError, OSError):
             raise
         except Exception as error:  # a type or name that the format does not know, in the package's own words
@@ -112,12 +115,15 @@ def write_table(
 
 
 @events.apart
-def _write(known: Format, frame: pl.DataFrame, path: Path, book: Codebook | None) -> None:
+def _write(known: Format, frame: pl.DataFrame, path: Path, book: Codebook | None, dialect: Dialect | None) -> None:
     assert known.write is not None
+    if known.is_text:
+        write_delimited(frame, path, dialect)
+        return
     if known.write is write_statistical:
         write_statistical(made_anew(frame), path, book)
         return
-    known.write(frame if known.is_text else made_anew(frame), path)
+    known.write(made_anew(frame), path)
 
 
 def same_file(a: str | Path, b: str | Path) -> bool:

@@ -12,7 +12,7 @@ import datetime as dt
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
@@ -20,7 +20,7 @@ import polars as pl
 
 from shoal.data.cells import plain_text
 from shoal.data.csv_files import as_written, decimal_in
-from shoal.data.forms import Forms
+from shoal.data.forms import Forms, plain_cells
 from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.data.schema import Attribute, Kind
 from shoal.data.text_types import known_words
@@ -30,6 +30,8 @@ _PART = re.compile(r"[^\[\]{};]+")  # of a masked cell: a value that stands in i
 _TRUTHS = (("True", "False"), ("TRUE", "FALSE"))
 _FIXED = r"^-?(0|[1-9]\d*)\.\d{%d}$"
 _BARE = r"^-?(0|[1-9]\d*)(\.\d*[1-9])?$"
+_PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\+?")
+_COMMA_NUMBER = r"^[+-]?(\d+,?\d*|,\d+)([eE][+-]?\d+)?\+?$"
 _DIGITS = 16  # characters of a number that a float keeps all digits of
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d([ T])\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d:?\d\d)?")
 
@@ -48,13 +50,13 @@ class Spelling:
         """The file as it is now; made before the table is read, so that a change in between is noticed."""
         return cls(path, reading, _stamp(path), forms or Forms(reading))
 
-    def texts(self, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
-        """The columns as they stand in the file; a decimal comma, which masked values do not have, is a point."""
+    def texts(self, types: Mapping[str, pl.DataType], decimal: str = ".") -> pl.DataFrame:
+        """The columns as they stand in the file; a decimal comma is a point where that is the mark to be written."""
         texts = as_written(self.path, list(types), self.reading)
         if _stamp(self.path) != self.stamp:
             raise InputError(f"{self.path} was written to while it was read: let nothing write to it meanwhile.")
         floats = [name for name, dtype in types.items() if dtype.is_float() and name not in self.forms.columns]
-        if floats and decimal_in(self.path, self.reading) == ",":
+        if floats and decimal != "," and decimal_in(self.path, self.reading) == ",":
             texts = texts.with_columns(pl.col(floats).str.replace(",", ".", literal=True))
         return texts
 
@@ -62,6 +64,52 @@ class Spelling:
 def _stamp(path: Path) -> tuple[int, int, int]:
     status = os.stat(path)
     return status.st_ino, status.st_size, status.st_mtime_ns
+
+
+# ---- decimal commas
+
+
+class DecimalComma:
+    """Plain numbers with a comma in the place of the point."""
+
+    sentence, order = "numbers with a decimal comma", ""
+
+    def written(self, plain: str) -> str | None:
+        """The number, or the least of those that are open above, with a comma; None: no number."""
+        return plain.replace(".", ",") if _PLAIN_NUMBER.fullmatch(plain) else None
+
+    def plain(self, words: pl.Series) -> pl.Series:
+        """The texts with points; null where one is no such number."""
+        return words.set(~words.str.contains(_COMMA_NUMBER), None).str.replace(",", ".", literal=True)
+
+
+COMMA = DecimalComma()
+
+
+def with_commas(
+    table: pl.DataFrame, types: Mapping[str, pl.DataType], copied: Mapping[str, pl.DataType], forms: Forms
+) -> tuple[pl.DataFrame, dict[str, pl.DataType], Forms]:
+    """The table with a comma in every number that is not `copied`, whose texts have it, nor in a form of its own.
+
+    `types` are those of the columns that were read. With it what has to be known to read it again, as by `read_own`.
+    """
+    own = {name: table[name] for name in table.columns if name not in copied and name not in forms.columns}
+    numbers = {name: column for name, column in own.items() if column.dtype.is_float()}
+    cells = {
+        name: column
+        for name, column in own.items()
+        if name in types and types[name].is_numeric() and column.dtype in (pl.String, pl.Enum, pl.Categorical)
+    }
+    texts = {name: rewritten(column, COMMA) for name, column in (numbers | cells).items()}
+    exact = {
+        name: text
+        for name, text in texts.items()
+        if name in numbers or plain_cells(text, COMMA).equals(cells[name].cast(pl.String))
+    }
+    commas = [*exact, *(name for name, dtype in copied.items() if dtype.is_float() and name not in forms.columns)]
+    known = {**copied, **{name: column.dtype for name, column in numbers.items()}}
+    columns = forms.columns | dict.fromkeys(commas, COMMA)
+    return table.with_columns(text.alias(name) for name, text in exact.items()), known, replace(forms, columns=columns)
 
 
 # ---- columns that no method masks
@@ -224,7 +272,8 @@ def respelled(
     if not copied and not noted:
         return table, []
     written = texts({name: source[name].dtype for name in (*copied, *noted)})
-    notations = {name: notations_of(forms.known(written[name]), source[name].dtype) for name in noted}
+    pointed = written.with_columns(pl.col([n for n in noted if source[n].dtype.is_float()]).str.replace(",", "."))
+    notations = {name: notations_of(forms.known(pointed[name]), source[name].dtype) for name in noted}
     texts_shown = [written[name].gather(rows) for name in copied]
     texts_shown += [rewritten(table[name], fitting[0]) for name, fitting in notations.items() if fitting]
     return table.with_columns(texts_shown), copied

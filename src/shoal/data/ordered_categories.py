@@ -139,3 +139,17 @@ def refuse_without_order(column: pl.Series) -> None:
         f"lowest first, as --kind '{option},middle,high' or, in the policy, as domain = "
         f'["low", "middle", "high"] under [attributes.{key}].{holds}'
     )
+
+
+def orders_stated(names: Sequence[str], types: Mapping[str, pl.DataType]) -> tuple[str, ...]:
+    """Which of these columns are ordinal because their type states an order, and which order, in sentences."""
+    stated = {name: dtype for name in names if isinstance(dtype := types[name], pl.Enum)}
+    return tuple(
+        f"Column {name!r} is taken as ordinal, in the order that its type states: {_rising(dtype.categories)}."
+        for name, dtype in stated.items()
+    )
+
+
+def _rising(categories: pl.Series) -> str:
+    few = categories if len(categories) <= 8 else [*categories.head(4), "...", *categories.tail(3)]
+    return " < ".join(few)

@@ -124,7 +124,7 @@ class Reading(Entry):
     def of_values(self, columns: Collection[str] | None = None) -> dict[str, Any]:
         """What is stated of how values are written, of these columns: it holds of what is released of them, too.
 
-        Not so a decimal mark of the whole file: plain numbers are released with points.
+        Not so a decimal mark of the whole file, which belongs to its layout (`shoal.data.dialects`).
         """
         stated = {key: value for key, value in self.chosen().items() if key in OF_VALUES}
         if "decimal" in stated:

@@ -19,7 +19,8 @@ from typing import NamedTuple
 import polars as pl
 
 from shoal import events
-from shoal.data.csv_files import as_written, scan_written
+from shoal.data.csv_files import as_written, of_release, scan_written
+from shoal.data.dialects import Dialect
 from shoal.data.files import format_of, is_delimited, read_table
 from shoal.data.forms import Form, Forms, plain_cells
 from shoal.data.frames import finite
@@ -29,6 +30,13 @@ from shoal.data.sheets import chosen_sheet, read_excel
 from shoal.data.sql import refuse_mixed_storage
 from shoal.data.statistical_files import STATISTICAL, read_statistical
 from shoal.errors import InputError, extra_package
+
+
+def reading_of(source: str | Path, original: Reading) -> Reading:
+    """How a release is read whose original is read so: a text file is laid out alike, and values are written alike."""
+    if is_sql(source) or not Path(source).is_file() or not is_delimited(source):
+        return Reading.of(original.of_values())
+    return of_release(Path(source), original)
 
 
 class Released(NamedTuple):
@@ -54,21 +62,22 @@ def read_own(
     quasi: Sequence[str],
     copied: Mapping[str, pl.DataType],
     forms: Forms,
+    dialect: Dialect | None = None,
 ) -> tuple[pl.DataFrame | pl.LazyFrame, pl.DataFrame | pl.LazyFrame]:
     """What stands in a file just written of `table`, and of the quasi-identifiers what a reader can tell apart.
 
     Of a text file only what will be asked for is read; `copied` are columns in the text of the original's file, with
-    the types that they have; `forms` say how columns write their values.
+    the types that they have; `forms` say how columns write their values, the `dialect` how the file is laid out.
     """
     if not is_delimited(path):
         return read_released(path, quasi)
     text = (pl.Null, pl.Enum, pl.Categorical)  # otherwise the types are known: no need to guess them again
     types = [pl.String() if isinstance(dtype, text) else dtype for dtype in table.dtypes]
-    values = scan_written(path, dict(zip(table.columns, types, strict=True)), empty_is_missing=True)
+    values = scan_written(path, dict(zip(table.columns, types, strict=True)), empty_is_missing=True, dialect=dialect)
     values = values.with_columns(_retyped(name, dtype, forms) for name, dtype in copied.items())
     others = {name: form for name, form in forms.columns.items() if name in table.columns and name not in copied}
     values = values.with_columns(_in_plain(name, form) for name, form in others.items())
-    texts = scan_written(path, dict.fromkeys(table.columns, pl.String()))
+    texts = scan_written(path, dict.fromkeys(table.columns, pl.String()), dialect=dialect)
     return values, texts.select(quasi)
 
 

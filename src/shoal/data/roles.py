@@ -8,7 +8,7 @@ they belong to one. To recognise something new, add a row.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Container, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -163,3 +163,19 @@ def _numbered(values: pl.Series, present: int) -> bool:
     lengths = values.cast(pl.String).str.len_chars()
     width = int(values.max()) - int(values.min())  # type: ignore[arg-type]
     return lengths.n_unique() == 1 or width < 2 * present
+
+
+def left_out(columns: Sequence[str], named: Container[str], weights: str | None = None) -> tuple[str, ...]:
+    """What the custodian should know of columns that have no role; of weights more is said elsewhere."""
+    unnamed = [name for name in columns if name not in named and name != weights]
+    if not unnamed:
+        return ()
+    return (
+        f"No role names {_listed(unnamed)}: left out of the release "
+        "(--insensitive releases columns as they are, --rest insensitive all that are left).",
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:8])
+    return shown + (f" and {len(names) - 8} more" if len(names) > 8 else "")

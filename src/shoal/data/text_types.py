@@ -133,8 +133,8 @@ def values_as(words: pl.Series, dtype: pl.DataType) -> pl.Series:
         return words.is_in(TRUE).set(~words.is_in(TRUE + FALSE), None)
     if dtype == pl.Int64:
         return words.cast(pl.Int64, strict=False)
-    if dtype == pl.Float64:
-        return as_numbers(words, ".")
+    if dtype.is_float():
+        return as_numbers(words, ".").cast(dtype)
     days_or_moments = as_dates(words)
     return days_or_moments.cast(dtype) if days_or_moments.dtype != dtype else days_or_moments
 

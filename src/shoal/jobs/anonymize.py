@@ -10,10 +10,11 @@ from secrets import randbits
 from typing import TYPE_CHECKING
 
 from shoal import events
+from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.errors import InputError
 from shoal.jobs.job import Job
 from shoal.jobs.keyed import keyed, refuse_key
-from shoal.jobs.layout import Layout
+from shoal.jobs.layout import Layout, refuse_written
 from shoal.jobs.ledger import LedgerFile, without_subject
 from shoal.jobs.paths import check_paths
 
@@ -59,6 +60,7 @@ class Anonymize(Job["Release | ChunkedRelease"]):
     hierarchies: Path | None = None
     key: Path | None = None  # the file of the secret key of pseudonyms; made where there is none
     number_people: bool = False
+    written: Reading = AS_IT_SEEMS  # how a text file is laid out, where not as the source
 
     def refuse(self) -> None:
         """Raises, before any work, where these choices and files cannot be meant."""
@@ -70,6 +72,7 @@ class Anonymize(Job["Release | ChunkedRelease"]):
         if self.explain is not None:
             need_matplotlib()
         self._refuse_hierarchies()
+        refuse_written(self.written, self.output, self._engine())
         if self.number_people:
             refuse_in_class((), self.policy.person, self.policy.models)
         if self._engine() != "memory":
@@ -103,7 +106,8 @@ class Anonymize(Job["Release | ChunkedRelease"]):
         policy = policy.changed(reading=forms.settled(layout.settled(self.source)))
         after, book = ledger if self.incremental else None, layout.codebook(self.source)
         made = draft(table, policy, seed=seed, after=after, spelling=spelling, book=book)
-        made = replace(made, notes=(*layout.assumed(self.source), *made.notes))
+        dialect, laid_out = layout.dialect(self.source, self.output, self.written)
+        made = replace(made, notes=(*layout.assumed(self.source), *made.notes, *laid_out), dialect=dialect)
         if self.number_people:
             made = with_people_numbered(made, seed)
         if ledger is not None:
@@ -219,12 +223,14 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
     master: str | None = None
     layout: Layout = field(default_factory=Layout)
     reads: tuple[str | Path | None, ...] = ()
+    written: Reading = AS_IT_SEEMS
 
     def refuse(self) -> None:
         """Raises, before any work, where these choices and files cannot be meant."""
         from shoal.report.certificate import refuse_uncertified
         from shoal.split_tables import beside, beside_which, paper_of
 
+        refuse_written(self.written, self.output, self._engine())
         if self._engine() != "memory":
             self._refuse_in_parts()
             return
@@ -254,7 +260,9 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
         policy = policy.changed(reading=forms.settled(layout.settled(self.source)))
         book = layout.codebook(self.source)
         made = split_draft(table, policy, independent=self.independent, seed=seed, spelling=spelling, book=book)
-        made = replace(made, notes=(*layout.assumed(self.source), *made.notes))
+        dialect, laid_out = layout.dialect(self.source, self.output, self.written)
+        made = made.in_dialect(dialect)
+        made = replace(made, notes=(*layout.assumed(self.source), *made.notes, *laid_out))
         if ledger is not None:
             made = made.noted(ledger)
         return made.write(

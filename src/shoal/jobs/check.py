@@ -136,6 +136,7 @@ class Check(Job[Judgement]):
 
     def _notes(self, columns: list[str], policy: Policy, verdicts: tuple[Verdict, ...]) -> tuple[str, ...]:
         from shoal.check import refuse_unnamed
+        from shoal.data.released import reading_of
         from shoal.data.schema import Role
 
         if self.strict:
@@ -150,5 +151,6 @@ class Check(Job[Judgement]):
             notes.append(f"Released as they are, as insensitive: {as_they_are}.")
         if (book := self.layout.codebook(self.source)) is not None:
             notes.extend(book.labels(columns))
-        assumed = self.layout.assumed(self.source) if Path(self.source).is_file() else ()
+        known = self.layout.over(reading_of(self.source, policy.reading))
+        assumed = known.assumed(self.source) if Path(self.source).is_file() else ()
         return (*assumed, *notes, *(verdict.note for verdict in verdicts if verdict.note))

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from shoal.data.codebook import Codebook
+    from shoal.data.dialects import Dialect
     from shoal.data.forms import Forms
     from shoal.data.notation import Spelling
     from shoal.data.released import Released
@@ -85,11 +86,27 @@ class Layout(Reading):
     def released(self, source: str | Path, policy: Policy) -> Released:
         """A released table, and what stands there of the quasi-identifiers."""
         from shoal.data.forms import Forms
-        from shoal.data.released import read_released
+        from shoal.data.released import read_released, reading_of
 
-        reading = self.over(Reading.of(policy.reading.of_values()))  # values leave in the form in which they came
+        reading = self.over(reading_of(source, policy.reading))
         forms = Forms.under(reading, policy.attributes, released=True)
         return read_released(source, policy.quasi_identifiers, reading, forms)
+
+    def dialect(self, source: str | Path, output: str | Path, asked: Reading) -> tuple[Dialect | None, tuple[str, ...]]:
+        """How the release is laid out: as asked, otherwise as the source is; and what the custodian should know of it.
+
+        None where it is no text file.
+        """
+        from shoal.data.csv_files import dialect_of
+        from shoal.data.dialects import named_by, written_like
+        from shoal.data.files import is_delimited
+
+        if not is_delimited(output):
+            return None, ()
+        target, path = Path(output), Path(source) if is_delimited(source) else None
+        like = named_by(target) if path is None else dialect_of(path, self)
+        chosen = written_like(path, like, target, asked)
+        return chosen, chosen.sentences(path, like, target)
 
     def codebook(self, source: str | Path) -> Codebook | None:
         """What an SPSS, Stata or SAS file says of its columns and codes."""
@@ -108,6 +125,20 @@ class Layout(Reading):
             return None
         check_readable(Path(source))
         return Spelling.of(Path(source), self, forms)
+
+
+def refuse_written(asked: Reading, output: str | Path, engine: str) -> None:
+    """Refuses what is asked of how a text file is laid out where none is written, or not by this engine."""
+    from shoal.data.files import is_delimited
+
+    for key in asked.chosen():
+        if engine != "memory":
+            raise InputError(
+                f"--write {key} needs the whole table in memory, which the engine {engine!r} never has: leave it out, "
+                "or use --engine memory. On disk and Spark text files have commas, UTF-8 and decimal points."
+            )
+        if not is_delimited(output):
+            raise InputError(f"--write {key} is of text files, and {str(output)!r} is none: leave it out.")
 
 
 def column_of(table: pl.DataFrame, name: str) -> pl.Series:

@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shoal import events
+from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.errors import InputError
 from shoal.jobs.job import Job
-from shoal.jobs.layout import Layout
+from shoal.jobs.layout import Layout, refuse_written
 from shoal.jobs.paths import check_paths
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Tables(Job["TablesRelease"]):
     engine: str | None = None
     layout: Layout = field(default_factory=Layout)
     reads: tuple[str | Path | None, ...] = ()
+    written: Reading = AS_IT_SEEMS
 
     def refuse(self) -> None:
         """Raises, before any work, where these choices and files cannot be meant."""
@@ -53,6 +55,7 @@ class Tables(Job["TablesRelease"]):
                 f"The engine {engine!r} cannot release several tables together, as all rows of everybody are put side "
                 "by side: use --engine memory."
             )
+        refuse_written(self.written, self.output, engine)
         targets = files_of(self.output, self.policy)
         papers = [paper_of(self.certificate, name) for name in policies]
         first, *others = targets.values()
@@ -61,7 +64,7 @@ class Tables(Job["TablesRelease"]):
 
     def work(self) -> TablesRelease:
         """Reads the tables, masks them, and writes all files once every promise holds of all of them."""
-        from shoal.tables import PEOPLE, policies_of, tables_draft
+        from shoal.tables import PEOPLE, files_of, policies_of, tables_draft
 
         events.stage("reading")
         sources = {PEOPLE: str(self.source), **{name: table.file for name, table in self.policy.tables.items()}}
@@ -74,6 +77,8 @@ class Tables(Job["TablesRelease"]):
             # A key is known by what stands there, not by a number it reads as.
             frames[name] = layout.read(sources[name], own, [str(own.person)], forms[name])
         made = tables_draft(frames, self.policy.changed(reading=layout), seed=self.seed, spellings=spellings)
+        targets = files_of(self.output, self.policy)
+        made = made.in_dialects({n: layout.dialect(sources[n], targets[n], self.written) for n in policies})
         return made.write(
             self.output, keep_order=self.keep_order, certificate=self.certificate, report=self.report, seed=self.seed,
             disarm=self.disarm, overwrite=self.overwrite,

@@ -17,6 +17,8 @@ import polars as pl
 from pydantic import ValidationError
 
 import shoal
+from shoal.choices import EVERY
+from shoal.data.dialects import PLAIN, Dialect
 from shoal.data.digests import digest
 from shoal.data.files import same_file
 from shoal.data.microdata import declared_order
@@ -67,9 +69,10 @@ class Checked(Result):
 
 
 def certify(
-    shown: Shown, schema: Schema, promises: Sequence[PrivacyModel], verdicts: Sequence[Verdict], policy: Policy
-) -> dict[str, Any]:
-    """What can be said of a released table in public."""
+    shown: Shown, schema: Schema, promises: Sequence[PrivacyModel], verdicts: Sequence[Verdict], policy: Policy,
+    dialect: Dialect = PLAIN,
+) -> dict[str, Any]:  # fmt: skip
+    """What can be said of a released table in public; of a text file that is not laid out plainly, its `dialect`."""
     person = None if schema.person is None else shown_person(shown.columns, schema.person)
     counts = what_counts(shown.columns, schema.person, policy.household_column)
     return {
@@ -85,7 +88,7 @@ def certify(
         **_put_together(shown, policy),
         "attributes": {name: _described(shown.columns[name], schema[name]) for name in schema.confidential},
         **policy.text.stated(shown.columns),
-        **({"read": stated} if (stated := policy.reading.of_values(shown.columns)) else {}),
+        **({"read": stated} if (stated := _read_as(policy.reading.of_values(shown.columns), dialect)) else {}),
         "classes": shown.classes,
         "smallest_class": shown.smallest_class,
         "models": [
@@ -95,6 +98,14 @@ def certify(
             for promise, verdict in zip(promises, verdicts, strict=True)
         ],
     }
+
+
+def _read_as(values: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
+    """How the file is read, where it does not show it: its values, and its layout."""
+    layout = dialect.stated()
+    if "decimal" in layout and "decimal" in values:
+        layout["decimal"] = {EVERY: layout["decimal"], **values["decimal"]}
+    return {**values, **layout}
 
 
 def _pseudonymous(policy: Policy) -> dict[str, Any]:

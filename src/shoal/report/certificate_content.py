@@ -64,11 +64,13 @@ class _Pseudonym(BaseModel):
 
 
 class _Read(BaseModel):
-    """How values are written, where they do not show it."""
+    """How the file is laid out and its values are written, where it does not show it."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    decimal: dict[str, str] | None = None
+    delimiter: str | None = None
+    encoding: str | None = None
+    decimal: str | dict[str, str] | None = None
     date_format: str | dict[str, str] | None = None
     year_from: int | None = None
     missing: Names | dict[str, Names] | None = None
