@@ -257,7 +257,10 @@ def test_times_of_day_are_kept_apart_only_as_they_are() -> None:
 # ---- categories
 
 
-@given(st.lists(st.text(alphabet=list("ab;{}[]*\\"), max_size=3), min_size=1, max_size=9, unique=True), st.data())
+_CATEGORIES = st.text(alphabet=list("ab;{}[]*\\"), max_size=3) | st.sampled_from(["a to b", "a to", "to b", "b to a"])
+
+
+@given(st.lists(_CATEGORIES, min_size=1, max_size=9, unique=True), st.data())
 def test_ordered_categories_merge_with_their_neighbours(order: list[str], data: st.DataObject) -> None:
     values = pl.Series(data.draw(st.lists(st.sampled_from(order))), dtype=pl.String)
     spec: dict[str, Any] = {"type": "order", "order": order}
@@ -273,10 +276,24 @@ def test_ordered_categories_merge_with_their_neighbours(order: list[str], data: 
         assert cells.high[cells.index].tolist() == last[tree.ancestors[level]].tolist()
 
 
+@pytest.mark.parametrize(
+    ("order", "shown"),
+    [
+        (["9th", "10th", "11th", "12th"], ["9th to 10th", "11th to 12th"]),
+        (["a", "b", "c"], ["a to b", "c"]),
+        (["3", "4 to 5", "3 to 4", "5"], ["[3;4 to 5]", "[3 to 4;5]"]),  # `3 to 4 to 5` would be both
+        (["a", "b", "a to b", "c"], ["[a;b]", "a to b to c"]),  # the first would be a category
+        (["a", "b*", "", "c"], ["[a;b\\*]", "[;c]"]),
+    ],
+)
+def test_neighbours_are_labelled_by_words_that_can_mean_one_thing_only(order: list[str], shown: list[str]) -> None:
+    assert build({"type": "order", "order": order}, pl.Series(order), "x").labels(1).to_list() == shown
+
+
 def test_an_enum_has_its_order() -> None:
     sizes = pl.Series(["M", "S"], dtype=pl.Enum(["S", "M", "L", "XL"]))
     for kind in ("order", "auto"):
-        assert build({"type": kind}, sizes, "size").nodes[1] == ("[S;M]", "[S;M]", "[L;XL]", "[L;XL]")
+        assert build({"type": kind}, sizes, "size").nodes[1] == ("S to M", "S to M", "L to XL", "L to XL")
 
 
 @st.composite

@@ -12,6 +12,7 @@ from shoal.data.build_hierarchy import auto
 from shoal.data.hierarchy_files import read_hierarchy
 from shoal.errors import InputError
 from shoal.jobs.anonymize import Anonymize
+from shoal.jobs.check import Check
 
 K = 5
 
@@ -82,13 +83,38 @@ def test_no_label_names_a_value_that_few_have() -> None:
         assert len(with_rare) == 1  # so that what no list names is in that one
 
 
+GRADES = [f"{i}th grade" for i in range(5, 13)]
+GRADED = shoal.Policy(
+    quasi_identifiers=["age", "grade"],
+    confidential=["ill"],
+    method=shoal.Recode(),
+    models=[shoal.KAnonymity(40)],
+    suppression=0.05,
+    attributes={"grade": {"kind": "ordinal", "domain": GRADES}},
+)
+
+
+def pupils() -> pl.DataFrame:
+    return people().with_columns(grade=pl.Series([GRADES[i % 8] for i in range(600)]))
+
+
 def test_categories_in_their_order_are_merged_with_their_neighbours() -> None:
-    grades = [f"{i}th grade" for i in range(5, 13)]
-    table = people().with_columns(grade=pl.Series([grades[i % 8] for i in range(600)]))
-    described = {"grade": {"kind": "ordinal", "domain": grades}}
-    policy = shoal.Policy(**{**dict(POLICY), "quasi_identifiers": ["age", "grade"], "attributes": described})
-    release = shoal.anonymize(table, policy.changed(models=[shoal.KAnonymity(40)]))
-    assert set(release.table["grade"]) <= {"*", *grades, *(f"[{a};{b}]" for a in grades for b in grades)}
+    release = shoal.anonymize(pupils(), GRADED)
+    groups = [[f"{GRADES[i]} to {GRADES[i + size - 1]}" for i in range(0, 8, size)] for size in (2, 4)]
+    assert set(release.table["grade"]) in map(set, groups)
+    assert any("grade (groups of 2, groups of 4, not shown)" in note for note in release.notes)
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_whoever_checks_a_release_reads_its_spans_of_categories(tmp_path: Path, engine: str) -> None:
+    source, output, certificate = tmp_path / "d.csv", tmp_path / f"r-{engine}", tmp_path / "c.json"
+    output = output.with_suffix(".csv") if engine == "memory" else output
+    pupils().write_csv(source)
+    Anonymize(source, GRADED, output, certificate=certificate, report=tmp_path / "r.html", engine=engine).run()
+    assert "5th grade to " in (tmp_path / "r.html").read_text()
+    assert Check(output, certificate=certificate).run().holds
+    beside = GRADED.changed(models=[shoal.KMap(5, population=str(source))])  # which asks whom each cell fits
+    assert Check(output, beside).run().holds
 
 
 def test_an_engine_builds_the_same_tree_as_memory(tmp_path: Path) -> None:

@@ -225,6 +225,19 @@ def test_ordered_categories_read_as_ranges_of_ranks() -> None:
         read_cells(texts("middling"), attribute(Kind.ORDINAL, ("low", "high")))
 
 
+def test_a_span_of_ordered_categories_reads_as_its_two_ends_say() -> None:
+    grades = attribute(Kind.ORDINAL, ("9th", "10th", "11th", "12th"))
+    column = read_cells(texts("9th to 11th", "12th", "9th", "[9th;11th]"), grades)
+    assert admitted(column) == [[(0, 2)], [(3, 3)], [(0, 0)], [(0, 2)]]
+    itself = attribute(Kind.ORDINAL, ("a", "b", "a to b"))
+    assert admitted(read_cells(texts("a to b"), itself)) == [[(2, 2)]]
+    doubtful = attribute(Kind.ORDINAL, ("3", "4 to 5", "3 to 4", "5"))
+    for order, cell in ((grades, "12th to 9th"), (grades, "9th to 13th"), (doubtful, "3 to 4 to 5")):
+        with pytest.raises(InputError, match=f"'{cell}', which is not among its ordered categories"):
+            read_cells(texts(cell), order)
+    assert admitted(read_cells(texts("x to y"), attribute(Kind.NOMINAL, ("x", "y")))) == [[(2, 2)]]  # a label
+
+
 def test_without_a_domain_the_column_itself_stands_in_for_it() -> None:
     column = read_cells(texts("10", "{9;10}", "*", "[9;11]"), attribute(Kind.ORDINAL))
     assert admitted(column) == [[(1, 1)], [(0, 1)], [(0, 2)], [(0, 2)]]

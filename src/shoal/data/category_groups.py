@@ -10,10 +10,11 @@ import numpy as np
 import polars as pl
 
 from shoal.data.abridged import abridged
-from shoal.data.cells import interval_text, set_text
+from shoal.data.cells import set_text
 from shoal.data.hierarchy import Hierarchy, from_levels
 from shoal.data.hierarchy_levels import Ints, as_levels, check_nested, distinct, merging
 from shoal.data.short_sets import LONGEST
+from shoal.data.spans import span_text
 from shoal.errors import InputError, did_you_mean, require
 
 BUNDLES = (64, 16, 4)  # about how many groups learnt from frequencies, level by level
@@ -30,7 +31,7 @@ def order(
 ) -> Hierarchy:
     """Categories in their order, merged with their neighbours: from one cut to the next, or in pairs at each level.
 
-    A cut names the category with which a group begins; the finest level comes first. A group shows as `[low;high]`.
+    A cut names the category with which a group begins; the finest level comes first. A group shows as `low to high`.
     """
     if order is None and isinstance(values.dtype, pl.Enum):
         order = values.dtype.categories.to_list()
@@ -42,12 +43,12 @@ def order(
     require("hierarchies by order", "order", order, "different categories", holds=0 < len(place) == len(categories))
     _check_known(values.drop_nulls().cast(pl.String).unique(maintain_order=True), place, attribute)
     if cuts is None:
-        begins = [[*range(0, len(place), size)] for size in _powers_of_two(len(place))]
+        levels = [(f"groups of {size}", [*range(0, len(place), size)]) for size in _powers_of_two(len(place))]
     else:
         named = [[*map(str, level)] for level in as_levels(cuts)]
         check_nested(named, attribute)
-        begins = [_places_of(level, place, attribute) for level in named]
-    return merging(categories, [("", _merged(categories, level)) for level in begins], attribute)
+        levels = [("", _places_of(level, place, attribute)) for level in named]
+    return merging(categories, [(name, _merged(categories, begins, place)) for name, begins in levels], attribute)
 
 
 def _check_known(present: Iterable[str], known: Mapping[str, object], attribute: str) -> None:
@@ -66,10 +67,10 @@ def _places_of(level: Sequence[str], place: Mapping[str, int], attribute: str) -
     return sorted({0, *(place[cut] for cut in level)})
 
 
-def _merged(categories: pl.Series, begins: Sequence[int]) -> pl.Series:
+def _merged(categories: pl.Series, begins: Sequence[int], place: Mapping[str, int]) -> pl.Series:
     ends = [*(begin - 1 for begin in begins[1:]), len(categories) - 1]
     group = np.searchsorted(np.array(begins), np.arange(len(categories)), side="right") - 1
-    return interval_text(categories.gather(list(begins)), categories.gather(ends)).gather(group)
+    return span_text(categories.gather(list(begins)), categories.gather(ends), place).gather(group)
 
 
 def tree(values: pl.Series, attribute: str, *, parents: Mapping[str, str] | Sequence[Sequence[str]]) -> Hierarchy:

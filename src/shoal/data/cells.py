@@ -8,6 +8,7 @@ r"""Masked values: what a released cell shows, and the set of original values it
 | `937**`         | every code of that length that begins so |
 | `all but {a;b}` | every category of the domain but those   |
 | `85+`           | 85 and all above (numbers; else a label) |
+| `9th to 12th`   | the categories between (of an order)     |
 | node label      | the leaves below it in the hierarchy     |
 | `*`             | the whole domain                         |
 | (empty)         | missing, a value of its own              |

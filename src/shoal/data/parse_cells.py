@@ -15,6 +15,7 @@ import polars as pl
 from shoal.data.cells import ALL_BUT, WILDCARD, MaskedColumn, Runs, plain_text, unescape
 from shoal.data.ordered_categories import refuse_without_order
 from shoal.data.schema import Attribute, Kind
+from shoal.data.spans import TO, span_ends
 from shoal.data.text_types import FALSE, TRUE, as_dates
 from shoal.errors import InputError
 
@@ -220,6 +221,7 @@ def _category_runs(shown: pl.Series, attribute: Attribute, values: pl.Series | N
         rows = rows.with_columns(plain_truths(rows["first"]), plain_truths(rows["last"]))
     declared = _declared_labels(attribute, values)
     labels = _shown_labels(pl.concat([rows, left_out]), attribute) if declared is None else declared
+    rows = _with_spans(rows, labels) if attribute.kind is Kind.ORDINAL else rows
     rows = pl.concat(
         [
             rows.filter(pl.col("stars") == 0).drop("stars", "text"),
@@ -237,6 +239,19 @@ def _category_runs(shown: pl.Series, attribute: Attribute, values: pl.Series | N
     everything = pl.DataFrame({"cell": whole, "low": 0, "high": max(len(labels) - 1, 0)}, schema=rows.schema)
     others = _others(left_out.join(rows, on="cell", how="anti"), labels).cast(rows.schema)
     return _merge(pl.concat([rows, everything, others]), text, discrete=True)
+
+
+def _with_spans(rows: pl.DataFrame, labels: pl.Series) -> pl.DataFrame:
+    """Cells `low to high` of ordered categories as what they span; a text that is a category is just that."""
+    place = {label: i for i, label in enumerate(labels)}
+    whole = (rows["stars"] == 0) & (rows["first"] == unescape(rows["text"]))  # no part of a set or a range
+    texts = [text for text in rows["first"].filter(whole).unique() if text not in place]
+    ends = {text: both for text in texts if (both := span_ends(text, place)) is not None}
+    low, high = ({text: both[i] for text, both in ends.items()} for i in (0, 1))
+    return rows.with_columns(
+        pl.when(whole).then(pl.col("first").replace(low)).otherwise("first").alias("first"),
+        pl.when(whole).then(pl.col("last").replace(high)).otherwise("last").alias("last"),
+    )
 
 
 def _left_out(cells: pl.DataFrame) -> pl.DataFrame:
@@ -309,15 +324,16 @@ def _declared_labels(attribute: Attribute, values: pl.Series | None) -> pl.Serie
 def _shown_labels(rows: pl.DataFrame, attribute: Attribute) -> pl.Series:
     """All labels of the column, as numbers where all are numbers, otherwise alphabetically.
 
-    That is an order of days, times and yes/no as well. A range of other texts is refused: what it admits is not known.
+    That is an order of days, times and yes/no as well. A range of other texts, `[a;b]` or `a to b`, is refused:
+    what it admits is not known.
     """
     whole = rows.filter(pl.col("stars") == 0)
     labels = pl.concat([whole["first"], whole["last"]]).unique()
     number = labels.cast(pl.Float64, strict=False)
     if number.null_count() == 0:
         return labels.gather(number.arg_sort())
-    ranges = attribute.kind is Kind.ORDINAL and (whole["first"] != whole["last"]).any()
-    if ranges and not labels.str.contains(_IN_ORDER).all():
+    several = (whole["first"] != whole["last"]).any() or labels.str.contains(TO, literal=True).any()
+    if attribute.kind is Kind.ORDINAL and several and not labels.str.contains(_IN_ORDER).all():
         refuse_without_order(labels.alias(attribute.name))
     return labels.sort()
 
