@@ -75,6 +75,16 @@ def test_a_certificate_that_words_a_promise_otherwise_is_refused(shoal: Shoal, v
     )
 
 
+def test_nobody_can_count_the_people_of_a_shuffled_file_again_and_the_sentence_says_what_helps(
+    shoal: Shoal, visits: Path
+) -> None:
+    released, certificate = visits.with_name("r.csv"), visits.with_name("r.json")
+    assert shoal("anonymize", visits, "-o", released, *ROLES, "--k", 5, "--certificate", certificate).code == 0
+    for beside in ((), ("--original", visits, "--paired", "--person", "pid")):
+        run = shoal("check", released, "--certificate", certificate, *beside)
+        assert (run.code, "release with --write person-in-class" in run.sentence) == (2, True)
+
+
 def test_the_custodian_judges_what_a_file_does_not_show(shoal: Shoal, visits: Path) -> None:
     released, certificate = visits.with_name("r.csv"), visits.with_name("r.json")
     done = ("-o", released, *ROLES, "--k", 5, "--write", "keep-order", "--certificate", certificate, "--seed", 1)

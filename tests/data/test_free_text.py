@@ -183,6 +183,12 @@ def table() -> pl.DataFrame:
 ROLES = {"identifiers": ["name"], "quasi_identifiers": ["age"]}
 
 
+@pytest.mark.parametrize("height", [999, 1_000, 1_001, 1_197, 5_000])
+def test_a_thousand_cells_are_looked_at_wherever_there_are_as_many(height: int) -> None:
+    cells = pl.Series("note", [f"call {i} at a@b.org" for i in range(height)])
+    assert patterns_in(cells) == {"e-mail addresses": min(height, 1_000)}
+
+
 def test_text_has_no_role_by_itself() -> None:
     release = shoal.anonymize(table(), Policy(**ROLES, rest="insensitive"), seed=1)
     assert release.table.columns == ["age"]

@@ -315,6 +315,12 @@ def _who(content: Mapping[str, Any], path: str | Path, person: str | None) -> st
     """The column that tells people apart: of the file, or of the original by the reader's word."""
     if content["counts"] != BY_CUSTODIAN and person is not None:
         raise InputError(f"Give --person or --certificate: {str(path)!r} says itself whether people were counted.")
+    if content["counts"] == BY_CUSTODIAN and content.get("record_order") == "shuffled":
+        raise InputError(
+            f"{str(path)!r} says that people were counted by the custodian as the release was made, which was then "
+            "shuffled: nobody can tell any more whose each record is. To have people counted again, release with "
+            "--write person-in-class (by anybody) or --write keep-order (beside the original)."
+        )
     if content["counts"] == BY_CUSTODIAN and person is None:
         raise InputError(
             f"{str(path)!r} says that people were counted by the custodian, beside the original: give that as well "
