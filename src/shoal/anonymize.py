@@ -65,6 +65,7 @@ def anonymize(
     cannot hold. Both give a `ChunkedRelease`. `listen` is called with each event, `progress` with the name of each
     stage; once `stop` is set, `StoppedError` is raised (`shoal.events`).
     """
+    from shoal.data.forms import Forms
     from shoal.engines.opening import engine_of, open_table
     from shoal.releases.ledger import need_ledger
 
@@ -75,7 +76,9 @@ def anonymize(
         if chosen != "memory":
             from shoal.chunked_release import anonymize_in_chunks
 
-            return anonymize_in_chunks(open_table(frame, chosen), policy, seed=seed, after=after)
+            forms = Forms.under(policy.reading, policy.attributes)
+            table = open_table(frame, chosen, forms=forms)
+            return anonymize_in_chunks(table, policy, seed=seed, after=after, forms=forms)
         masked = draft(frame, policy, seed=seed, after=after)
         events.stage("judging the result")
         return judged(masked)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from shoal import events
+from shoal.data.forms import Forms
 from shoal.data.frames import to_polars
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Schema
@@ -41,7 +42,8 @@ def risk(
     and `stop` are as in `shoal.anonymize`.
     """
     with events.heard(listen, stop):
-        table = open_table(frame, engine_of(frame, engine), text=may_be_masked(policy, when))
+        forms = Forms.under(policy.reading, policy.attributes, released=True)
+        table = open_table(frame, engine_of(frame, engine), masked=may_be_masked(policy, when), forms=forms)
         schema = released_schema(table, policy)
         return (assess_risk if table.whole is None else events.apart(assess_risk))(
             table, schema, when=when, groups=policy.groups
@@ -77,8 +79,11 @@ def utility(
     """
     with events.heard(listen, stop):
         if (chosen := engine_for((original, masked), engine)) != "memory":
-            as_shown = open_table(masked, chosen, text=policy.quasi_identifiers)
-            return compare_tables(known_of(open_table(original, chosen), policy), as_shown, paired=bool(paired))
+            forms = Forms.under(policy.reading, policy.attributes)
+            before_table = known_of(open_table(original, chosen, forms=forms), policy)
+            shown = Forms.under(forms.settled(policy.reading), policy.attributes, released=True)
+            after_table = open_table(masked, chosen, masked=policy.quasi_identifiers, forms=shown)
+            return compare_tables(before_table, after_table, paired=bool(paired))
         before, _ = to_polars(original)
         after, _ = to_polars(masked)
         return assess_utility(before, after, policy.schema(before), paired=paired)

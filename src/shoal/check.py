@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from shoal.privacy.model import Source, Verdict
 from shoal.pseudonymize import puts_together
 
 if TYPE_CHECKING:
+    from shoal.data.forms import Form
     from shoal.report.certificate import Checked
 
 
@@ -50,6 +51,7 @@ def check(
 def _check(frame: Any, policy: Policy, original: Any, paired: bool, engine: str | None) -> tuple[Verdict, ...]:
     from shoal.data.forms import Forms
     from shoal.data.frames import to_polars
+    from shoal.data.reading import Reading
     from shoal.data.released import read_released, reading_of
     from shoal.engines.opening import engine_of, open_table
     from shoal.report.inspection import inspect_released
@@ -57,10 +59,11 @@ def _check(frame: Any, policy: Policy, original: Any, paired: bool, engine: str 
     if paired and original is None:
         raise InputError("Which rows belong together is asked beside the original: give it as well (original=).")
     chosen = engine_of(frame, engine)
-    written = None
+    written, forms = None, Forms.under(Reading.of(policy.reading.of_values()), policy.attributes, released=True)
     if chosen != "memory":
-        table = open_table(frame, chosen, as_written=policy.quasi_identifiers)
-        original = None if original is None else open_table(original, chosen)
+        table = open_table(frame, chosen, as_written=policy.quasi_identifiers, forms=forms)
+        own = Forms.under(policy.reading, policy.attributes)
+        original = None if original is None else open_table(original, chosen, forms=own)
     elif isinstance(frame, str | Path):
         reading = reading_of(frame, policy.reading)
         forms = Forms.under(reading, policy.attributes, released=True)
@@ -68,7 +71,7 @@ def _check(frame: Any, policy: Policy, original: Any, paired: bool, engine: str 
         table = MemoryTable(released)
     else:
         table = MemoryTable(to_polars(frame, as_it_stands=policy.quasi_identifiers)[0])
-    checked = check_table(table, written, policy, original=original, paired=paired)
+    checked = check_table(table, written, policy, original=original, paired=paired, forms=forms.columns)
     if isinstance(frame, str | Path):
         inspect_released(frame)
         refuse_unnamed(list(checked.shown.columns), policy)
@@ -89,10 +92,12 @@ def check_table(
     *,
     original: Any = None,
     paired: bool = False,
+    forms: Mapping[str, Form] | None = None,
 ) -> Checked:
     """Judges a table of any engine, beside its `original` (a table of the same engine, or a frame) where that is given.
 
-    Of a file in memory, `written` is what stands there of the quasi-identifiers.
+    Of a file in memory, `written` is what stands there of the quasi-identifiers; of one on an engine, `forms` say how
+    these are written.
     """
     from shoal.report.certificate import Checked
     from shoal.report.shown import Shown
@@ -110,7 +115,7 @@ def check_table(
             f"The table shows {name!r}, which the policy names as an identifier: it must not be released."
         )
     if frame is None:
-        judged = _in_chunks(table, schema, policy, original, paired=paired)
+        judged = _in_chunks(table, schema, policy, original, forms or {}, paired=paired)
         return Checked(judged.verdicts, Shown.of_chunks(table, schema, judged.sizes))
     classes = released_classes(frame, schema, _beside(frame, policy, original, paired=paired), written=written)
     return Checked(
@@ -132,13 +137,15 @@ def _beside(frame: pl.DataFrame, policy: Policy, original: Any, *, paired: bool)
     return source
 
 
-def _in_chunks(table: Table, schema: Schema, policy: Policy, original: Table | None, *, paired: bool) -> Judged:
+def _in_chunks(
+    table: Table, schema: Schema, policy: Policy, original: Table | None, forms: Mapping[str, Form], *, paired: bool
+) -> Judged:
     """Judged chunk by chunk; beside an original only if both are in the same order."""
     from shoal.survey import survey
 
     promises = policy.promises(schema)
     if original is None:
-        return judge_table(table, schema, promises, records_of(table))
+        return judge_table(table, schema, promises, records_of(table), forms=forms)
     if not paired:
         raise InputError(
             f"The engine {table.engine!r} compares a release with its original record by record: give both in the same "
@@ -148,4 +155,4 @@ def _in_chunks(table: Table, schema: Schema, policy: Policy, original: Table | N
     records = records_alike(table, original)
     known = survey(original, policy)
     paired_original = Original(known.table, known.attributes.schema, known.attributes.whole)
-    return judge_table(table, schema, promises, records, paired_original)
+    return judge_table(table, schema, promises, records, paired_original, forms)

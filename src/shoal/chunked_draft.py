@@ -19,6 +19,7 @@ import polars as pl
 
 from shoal import events
 from shoal.capabilities import refuse_together, refuse_what_cannot
+from shoal.data.forms import Forms
 from shoal.data.frames import OWN
 from shoal.data.free_text import MaskTexts
 from shoal.data.microdata import Microdata
@@ -127,11 +128,13 @@ def draft_in_chunks(
     drawn: int = 0,
     apart: Sequence[str] = (),
     number_people: bool = False,
+    forms: Forms | None = None,
 ) -> ChunkedDraft:
     """Masks the table as the policy says, when the draft is read; `drawn` records are drawn for a report.
 
     An `incremental` one goes on from the releases of the ledger. Columns that are shown `apart`, each in a table of its
-    own, go along as they are, with what was lost beside them. The people of each class are numbered if asked.
+    own, go along as they are, with what was lost beside them. The people of each class are numbered if asked. `forms`
+    say how the file writes dates and amounts.
     """
     if number_people:
         refuse_in_class(list(table.schema), policy.person, policy.models)
@@ -142,9 +145,9 @@ def draft_in_chunks(
     events.stage("reading")
     table, texts = with_texts_in_chunks(table, policy)
     subject = None if ledger is None else ledger.subject
-    table = replaced_in_chunks(table, policy)
+    table = replaced_in_chunks(table, policy, forms)
     subject = f"{KEPT}{subject}" if f"{KEPT}{subject}" in table.schema else subject
-    known = survey(table, policy, subject=subject)
+    known = survey(table, policy, subject=subject, forms=forms)
     again = _repeating(table, policy, known.records)
     known = replace(known, notes=(*texts, *known.notes, *notes_of(policy), *again))
     schema, whole = known.attributes.schema, known.attributes.whole
@@ -319,12 +322,8 @@ class Carried:
         """The columns that go along with these records."""
         position = [kept[POSITION]] if self.position else []
         originals = (kept[name].alias(f"{ORIGINAL}{name}") for name in self.originals)
-        return [
-            *position,
-            *(self.digests(kept) if self.digests else ()),
-            *originals,
-            *kept.select(list(self.identified)),
-        ]
+        digests = self.digests(kept) if self.digests else ()
+        return [*position, *digests, *originals, *kept.select(list(self.identified))]
 
 
 @dataclass(frozen=True)
@@ -385,7 +384,7 @@ class MaskChunk:
             "separation": pairs_lost(original, masked.columns, masked.kept),
             "notes": list(masked.notes),
             "facts": dict(masked.facts),
-            **measured_in_chunk(original, masked.kept, shown, self.promises),
+            **measured_in_chunk(original, masked.kept, shown, self.promises, self.spelled.cells),
             **drawn,
             **self._lost_apart(original, masked),
         }

@@ -16,6 +16,7 @@ from shoal import events
 from shoal.chunked_draft import ChunkedDraft, draft_in_chunks
 from shoal.data.commit import Output, commit, papers
 from shoal.data.digests import digest_of_list
+from shoal.data.forms import Forms
 from shoal.data.outputs import CERTIFICATE, refuse_within
 from shoal.draft import owner_column
 from shoal.engines.table import Table
@@ -190,15 +191,23 @@ def refuse_ledger(table: Table, policy: Policy, ledger: Ledger) -> None:
 
 
 def anonymize_in_chunks(
-    table: Table, policy: Policy, *, seed: int | None = None, keep_order: bool = False, after: Ledger | None = None
+    table: Table,
+    policy: Policy,
+    *,
+    seed: int | None = None,
+    keep_order: bool = False,
+    after: Ledger | None = None,
+    forms: Forms | None = None,
 ) -> ChunkedRelease:
     """Masks the table as the policy says, and hands out the release only if every promise holds.
 
-    Given a ledger, the release goes on from all those recorded there.
+    Given a ledger, the release goes on from all those recorded there. `forms` say how a file writes dates and amounts.
     """
     if after is not None:
         refuse_ledger(table, policy, after)
-    made = draft_in_chunks(table, policy, seed=seed, keep_order=keep_order, ledger=after, incremental=after is not None)
+    made = draft_in_chunks(
+        table, policy, seed=seed, keep_order=keep_order, ledger=after, incremental=after is not None, forms=forms
+    )
     made, facts = made.kept()
     events.stage("judging the result")
     public = made.public.kept()[0] if made.carried.schema else made.public  # by itself, to be handed out
@@ -294,6 +303,7 @@ def anonymize_to(
     incremental: bool = False,
     report: str | Path | None = None,
     number_people: bool = False,
+    forms: Forms | None = None,
 ) -> ChunkedRelease:
     """The same, written to a folder that gets its name only if every promise holds of what stands in it.
 
@@ -301,7 +311,7 @@ def anonymize_to(
     or with `keep_order` in that of the input, over the files in the order of their names. With a ledger the release is
     recorded there, and refused where it would expose somebody beside earlier ones; an `incremental` one goes on from
     these. The custodian's report counts all records, and compares the values of some. The people of each class are
-    numbered if asked, so that anybody can count them.
+    numbered if asked, so that anybody can count them. `forms` say how a file writes dates and amounts.
     """
     for paper in (certificate, report):
         if paper is not None:
@@ -312,7 +322,7 @@ def anonymize_to(
         seed = randbits(63) if seed is None else seed  # the ledger keeps it
     made = draft_in_chunks(
         table, policy, seed=seed, keep_order=keep_order, ledger=ledger, incremental=incremental,
-        drawn=PAIRS if report is not None else 0, number_people=number_people,
+        drawn=PAIRS if report is not None else 0, number_people=number_people, forms=forms,
     )  # fmt: skip
     facts: list[str] = []
     if made.carried.schema:  # worked out once, for the files and for what went along
@@ -353,7 +363,8 @@ def _judged(made: ChunkedDraft, table: Table, facts: Sequence[dict[str, Any]]) -
         same_records(made.table, table, known.schema.quasi_identifiers)
     made.judge_replaced(table)
     values = known.spelled.as_values(table)
-    return judge_chunks(values, table, known.schema, known.promises, known.records, facts, original)
+    cells = known.spelled.cells
+    return judge_chunks(values, table, known.schema, known.promises, known.records, facts, original, cells)
 
 
 def each_note_once(notes: Sequence[Sequence[str]]) -> Iterator[str]:

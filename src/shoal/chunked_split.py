@@ -27,6 +27,7 @@ from shoal import events
 from shoal.chunked_draft import LOST, Alike, Carried, ChunkedDraft, draft_in_chunks, with_stars
 from shoal.chunked_release import ChunkedRelease, ToFolder, each_note_once, judged_release, refuse_ledger
 from shoal.data.commit import commit
+from shoal.data.forms import Forms
 from shoal.draft import assemble
 from shoal.engines.order import put_in_order, with_positions
 from shoal.engines.paired import ORIGINAL
@@ -166,18 +167,25 @@ def split_to(
     overwrite: bool = False,
     keep_order: bool = False,
     ledger: Ledger | None = None,
+    forms: Forms | None = None,
 ) -> ChunkedSplitRelease:
     """Writes `release.charge` and so on for `release`, each a folder; with `merge` all in one as `release` too."""
     place_of(table, folder)
     if ledger is not None:
         refuse_ledger(table, policy, ledger)
         seed = randbits(63) if seed is None else seed  # the ledger keeps it
-    made = split_in_chunks(table, policy, seed=seed, keep_order=keep_order, ledger=ledger)
+    made = split_in_chunks(table, policy, seed=seed, keep_order=keep_order, ledger=ledger, forms=forms)
     return made.write(folder, kind, merge=merge, certificate=certificate, seed=seed, ledger=ledger, overwrite=overwrite)
 
 
 def split_in_chunks(
-    table: Table, policy: Policy, *, seed: int | None = None, keep_order: bool = False, ledger: Ledger | None = None
+    table: Table,
+    policy: Policy,
+    *,
+    seed: int | None = None,
+    keep_order: bool = False,
+    ledger: Ledger | None = None,
+    forms: Forms | None = None,
 ) -> ChunkedSplitDraft:
     """Masks every table, over shared classes. Nothing has been judged yet."""
     refuse_whole(whole_of(policy.models), "is split by confidential columns (--split)")
@@ -192,7 +200,7 @@ def split_in_chunks(
     seed = randbits(63) if seed is None else seed
     merged = about(policy, names, shown_by(policy, names))
     grouped = merged.changed(show={}, epsilon=None)
-    made = draft_in_chunks(table, grouped, seed=seed, keep_order=keep_order, ledger=ledger, apart=names)
+    made = draft_in_chunks(table, grouped, seed=seed, keep_order=keep_order, ledger=ledger, apart=names, forms=forms)
     known = made.survey
     grouped_by(known.attributes.schema, merged.show | policy.show)  # refused where that cannot be
     alike = Alike(merged.show, merged.private_means())
@@ -226,8 +234,9 @@ def _by_some(drawn: int, records: int) -> str:
 def _apart(table: Table, known: Survey) -> Survey:
     """What is known of all attributes in one table; what is confidential is written in its own notation, too."""
     alike = known.schema.only(attribute for attribute in known.schema if attribute.name in known.policy.show)
-    notations = spelling_of(table, alike).notations
-    return replace(known, spelled=Spelled({}, {**known.spelled.notations, **notations}))
+    forms = known.spelled.forms
+    notations = spelling_of(table, alike, forms).notations
+    return replace(known, spelled=Spelled({}, {**known.spelled.notations, **notations}, forms))
 
 
 def _only(known: Survey, name: str, shown: Table, carried: Carried, order: _Reordered | None) -> ChunkedDraft:

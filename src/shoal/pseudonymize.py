@@ -16,7 +16,9 @@ import polars as pl
 
 from shoal.data.cells import plain_text
 from shoal.data.date_shift import shifted, shifts_of
+from shoal.data.forms import Forms
 from shoal.data.frames import OWN
+from shoal.data.notation import rewritten
 from shoal.data.person import IN_CLASS
 from shoal.data.pseudonym_choices import ShownPseudonyms
 from shoal.data.pseudonym_forms import Form, Number, digests, pseudonyms_of, refuse_clash, texts_of
@@ -59,6 +61,7 @@ class Replacing:
     shift: Shift | None
     key: Key = field(repr=False)
     person: str | None = None  # the column by which people are counted
+    forms: Forms = field(default_factory=Forms)  # in which a file writes dates
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -80,12 +83,17 @@ class Replacing:
             by = shifts_of(frame[shift.subject], self.key, shift.domain, shift.days, keep_weekday=shift.keep_weekday)
             shown += [shifted(frame[name], by) for name in shift.columns]
         spelled = [
-            (column if column.dtype == pl.String else plain_text(column)).alias(f"{SPELLED}{column.name}")
+            self._written(column).alias(f"{SPELLED}{column.name}")
             for column in shown
             if f"{SPELLED}{column.name}" in frame.columns
         ]
         kept = [frame[name].alias(f"{KEPT}{name}") for name in self.kept]
         return frame.with_columns(*shown, *spelled, *kept)
+
+    def _written(self, column: pl.Series) -> pl.Series:
+        if column.name not in self.pseudonyms and (form := self.forms.columns.get(column.name)) is not None:
+            return rewritten(column, form)
+        return column if column.dtype == pl.String else plain_text(column)
 
     def _pseudonyms(self, column: pl.Series, form: Form, domain: str) -> pl.Series:
         return pseudonyms_of(column, form, self.key, domain)
@@ -146,8 +154,8 @@ def replaced(table: pl.DataFrame, policy: Policy) -> Replaced:
     return Replaced(both.select(table.columns), before)
 
 
-def replaced_in_chunks(table: Table, policy: Policy) -> Table:
-    """The table as the policy has it replaced, on its engine, with what goes along."""
+def replaced_in_chunks(table: Table, policy: Policy, forms: Forms | None = None) -> Table:
+    """The table as the policy has it replaced, on its engine, with what goes along; dates leave in their `forms`."""
     work = replacing(policy, [name for name in table.schema if not name.startswith(SPELLED)])
     if work is None:
         return table
@@ -162,6 +170,7 @@ def replaced_in_chunks(table: Table, policy: Policy) -> Table:
                 )
             ranked = replace(form, order=tuple(sorted(listed)))
             work = replace(work, pseudonyms={**work.pseudonyms, name: Pseudonym(ranked, domain)})
+    work = work if forms is None else replace(work, forms=forms)
     return table.map(work, work.schema(table.schema))
 
 

@@ -231,6 +231,7 @@ def split(
     They share one partition. With `independent`, only those that depend on each other do, which the engine `memory`
     alone can judge. `engine`, `listen`, `progress` and `stop` are as in `shoal.anonymize`.
     """
+    from shoal.data.forms import Forms
     from shoal.engines.opening import engine_of, open_table
 
     with events.heard(listen or events.by_stage(progress), stop):
@@ -241,7 +242,8 @@ def split(
 
         if independent:
             refuse_independent(chosen)
-        return split_in_chunks(open_table(frame, chosen), policy, seed=seed).judged()
+        forms = Forms.under(policy.reading, policy.attributes)
+        return split_in_chunks(open_table(frame, chosen, forms=forms), policy, seed=seed, forms=forms).judged()
 
 
 @events.apart

@@ -8,6 +8,7 @@ from functools import cached_property
 import polars as pl
 
 from shoal.data.built_attributes import assumed_notes, built_notes, distinct_notes
+from shoal.data.forms import Forms
 from shoal.data.frames import check_names
 from shoal.data.microdata import Microdata
 from shoal.data.roles import left_out
@@ -79,10 +80,11 @@ class Survey:
         return self.released.microdata(self.summary.sample)
 
 
-def survey(table: Table, policy: Policy, *, subject: str | None = None) -> Survey:
+def survey(table: Table, policy: Policy, *, subject: str | None = None, forms: Forms | None = None) -> Survey:
     """One pass over the table; refused where it cannot be worked on.
 
-    The `subject` of a ledger goes along unseen, and what was replaced by pseudonyms.
+    The `subject` of a ledger goes along unseen, and what was replaced by pseudonyms. In which `forms` its file writes
+    dates and amounts it is released where it is spelled.
     """
     names = [name for name in table.schema if not name.startswith((SPELLED, KEPT))]
     check_names(names, "The table")
@@ -114,7 +116,8 @@ def survey(table: Table, policy: Policy, *, subject: str | None = None) -> Surve
     if policy.weights is not None:
         need_weights(whole_table.schema, policy.weights)
     notes = (
-        left_out(names, roles, policy.weights)
+        (() if forms is None else tuple(forms.notes))
+        + left_out(names, roles, policy.weights)
         + weights_note(policy.weights, roles)
         + in_order_of_type(policy, table.schema)
         + assumed_notes(schema)
@@ -122,7 +125,7 @@ def survey(table: Table, policy: Policy, *, subject: str | None = None) -> Surve
     )
     whole = {name: summary.marginals[name].whole(schema[name]) for name in asked}
     notes += distinct_notes(schema, lambda name: whole[name].counts)
-    spelled = spelling_of(whole_table, shown_alike(schema, policy.show))
+    spelled = spelling_of(whole_table, shown_alike(schema, policy.show), forms or Forms())
     unseen = [name for name in whole_table.schema if name.startswith(KEPT)]
     whose = (subject, policy.person, policy.household_column, *in_order_of(policy.models))
     unseen += [name for name in dict.fromkeys(whose) if name is not None and name not in ordered]

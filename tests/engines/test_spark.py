@@ -23,6 +23,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from shoal.chunked_release import anonymize_to
+from shoal.data.forms import Forms
 from shoal.engines.sealed import Seal
 from shoal.engines.spark import Spark
 from shoal.engines.spark.folder import Folder
@@ -31,6 +32,7 @@ from shoal.engines.spark.table import refuse_changed
 from shoal.engines.spark.tasks import results_of
 from shoal.engines.spark.types import to_polars, to_spark
 from shoal.engines.table import FACTS, Batch, Table
+from shoal.engines.text import AsText
 from shoal.errors import InputError, PromiseError
 from shoal.masking.grouping.sorted import Sorted
 from shoal.policy import Policy
@@ -126,7 +128,7 @@ def test_a_users_session_may_have_other_settings(spark: Spark) -> None:
 def test_text_is_typed_by_its_first_records(spark: Spark, tmp_path: Path) -> None:
     content = 'zip,age,day,"a ""b""",yes\n01234,5,2020-01-31,"two\nlines",true\n90210,,2020-02-01,,FALSE\n'
     (tmp_path / "a.csv").write_text(content)
-    table = spark.read(str(tmp_path), "csv", text=["yes"])
+    table = spark.read(str(tmp_path), "csv", AsText(text=["yes"]))
     assert_frame_equal(
         collected(table),
         pl.DataFrame(
@@ -183,7 +185,7 @@ def test_of_a_folder_only_the_files_that_were_looked_at_are_read(spark: Spark, t
 
 def test_nothing_but_an_empty_field_is_read_as_missing(spark: Spark, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text('a,b\n1,\n2,""\n3,\x00\n\n4,5\n\n')
-    table = spark.read(str(tmp_path / "t.csv"), "csv", as_written=["a", "b"])
+    table = spark.read(str(tmp_path / "t.csv"), "csv", AsText(as_written=["a", "b"]))
     assert collected(table)["b"].to_list() == [None, "", "\x00", "5"]
 
 
@@ -437,6 +439,24 @@ def test_notes_in_a_folder_that_spark_wrote_are_seen(spark: Spark, tmp_path: Pat
     )
 
 
+def test_dates_amounts_and_words_for_missing_are_released_as_a_file_writes_them(spark: Spark, tmp_path: Path) -> None:
+    rows = [f'{1 + i % 28:02}.0{1 + i % 2}.1950,{("-", "14.02.2021")[i % 2]},"1.{500 + i},50 €"' for i in range(20)]
+    (tmp_path / "d.csv").write_text("\n".join(["born,seen,paid", *rows]) + "\n")
+    policy = Policy(
+        quasi_identifiers=["born"], insensitive=["seen", "paid"], models=[KAnonymity(5)], method=Sorted(),
+        reading={"missing": ["-"]},
+    )  # fmt: skip
+    forms = Forms.under(policy.reading, {})
+    table = spark.read(str(tmp_path / "d.csv"), "csv", AsText(spelled=True, forms=forms))
+    assert [table.schema[name] for name in ("born", "seen", "paid")] == [pl.Date, pl.Date, pl.Float64]
+    anonymize_to(table, policy, str(tmp_path / "r"), "csv", seed=1, forms=forms)
+    shown = pl.concat(pl.read_csv(part, infer_schema=False) for part in (tmp_path / "r").glob("part-*"))
+    assert shown["born"].str.contains(r"^\[\d\d\.0\d\.1950;\d\d\.0\d\.1950\]$").all()
+    assert sorted(zip(shown["seen"], shown["paid"], strict=True)) == sorted(
+        (("-", "14.02.2021")[i % 2], f"1.{500 + i},50 €") for i in range(20)
+    )
+
+
 def test_what_nothing_masks_is_written_as_it_was_read(spark: Spark, tmp_path: Path) -> None:
     kept = [f"{i}.50,+{i},2020-01-01T10:{i:02d},{('NA', 'True')[i % 2]}" for i in range(20)]
     rows = [f"2020-01-0{1 + i % 2} 08:00,{('True', 'False')[i % 2]},{row}" for i, row in enumerate(kept)]
@@ -445,7 +465,7 @@ def test_what_nothing_masks_is_written_as_it_was_read(spark: Spark, tmp_path: Pa
         quasi_identifiers=["when", "smoker"], confidential=["charge"], insensitive=["signed", "seen", "told"],
         models=[KAnonymity(5)], method=Sorted(),
     )  # fmt: skip
-    table = spark.read(str(tmp_path / "d.csv"), "csv", spelled=True)
+    table = spark.read(str(tmp_path / "d.csv"), "csv", AsText(spelled=True))
     anonymize_to(table, policy, str(tmp_path / "r"), "csv", seed=1)
     written = [line for part in (tmp_path / "r").glob("part-*") for line in part.read_text().splitlines()[1:]]
     assert sorted(written) == sorted(rows)

@@ -10,7 +10,7 @@ from polars.testing import assert_frame_equal
 
 from shoal.data.text_types import typed
 from shoal.engines.disk import Disk
-from shoal.engines.text import with_types
+from shoal.engines.text import AsText
 from shoal.errors import InputError
 from tests.engines.test_table import collected
 
@@ -30,7 +30,7 @@ WORDS = pl.DataFrame(
 
 def test_a_head_that_shows_all_gives_the_types_of_the_whole() -> None:
     with Disk() as disk:
-        found = collected(with_types(disk.table(WORDS.lazy()), WORDS, text=["yes"]))
+        found = collected(AsText(text=["yes"]).typed(disk.table(WORDS.lazy()), WORDS))
     expected = WORDS.select(typed(column) for column in WORDS.drop("yes", "nothing"))
     assert_frame_equal(found.select(expected.columns), expected)
     assert found["yes"].to_list() == ["true", "False", None]
@@ -46,10 +46,10 @@ def test_a_head_that_shows_all_gives_the_types_of_the_whole() -> None:
 def test_what_turns_up_too_late_is_refused_by_name(name: str, later: str) -> None:
     words = pl.DataFrame({name: [*WORDS[name], later]})
     with Disk() as disk, pytest.raises(InputError, match=f"Column '{name}' .*'{later}' further down"):
-        collected(with_types(disk.table(words.lazy()), WORDS.select(name)))
+        collected(AsText().typed(disk.table(words.lazy()), WORDS.select(name)))
 
 
 def test_two_kinds_of_things_in_the_head_are_refused() -> None:
     words = pl.DataFrame({"age": ["5", "6", "old"]})
     with Disk() as disk, pytest.raises(InputError, match="Column 'age' holds numbers, and 'old' in record 3"):
-        with_types(disk.table(words.lazy()), words)
+        AsText().typed(disk.table(words.lazy()), words)

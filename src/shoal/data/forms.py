@@ -24,6 +24,8 @@ from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.data.schema import Kind
 from shoal.data.text_types import (
     MixedColumnError,
+    as_numbers,
+    count_zero_led,
     has_masked,
     known_words,
     likely_type,
@@ -76,6 +78,7 @@ class Forms:
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     lenient: bool = False  # what is in doubt is noted and stays text: nothing is to be released
     released: bool = False  # the file may lack columns that the original had
+    needed: frozenset[str] | None = None  # the others may stay text
     columns: dict[str, Form] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -97,7 +100,7 @@ class Forms:
 
     def read(self, column: pl.Series, decimal: str) -> pl.Series:
         """A column of text as what it holds; DoubtError or MixedColumnError where that cannot be said."""
-        if self._is_category(column.name):
+        if self._is_category(column.name) or (self.needed is not None and column.name not in self.needed):
             return with_empty_missing(column)
         kind = likely_type(column, decimal)
         if kind not in (pl.String, pl.Datetime):
@@ -211,13 +214,32 @@ class Forms:
 
     def cells(self, column: pl.Series) -> pl.Series:
         """A released column of values and masks, with each value that is written in a form as plain text."""
+        if self._is_category(column.name):
+            return column
         parts = column.unique().drop_nulls().str.extract_all(_PART.pattern).explode().unique().drop_nulls()
         parts = parts.filter(~parts.is_in([EVERY, ""]))
-        form = self._form(column.name, parts) if len(parts) else None
-        if form is None:
+        if (form := self._form_in_cells(column.name, parts)) is None:
             return column
         self.columns[column.name] = form
         return plain_cells(column, form)
+
+    def _form_in_cells(self, name: str, parts: pl.Series) -> Form | None:
+        """The form of the values in cells; those that are plain numbers may be dates, and are no amounts."""
+        if not len(parts):
+            return None
+        plain = (self.reading.of_column("decimal", name) or ".") == "." and as_numbers(parts, ".").count() == len(parts)
+        if not plain or count_zero_led(parts):
+            return self._form(name, parts)
+        if parts.str.contains(r"^\d+$").all():
+            self.runs(parts.cast(pl.Int64).alias(name))
+        return self.columns.get(name)
+
+    def with_comma(self, column: pl.Series) -> None:
+        """Puts down how numbers of a column of which a decimal comma is stated are written, where all are alike."""
+        words = known_words(column).unique(maintain_order=True).drop_nulls()
+        form = self._amounts(column.name, words)
+        if form is not None and not form.plain(words).null_count():
+            self.columns[column.name] = form
 
 
 def _lists_texts(choice: AttributeChoice) -> bool:
@@ -230,6 +252,11 @@ def _lists_texts(choice: AttributeChoice) -> bool:
 def _is_plain(dates: date_forms.DateForms) -> bool:
     """Whether all of it is ISO 8601, which is read without a form."""
     return all(re.fullmatch(r"yyyy-mm-dd([ T]hh:mm(:ss(\.f+)?)?)?", form.format) for form in dates.forms)
+
+
+def in_plain(frame: pl.DataFrame, forms: Mapping[str, Form]) -> pl.DataFrame:
+    """A released table with the cells that are written in these forms as plain text."""
+    return frame.with_columns(plain_cells(frame[name], form) for name, form in forms.items() if name in frame.columns)
 
 
 def plain_cells(column: pl.Series, form: Form) -> pl.Series:

@@ -16,9 +16,11 @@ from shoal.data.files import FORMATS
 from shoal.data.frames import to_polars
 from shoal.data.paths import check_readable
 from shoal.engines.memory import MemoryTable
+from shoal.engines.text import AsText
 from shoal.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
+    from shoal.data.forms import Forms
     from shoal.engines.table import Table
 
 Engine = Literal["memory", "disk", "spark"]
@@ -58,24 +60,28 @@ def open_table(
     master: str | None = None,
     text: Sequence[str] = (),
     as_written: Sequence[str] = (),
+    masked: Sequence[str] = (),
     spelled: bool = False,
+    forms: Forms | None = None,
 ) -> Table:
     """The frame, or what stands in a file or folder, as a table of the engine.
 
     Of a CSV file `text` names the columns that are read as text, for masked values are no numbers; of those read
     `as_written` not even an empty text is taken for a missing value (`shoal.data.released`). Where it is to be
-    `spelled`, each column stands there as text, too.
+    `spelled`, each column stands there as text, too. Those that may be `masked` are text with values in plain form. In
+    which `forms` a CSV file writes dates and amounts is put down there.
     """
+    as_text = AsText(text, as_written, masked, spelled, forms)
     if engine == "memory":
         return MemoryTable(to_polars(frame)[0])
     if engine == "spark":
-        return _on_spark(frame, master, text, as_written, spelled)
-    return _on_disk(frame, text, as_written, spelled)
+        return _on_spark(frame, master, as_text)
+    return _on_disk(frame, as_text)
 
 
-def _on_disk(frame: Any, text: Sequence[str], as_written: Sequence[str], spelled: bool) -> Table:
+def _on_disk(frame: Any, as_text: AsText) -> Table:
     from shoal.engines.disk import Disk
-    from shoal.engines.text import HEAD, with_types
+    from shoal.engines.text import HEAD
 
     disk = Disk()
     atexit.register(disk.close)  # what is released lies in its scratch folder: it goes with the process
@@ -84,7 +90,7 @@ def _on_disk(frame: Any, text: Sequence[str], as_written: Sequence[str], spelled
         disk.inputs = [Path(frame), *files]
         if kind == "csv":
             table, head = disk.text(_whole_files(files), HEAD)
-            return with_types(table, head, text, as_written, spelled=spelled)
+            return as_text.typed(table, head)
         _same_columns(files, [_schema_of(path, kind) for path in files])
         return disk.table(_scanned(files, kind))
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
@@ -94,7 +100,7 @@ def _on_disk(frame: Any, text: Sequence[str], as_written: Sequence[str], spelled
     return disk.table(to_polars(frame)[0].lazy())
 
 
-def _on_spark(frame: Any, master: str | None, text: Sequence[str], as_written: Sequence[str], spelled: bool) -> Table:
+def _on_spark(frame: Any, master: str | None, as_text: AsText) -> Table:
     from shoal.engines.spark import Spark
 
     if is_spark(frame):
@@ -109,7 +115,7 @@ def _on_spark(frame: Any, master: str | None, text: Sequence[str], as_written: S
     here = None if kind == "table" else _on_this_machine(str(frame))
     if here is not None:
         _check_for_spark(*table_files(here))
-    return Spark(master=master).read(str(frame), kind, text, as_written, spelled=spelled, whole=here is not None)
+    return Spark(master=master).read(str(frame), kind, as_text, whole=here is not None)
 
 
 def _on_this_machine(name: str) -> Path | None:

@@ -21,6 +21,7 @@ from shoal.jobs.paths import check_paths
 if TYPE_CHECKING:
     from shoal.chunked_release import ChunkedRelease
     from shoal.chunked_split import ChunkedSplitRelease
+    from shoal.data.forms import Forms
     from shoal.data.schema import Schema
     from shoal.engines.table import Table
     from shoal.policy import Policy
@@ -190,11 +191,11 @@ class Anonymize(Job["Release | ChunkedRelease"]):
     def _work_in_parts(self) -> ChunkedRelease:
         from shoal.chunked_release import anonymize_to
 
-        ledger, policy, table, kind = _opened(self, self._engine())
+        ledger, policy, table, kind, forms = _opened(self, self._engine())
         release = anonymize_to(
             table, policy, str(self.output), kind, seed=self.seed, certificate=self.certificate,
             overwrite=self.overwrite, keep_order=self.keep_order, ledger=ledger, incremental=self.incremental,
-            report=self.report, number_people=self.number_people,
+            report=self.report, number_people=self.number_people, forms=forms,
         )  # fmt: skip
         self._keep_hierarchies(release.survey.schema)
         return release
@@ -302,10 +303,10 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
     def _work_in_parts(self) -> ChunkedSplitRelease:
         from shoal.chunked_split import split_to
 
-        ledger, policy, table, kind = _opened(self, self._engine())
+        ledger, policy, table, kind, forms = _opened(self, self._engine())
         return split_to(
             table, policy, str(self.output), kind, merge=self.merge, seed=self.seed, certificate=self.certificate,
-            overwrite=self.overwrite, keep_order=self.keep_order, ledger=ledger,
+            overwrite=self.overwrite, keep_order=self.keep_order, ledger=ledger, forms=forms,
         )  # fmt: skip
 
 
@@ -332,8 +333,8 @@ def _refuse_folders(
         refuse_within(paper, read)
 
 
-def _opened(job: Anonymize | Split, engine: str) -> tuple[Ledger | None, Policy, Table, str]:
-    """The ledger, the policy as it needs it, the table on its engine, and of which kind the files will be."""
+def _opened(job: Anonymize | Split, engine: str) -> tuple[Ledger | None, Policy, Table, str, Forms]:
+    """The ledger, the policy as it needs it, the table on its engine, of which kind files will be, and their forms."""
     from shoal.engines.opening import kind_of_file, kind_of_folder, open_table
     from shoal.jobs.kernels import load_kernels
 
@@ -345,9 +346,12 @@ def _opened(job: Anonymize | Split, engine: str) -> tuple[Ledger | None, Policy,
     events.stage("opening")
     load_kernels()
     # Beside a ledger values are told apart, not spellings; and its subject is known by what stands there.
-    text = [*job.layout.over(job.policy.reading).in_parts(engine), *([] if ledger is None else [ledger.subject])]
+    text = [] if ledger is None else [ledger.subject]
+    layout = job.layout.over(job.policy.reading)
+    forms = layout.in_parts(engine, policy)
     spelled = kind == "csv" and ledger is None
-    return ledger, policy, open_table(job.source, engine, master=job.master, text=text, spelled=spelled), kind
+    table = open_table(job.source, engine, master=job.master, text=text, spelled=spelled, forms=forms)
+    return ledger, policy.changed(reading=forms.settled(Reading.of(layout))), table, kind, forms
 
 
 def _all_read(job: Anonymize | Split) -> list[str | Path | None]:

@@ -91,8 +91,14 @@ class Audit(Job["Audited | Linkage"]):
 
         assert self.key is not None
         events.stage("opening")
-        text = [*self.policy.quasi_identifiers, self.key]
-        tables = {path: open_table(path, self._engine(), master=self.master, text=text) for path in self.files}
+        engine, key, quasi = self._engine(), self.key, self.policy.quasi_identifiers
+        tables = {
+            path: open_table(
+                path, engine, master=self.master, text=[key], masked=quasi,
+                forms=self.layout.in_parts(engine, released=True),
+            )
+            for path in self.files
+        }  # fmt: skip
         events.stage("judging")
         policy = self.policy
         return audit_tables(tables, policy.quasi_identifiers, self.key, self.k, confidential=bool(policy.confidential))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal import events
+from shoal.data.reading import Reading
 from shoal.errors import InputError
 from shoal.jobs.job import Job
 from shoal.jobs.layout import Layout
@@ -123,13 +124,16 @@ class Check(Job[Judgement]):
         from shoal.engines.opening import open_table
 
         events.stage("opening")
-        table = open_table(self.source, engine, master=self.master, as_written=policy.quasi_identifiers)
+        reading = self.layout.over(Reading.of(policy.reading.of_values()))
+        shown = reading.in_parts(engine, policy, released=True)
+        quasi = policy.quasi_identifiers
+        table = open_table(self.source, engine, master=self.master, as_written=quasi, forms=shown)
         original = None
         if self.original is not None:
-            text = self.layout.over(policy.reading).in_parts(engine)
-            original = open_table(str(self.original), engine, master=self.master, text=text)
+            forms = self.layout.over(policy.reading).in_parts(engine, policy)
+            original = open_table(str(self.original), engine, master=self.master, forms=forms)
         events.stage("judging")
-        checked = check_table(table, None, policy, original=original, paired=self.paired)
+        checked = check_table(table, None, policy, original=original, paired=self.paired, forms=shown.columns)
         if stated is not None:
             stated.verify_shown(checked.shown, checked.verdicts)
         return checked

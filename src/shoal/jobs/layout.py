@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from shoal.data.reading import Reading
+from shoal.data.reading import OF_VALUES, Reading
 from shoal.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -47,13 +47,8 @@ class Layout(Reading):
         """
         from shoal.data.files import read_table
 
-        needed = None
-        if policy is not None and policy.rest == "drop":
-            roles = (policy.identifiers, policy.quasi_identifiers, policy.confidential, policy.insensitive)
-            named = (*roles, policy.identified_by, policy.text.columns, [policy.weights] if policy.weights else [])
-            needed = {name for names in named for name in names}
         forms = self.forms(policy) if forms is None else forms
-        return read_table(source, self.with_text(tuple(text)), needed=needed, forms=forms)
+        return read_table(source, self.with_text(tuple(text)), needed=needed_by(policy), forms=forms)
 
     def settled(self, source: str | Path) -> Reading:
         """The same, with what was seen in a text file where it is not written in the plainest way."""
@@ -73,15 +68,21 @@ class Layout(Reading):
 
         return assumed(Path(source), self) if is_delimited(source) else ()
 
-    def in_parts(self, engine: str) -> tuple[str, ...]:
-        """The columns to read as text; what the engine cannot do is refused."""
+    def in_parts(self, engine: str, policy: Policy | None = None, *, released: bool = False) -> Forms:
+        """In which forms a table in parts is written, to be put down there; what the engine cannot do is refused."""
+        from dataclasses import replace
+
+        from shoal.data.forms import Forms
+
         for key in self.chosen():
-            if key != "text":
+            if key not in ("text", *OF_VALUES):
                 raise InputError(
                     f"The policy's 'read.{key}' needs the whole table in memory, which the engine {engine!r} never "
                     "has: leave it out, or use --engine memory."
                 )
-        return self.text
+        attributes = {} if policy is None else policy.attributes
+        forms = Forms.under(Reading.of(self), attributes, released=released)
+        return forms if released else replace(forms, needed=needed_by(policy))
 
     def released(self, source: str | Path, policy: Policy) -> Released:
         """A released table, and what stands there of the quasi-identifiers."""
@@ -139,6 +140,15 @@ def refuse_written(asked: Reading, output: str | Path, engine: str) -> None:
             )
         if not is_delimited(output):
             raise InputError(f"--write {key} is of text files, and {str(output)!r} is none: leave it out.")
+
+
+def needed_by(policy: Policy | None) -> frozenset[str] | None:
+    """The columns that a policy names, where it leaves out all others, which need not be understood."""
+    if policy is None or policy.rest != "drop":
+        return None
+    roles = (policy.identifiers, policy.quasi_identifiers, policy.confidential, policy.insensitive)
+    named = (*roles, policy.identified_by, policy.text.columns, [policy.weights] if policy.weights else [])
+    return frozenset(name for names in named for name in names)
 
 
 def column_of(table: pl.DataFrame, name: str) -> pl.Series:

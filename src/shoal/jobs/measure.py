@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal import events
+from shoal.data.reading import Reading
 from shoal.errors import InputError
 from shoal.jobs.job import Job
 from shoal.jobs.layout import Layout
@@ -143,8 +144,9 @@ class Risk(Job[RiskMeasured]):
         from shoal.risk.scenarios import scenarios
 
         events.stage("opening")
-        text = [*may_be_masked(self.policy, self.when), *self.layout.over(self.policy.reading).in_parts(engine)]
-        table = open_table(self.source, engine, master=self.master, text=text)
+        masked = may_be_masked(self.policy, self.when)
+        forms = self.layout.over(self.policy.reading).in_parts(engine, self.policy, released=True)
+        table = open_table(self.source, engine, master=self.master, masked=masked, forms=forms)
         people = open_table(self.population, engine, master=self.master) if self.population else None
         events.stage("counting who is unique")
         schema = released_schema(table, self.policy)
@@ -225,9 +227,11 @@ class Utility(Job[UtilityMeasured]):
         from shoal.utility.tables import compare_tables, measured_tables
 
         events.stage("opening")
-        text = self.layout.over(self.policy.reading).in_parts(engine)
-        before = known_of(open_table(self.original, engine, master=self.master, text=text), self.policy)
-        after = open_table(self.masked, engine, master=self.master, text=self.policy.quasi_identifiers)
+        layout, quasi = self.layout.over(self.policy.reading), self.policy.quasi_identifiers
+        forms = layout.in_parts(engine, self.policy)
+        before = known_of(open_table(self.original, engine, master=self.master, forms=forms), self.policy)
+        shown = replace(layout.in_parts(engine, self.policy, released=True), reading=forms.settled(Reading.of(layout)))
+        after = open_table(self.masked, engine, master=self.master, masked=quasi, forms=shown)
         events.stage("measuring")
         kept = compare_tables(before, after, paired=self.paired)
         if not self.measures:

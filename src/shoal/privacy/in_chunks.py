@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.forms import Form, in_plain
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Schema
 from shoal.engines.table import Batch, Table, selected
@@ -43,13 +44,17 @@ def measured(promises: Sequence[PrivacyModel]) -> list[PrivacyModel]:
 
 
 def measured_in_chunk(
-    original: Microdata, kept: npt.NDArray[np.int64] | None, shown: pl.DataFrame, promises: Sequence[PrivacyModel]
-) -> dict[str, Any]:
-    """Of a masked chunk each risk that is promised, and the sum of what it shows; `kept` are the records shown."""
+    original: Microdata, kept: npt.NDArray[np.int64] | None, shown: pl.DataFrame, promises: Sequence[PrivacyModel],
+    forms: Mapping[str, Form],
+) -> dict[str, Any]:  # fmt: skip
+    """Of a masked chunk each risk that is promised, and the sum of what it shows, its cells in these `forms`.
+
+    `kept` are the records shown.
+    """
     models = measured(promises)
     if not models:
         return {}
-    classes = released_classes(shown, original.schema, Source(original, kept))
+    classes = released_classes(in_plain(shown, forms), original.schema, Source(original, kept))
     risks = [model.verdict(classes).achieved for model in models]
     return {"risks": risks, "sum": _sum(shown, original.schema.quasi_identifiers)}
 
@@ -62,12 +67,14 @@ def judge_chunks(
     records: int,
     facts: Facts,
     original: Original | None = None,
+    forms: Mapping[str, Form] | None = None,
 ) -> Judged:
     """What the models say of the table as it stands there, and of its chunks what was measured as they were masked.
 
-    `table` has the values of what is written in the table `as_written`; `original` is what went along.
+    `table` has the values of what is written in the table `as_written`, and cells with masks in these `forms`;
+    `original` is what went along.
     """
-    judged = judge_table(table, schema, judged_by_classes(promises), records, original)
+    judged = judge_table(table, schema, judged_by_classes(promises), records, original, forms)
     by_classes = iter(judged.verdicts)
     in_chunks = iter(_verdicts(measured(promises), schema.quasi_identifiers, facts, as_written))
     return replace(

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from shoal.data.forms import Form, in_plain
 from shoal.data.microdata import Microdata, Whole
 from shoal.data.person import refuse_whole_by_class, shown_person
 from shoal.data.schema import Attribute, Kind, Schema
@@ -85,8 +86,13 @@ def judge_table(
     models: Sequence[PrivacyModel],
     records: int,
     original: Original | None = None,
+    forms: Mapping[str, Form] | None = None,
 ) -> Judged:
-    """What the models say of the table as it stands there; those of `records` that it does not show were suppressed."""
+    """What the models say of the table as it stands there; those of `records` that it does not show were suppressed.
+
+    Classes are what shows the same text; where cells are compared with values, they are read by these `forms`.
+    """
+    forms = forms or {}
     quasi = tuple(schema.quasi_identifiers)
     sizes = class_sizes(selected(table, quasi), quasi, records, nan_is_missing=False)
     by_size = _counted(pl.DataFrame(schema=table.schema).select(quasi), schema, sizes, records - sizes.records)
@@ -94,9 +100,9 @@ def judge_table(
     within: dict[int, PrivacyModel] = {}
     for number, model in enumerate(models):
         if model.beside_original:
-            judged[number] = _beside_original(table, schema, model, sizes, original)
+            judged[number] = _beside_original(table, schema, model, sizes, original, forms)
         elif model.counted_in is not None:
-            judged[number] = model.verdict(_listed(table, schema, sizes))
+            judged[number] = model.verdict(_listed(table, schema, sizes, forms))
         elif isinstance(model, WholeHistories):
             judged[number] = _of_histories(table, schema, model, sizes)
         elif model.by_size:
@@ -123,14 +129,14 @@ def _counted(frame: pl.DataFrame, schema: Schema, sizes: Sizes, suppressed: int 
     )
 
 
-def _listed(table: Table, schema: Schema, sizes: Sizes) -> EquivalenceClasses:
+def _listed(table: Table, schema: Schema, sizes: Sizes, forms: Mapping[str, Form]) -> EquivalenceClasses:
     if sizes.number > LISTED:
         raise InputError(
             f"The people who fit each class are counted for at most {LISTED:,} classes, and there are "
             f"{sizes.number:,}: give the sampling fraction instead."
         )
     quasi = schema.quasi_identifiers
-    return _counted(list_classes(table, quasi).drop(COUNTED), schema, sizes)
+    return _counted(in_plain(list_classes(table, quasi).drop(COUNTED), forms), schema, sizes)
 
 
 # ---- within classes
@@ -254,25 +260,28 @@ class _Measure:
     model: PrivacyModel
     original: Schema
     whole: Mapping[str, Whole]
+    forms: Mapping[str, Form]
 
     def __call__(self, frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
         quasi = self.schema.quasi_identifiers
         own = frame.select(pl.col(f"{ORIGINAL}{name}").alias(name) for name in quasi)
         known = Schema(tuple(attribute for attribute in self.original if attribute.name in quasi))
-        classes = released_classes(frame.select(quasi), self.schema, Source(Microdata(own, known, self.whole), None))
+        source, written = Source(Microdata(own, known, self.whole), None), frame.select(quasi)
+        classes = released_classes(in_plain(written, self.forms), self.schema, source, written=written)
         return told_of([self.model.verdict(classes)], frame.height)
 
 
 def _beside_original(
-    table: Table, schema: Schema, model: PrivacyModel, sizes: Sizes, original: Original | None
-) -> Verdict:
+    table: Table, schema: Schema, model: PrivacyModel, sizes: Sizes, original: Original | None,
+    forms: Mapping[str, Form],
+) -> Verdict:  # fmt: skip
     """The mean of random chunks, by records."""
     known = _need(original, "A measured risk")
     model.refuse_in_chunks(table.engine)
     quasi = schema.quasi_identifiers
     both = side_by_side(table.select(quasi), known.table.select(quasi), sizes.records)
     chunks = table.chunks(sizes.records)
-    work = _Measure(schema, model, known.schema, known.whole)
+    work = _Measure(schema, model, known.schema, known.whole, forms)
     verdicts = all_of(both.exchange(AtRandom(chunks), chunks).map(work, _TOLD))
     achieved = float(np.average(verdicts["achieved"].to_numpy(), weights=verdicts["records"].to_numpy()))
     note = (

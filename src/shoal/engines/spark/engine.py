@@ -5,7 +5,6 @@ What is between lies on the cluster's disks until the engine is closed: `with Sp
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -15,7 +14,7 @@ from shoal.engines.spark.session import READ_CSV, Session
 from shoal.engines.spark.table import SparkTable
 from shoal.engines.spark.types import to_polars
 from shoal.engines.table import Batch, Table
-from shoal.engines.text import HEAD, with_types
+from shoal.engines.text import HEAD, AsText
 from shoal.errors import InputError
 
 if TYPE_CHECKING:
@@ -38,17 +37,14 @@ class Spark(Session):
         self,
         path: str,
         kind: str,
-        text: Collection[str] = (),
-        as_written: Collection[str] = (),
+        as_text: AsText | None = None,
         *,
-        spelled: bool = False,
         whole: bool = False,
     ) -> Table:
         """Parquet or CSV, a file or a folder of files; or a `table` that the session's catalogue knows.
 
-        Columns of CSV that are named in `text` or `as_written` are text; of the latter an empty text is not missing.
-        Where it is to be `spelled`, each column stands there as text, too.
-        Text that has been seen to be `whole` records is read as it is; else what may have been lost is refused.
+        How columns of CSV are typed is said by `as_text`. Text that has been seen to be `whole` records is read as it
+        is; else what may have been lost is refused.
         """
         reader = self.session.read
         if kind != "table":
@@ -58,7 +54,7 @@ class Spark(Session):
                 words = self.table(reader.options(**READ_CSV, **(CSV_FILES if whole else {})).csv(path))
                 words = words if whole else legible(words, path)
                 head = pl.DataFrame(words.frame.limit(HEAD).toArrow())
-                return with_types(words, head, text, as_written, spelled=spelled)
+                return (as_text or AsText()).typed(words, head)
             return self.table(reader.table(path) if kind == "table" else reader.parquet(path))
 
 
