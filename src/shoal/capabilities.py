@@ -70,7 +70,7 @@ def _refuse(catalogue: Catalogue[Any], asked: Entry, engine: str) -> None:
         raise InputError(f"The engine {engine!r} cannot do the {catalogue.sort} {asked.name!r}: {instead}.")
 
 
-def refuse_together(policy: Policy, engine: str, *, incremental: bool, reported: bool) -> None:
+def refuse_together(policy: Policy, engine: str, *, incremental: bool) -> None:
     """Refuses what is made of several tables, or of all rows of an owner at once, before anything is read."""
     if policy.tables or policy.consistent:
         raise InputError(
@@ -83,8 +83,3 @@ def refuse_together(policy: Policy, engine: str, *, incremental: bool, reported:
     refuse_other_methods(policy.method, whole)
     if incremental:
         refuse_whole(whole, "goes on from earlier releases class by class (--incremental)")
-    if reported:
-        raise InputError(
-            f"A report compares records that are drawn one by one, and {whole.name} shows all rows of one "
-            f"{whole.together} alike: leave out --report, or use --engine memory."
-        )

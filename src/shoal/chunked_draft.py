@@ -52,7 +52,7 @@ from shoal.pseudonymize import KEPT, judge_replaced, notes_of, replaced_in_chunk
 from shoal.releases.continued import GoingOn, going_on
 from shoal.releases.ledger import Ledger
 from shoal.releases.recorded import Digests
-from shoal.report.drawn import facts_to_report
+from shoal.report.drawn import Draw, facts_to_report
 from shoal.survey import Survey, survey
 from shoal.utility.information_loss import information_loss, losses_by_table, squared_losses, suppressed_losses
 from shoal.utility.separation_loss import pairs_lost
@@ -139,7 +139,7 @@ def draft_in_chunks(
     if number_people:
         refuse_in_class(list(table.schema), policy.person, policy.models)
     refuse_in_chunks(policy, table.engine)
-    refuse_together(policy, table.engine, incremental=incremental, reported=drawn > 0)
+    refuse_together(policy, table.engine, incremental=incremental)
     if keep_order:
         refuse_order(table)
     events.stage("reading")
@@ -169,7 +169,7 @@ def draft_in_chunks(
         assert carried.digests is not None
         going = going_on(known.whole, policy.method, carried.digests, partial(_chunks, policy.method, seed=seed))
         known = replace(known, table=going.table, notes=(*known.notes, *going.notes))
-    masked, fresh = _masked(known, going, alike, carried, seed, min(1.0, drawn / known.records))
+    masked, fresh = _masked(known, going, alike, carried, seed, Draw.some(drawn, known.records, policy))
     if number_people and policy.person is not None:
         masked = numbered_in_chunks(masked, known.schema.quasi_identifiers, policy.person, known.records, seed)
     if keep_order:
@@ -183,7 +183,8 @@ def _carried(known: Survey, apart: Sequence[str], digests: Digests | None, *, ke
     types, policy = known.table.schema, known.policy
     judged_by = {model.attribute: types[model.attribute] for model in known.promises if model.attribute}
     originals = {name: dtype for name, dtype in judged_by.items() if name in policy.show}
-    originals |= {name: types[name] for name in (*apart, policy.person) if name is not None}
+    whose = (policy.person, None if apart else policy.household_column)
+    originals |= {name: types[name] for name in (*apart, *whose) if name is not None}
     identified = {name: dtype for name, dtype in types.items() if name.startswith(KEPT)}
     return Carried(keep_order, digests, originals, bool(apart), identified)
 
@@ -239,7 +240,7 @@ def _repeating(table: Table, policy: Policy, records: int) -> Iterator[str]:
 
 
 def _masked(
-    known: Survey, going: GoingOn | None, alike: Alike, carried: Carried, seed: int, draws: float
+    known: Survey, going: GoingOn | None, alike: Alike, carried: Carried, seed: int, draw: Draw | None
 ) -> tuple[Table, str | None]:
     """The table as it will be shown, worked out when it is read, and its fresh numbers; a trial tells its columns."""
     whole, method = known.whole, known.policy.method
@@ -254,7 +255,7 @@ def _masked(
     work = MaskChunk(whole.attributes, known.released, prepared, known.promises, alike, seed, known.spelled, fresh)
     trial = _tried(work, known)
     shown = pl.Schema({**trial, **dict.fromkeys(with_stars(known), pl.String()), **carried.schema})
-    work = replace(work, shown=shown, carried=carried, draws=draws, method=prepared if going is None else going.method)
+    work = replace(work, shown=shown, carried=carried, draw=draw, method=prepared if going is None else going.method)
     if together is None:
         together = _chunks(method, whole, seed=seed) if going is None else going.chunks
     return together.map(work, shown), None if fresh is None else fresh.column
@@ -347,7 +348,7 @@ class MaskChunk:
     spelled: Spelled
     fresh: FreshNumbers | None = None  # where whole histories are shown
     carried: Carried = field(default_factory=Carried)
-    draws: float = 0.0  # the share of records that the report compares
+    draw: Draw | None = None  # which records the report compares
     shown: pl.Schema | None = None  # as all chunks show it; None: as this one does
 
     def __call__(self, frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
@@ -377,7 +378,7 @@ class MaskChunk:
         return shown[order].with_columns(facts_column)
 
     def _facts(self, original: Microdata, masked: Masked, shown: pl.DataFrame, chunk: int) -> dict[str, Any]:
-        drawn = facts_to_report(original, masked, self.draws, (self.seed, chunk, 1)) if self.draws else {}
+        drawn = facts_to_report(original, masked, self.draw, self.seed, chunk) if self.draw else {}
         return {
             "records": len(original),
             "loss": information_loss(original, masked.columns, masked.kept) * len(original),

@@ -19,7 +19,7 @@ from shoal.data.digests import digest_of_list
 from shoal.data.forms import Forms
 from shoal.data.outputs import CERTIFICATE, refuse_within
 from shoal.draft import owner_column
-from shoal.engines.table import Table
+from shoal.engines.table import Table, selected
 from shoal.errors import InputError
 from shoal.masking.collapse import few_classes
 from shoal.masking.whole_histories import whole_of
@@ -39,7 +39,9 @@ from shoal.report.drawn import PAIRS, DrawnRelease, drawn_records
 from shoal.report.page import write_report
 from shoal.report.reported import Tables
 from shoal.report.shown import Shown
+from shoal.report.words import in_words
 from shoal.risk.classes import by_class_size
+from shoal.risk.owners import Owners, facts_of, owner_columns, owners_in_chunks
 from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.survey import Survey
 from shoal.utility.separation_loss import losses_of_parts, mean_share
@@ -55,6 +57,7 @@ class ChunkedRelease(Result):
     chunks: tuple[dict[str, Any], ...] = field(repr=False)  # facts about each, from when it was masked
     facts: dict[str, Any]
     notes: tuple[str, ...]
+    owners: tuple[Owners, ...] = ()  # the people, or households, whose records they are, where these are counted
 
     @property
     def frame(self) -> Any:
@@ -141,7 +144,8 @@ class ChunkedRelease(Result):
     def reported(self) -> DrawnRelease:
         """The release as the report asks for it, where records were drawn as they were masked."""
         known = self.survey
-        before = known.table.select([attribute.name for attribute in known.schema])
+        whose = owner_columns(known.policy.person, known.policy.household_column).values()
+        before = selected(known.table, [*(attribute.name for attribute in known.schema), *whose])
         return DrawnRelease(
             known.schema,
             known.policy,
@@ -152,8 +156,9 @@ class ChunkedRelease(Result):
             self.records,
             self.information_loss,
             self.separation_loss,
+            self.owners,
             Tables(before, known.spelled.as_values(self.table)),
-            drawn_records(self.chunks, known.released),
+            drawn_records(self.chunks, known.released, whose),
         )
 
     def remarks(self) -> tuple[str, ...]:
@@ -168,7 +173,9 @@ class ChunkedRelease(Result):
     def sheets(self, title: str = "Released") -> list[Sheet]:
         """As tables: what was released, and how it was judged."""
         more = [("chunks", f"{self.facts['chunks']:,}"), ("engine", self.table.engine)]
-        return released_sheets(title, self.to_dict(), more, self.verdicts)
+        owners = [row for each in self.owners for row in each.rows()]
+        legend = in_words(self.survey.promises, list(self.table.schema), self.survey.policy) if owners else ()
+        return released_sheets(title, self.to_dict(), more, self.verdicts, owners=owners, legend=legend)
 
     def to_dict(self) -> dict[str, Any]:
         """For the custodian."""
@@ -180,6 +187,7 @@ class ChunkedRelease(Result):
             "smallest_class": self.sizes.smallest,
             "models": [verdict.to_dict() for verdict in self.verdicts],
             **self.facts,
+            **facts_of(self.owners),
             "notes": list(self.notes),
         }
 
@@ -354,7 +362,18 @@ def judged_release(made: ChunkedDraft, shown: Table, texts: Sequence[str]) -> Ch
         *where_measured(known.promises, len(facts)),
         *few_classes(classes, largest, known.sample, known.promises, known.records),
     )
-    return ChunkedRelease(shown, made, judged, tuple(facts), about, notes)
+    return ChunkedRelease(shown, made, judged, tuple(facts), about, notes, _owners(made, shown, judged))
+
+
+def _owners(made: ChunkedDraft, shown: Table, judged: Judged) -> tuple[Owners, ...]:
+    """Whose records are shown, by what went along with them: those that `shown` has, as was judged."""
+    known, policy = made.survey, made.survey.policy
+    by = owner_columns(policy.person, policy.household_column)
+    by = {who: column for who, column in by.items() if column in made.carried.originals}
+    masked = known.spelled.as_values(made.table)
+    return owners_in_chunks(
+        known.table, known.records, masked, known.schema.quasi_identifiers, by, judged.sizes, list(shown.schema)
+    )
 
 
 def _judged(made: ChunkedDraft, table: Table, facts: Sequence[dict[str, Any]]) -> Judged:

@@ -159,7 +159,7 @@ class Release(Losses, Result, Generic[Frame]):
         facts = ((name, fact) for name, fact in self.masked.facts.items() if name not in elsewhere)
         more = [(name.replace("_", " "), str(fact)) for name, fact in facts]
         owners = [row for each in self.owners for row in each.rows()]
-        legend = in_words(self) if self.owners else ()
+        legend = in_words(self.promises, self.table.columns, self.policy) if self.owners else ()
         return released_sheets(title, self.to_dict(), more, self.verdicts, owners=owners, legend=legend)
 
     def charts(self) -> list[Chart]:

@@ -16,6 +16,7 @@ import polars as pl
 from shoal.data.person import spelled_alike
 from shoal.engines.table import Batch, Table, selected
 from shoal.privacy.classes import CLASS, class_sizes, in_classes
+from shoal.privacy.people_in_chunks import text_of_person
 
 _OWNER, _HISTORY = "@owner", "@history"
 
@@ -53,9 +54,7 @@ class _Histories:
     column: str
 
     def __call__(self, frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
-        owner = spelled_alike(frame[self.column]).cast(pl.String)
-        alone = pl.int_range(pl.len()).cast(pl.String)
+        owner = text_of_person(frame[self.column], np.arange(frame.height))
         rows = in_classes(frame, self.quasi).with_columns(owner.alias(_OWNER))
-        named = pl.when(pl.col(_OWNER).is_null()).then("!" + alone).otherwise("=" + pl.col(_OWNER))
-        owners = rows.group_by(named.alias(_OWNER)).agg(pl.col(CLASS).sort().str.join().alias(_HISTORY))
+        owners = rows.group_by(_OWNER).agg(pl.col(CLASS).sort().str.join().alias(_HISTORY))
         return owners.select(_HISTORY)

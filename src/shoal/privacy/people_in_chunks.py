@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from shoal.data.household import refuse_no_home
@@ -59,12 +60,19 @@ def _both(left: tuple[int, int], right: tuple[int, int]) -> tuple[int, int]:
 def people_having(table: Table, name: str, person: Person, column: str | None = None) -> pl.DataFrame:
     """How many people (`@records`) have each value (`@value`) of an attribute; `column` tells whose each record is."""
     who = column or person.column
-    work = _Pairs(name, who, person.one_each)
+    work = _Pairs(name, who)
     pairs = selected(table, [name, who]).map(work, pl.Schema({"@value": table.schema[name], _PERSON: pl.String()}))
     chunks = table.chunks(records_of(table))
     schema = pl.Schema({"@value": table.schema[name], "@records": pl.Int64()})
     counts = all_of(pairs.exchange(ByClass(("@value", _PERSON), chunks), chunks).map(_Once(), schema))
     return counts.group_by("@value").agg(pl.col("@records").sum())
+
+
+def text_of_person(column: pl.Series, positions: npt.NDArray[np.int64]) -> pl.Series:
+    """Record -> a text that only the records of the same person have; an empty cell is a person of her own."""
+    who = spelled_alike(column).cast(pl.String).alias("who")
+    named = pl.when(pl.col("who").is_null()).then("!" + pl.col("alone")).otherwise("=" + pl.col("who"))
+    return pl.DataFrame([who, pl.Series("alone", positions).cast(pl.String)]).select(named).to_series()
 
 
 @dataclass(frozen=True)
@@ -73,17 +81,12 @@ class _Pairs:
 
     name: str
     person: str
-    one_each: bool
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
-        frame = batch.frame
-        who = spelled_alike(frame[self.person]).cast(pl.String)
-        alone = pl.Series(batch.positions()).cast(pl.String)
-        named = pl.when(pl.col("who").is_null()).then("!" + pl.col("alone")).otherwise("=" + pl.col("who"))
-        people = pl.DataFrame({"who": who, "alone": alone}).select(named.alias(_PERSON))
-        value = frame[self.name]
+        value = batch.frame[self.name]
         value = value.fill_nan(None) if value.dtype.is_float() else value
-        return pl.DataFrame([value.alias("@value"), people.to_series()])
+        people = text_of_person(batch.frame[self.person], batch.positions())
+        return pl.DataFrame([value.alias("@value"), people.alias(_PERSON)])
 
 
 @dataclass(frozen=True)

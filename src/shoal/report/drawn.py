@@ -7,12 +7,13 @@ became of them, and with what each attribute lost over all records of the chunk.
 from __future__ import annotations
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from shoal.data.frames import OWN
@@ -24,25 +25,53 @@ from shoal.masking.chunks import Attributes
 from shoal.masking.method import Masked
 from shoal.policy import Policy
 from shoal.privacy.model import PrivacyModel, Verdict
+from shoal.privacy.people_in_chunks import text_of_person
 from shoal.report.reported import Tables
-from shoal.risk.owners import Owners
+from shoal.risk.owners import Owners, owner_columns
 from shoal.utility.information_loss import attribute_loss
+
+Ints = npt.NDArray[np.int64]
 
 PAIRS = 20_000  # records that values are compared of
 KEPT = f"{OWN}kept"
 CELL = f"{OWN}cell "  # begins the name of a column that shows what became of another
 
 
-def facts_to_report(original: Microdata, masked: Masked, share: float, seed: Sequence[int]) -> dict[str, Any]:
-    """What a chunk tells for the report: that share of its records beside what became of them, and losses."""
+@dataclass(frozen=True)
+class Draw:
+    """Which records the report compares: a share of all, or of the people or households that columns name."""
+
+    share: float
+    whose: tuple[str, ...] = ()  # the larger last: a household is drawn with all of its people
+
+    @classmethod
+    def some(cls, pairs: int, records: int, policy: Policy) -> Draw | None:
+        """So many of all records; None where none are asked for."""
+        whose = owner_columns(policy.person, policy.household_column)
+        return cls(min(1.0, pairs / records), tuple(whose.values())) if pairs else None
+
+    def rows(self, frame: pl.DataFrame, seed: int, chunk: int) -> Ints:
+        """Some records of a chunk, of each person who is drawn all: she is drawn in every chunk, or in none.
+
+        Each chunk tells of somebody, also where its share is less than one.
+        """
+        if not self.whose:
+            dice = np.random.default_rng([seed, chunk, 1])
+            return np.sort(dice.choice(len(frame), min(len(frame), ceil(self.share * len(frame))), replace=False))
+        person = text_of_person(frame[self.whose[-1]], np.arange(len(frame)))
+        place = person.hash(seed=seed).to_numpy() / 2.0**64
+        return np.flatnonzero(place <= max(self.share, place.min(initial=1.0)))
+
+
+def facts_to_report(original: Microdata, masked: Masked, draw: Draw, seed: int, chunk: int) -> dict[str, Any]:
+    """What a chunk tells for the report: some of its records beside what became of them, and losses."""
     names = original.schema.quasi_identifiers
-    dice = np.random.default_rng(list(seed))
-    rows = np.sort(dice.choice(len(original), min(len(original), ceil(share * len(original))), replace=False))
+    rows = draw.rows(original.frame, seed, chunk)
     place = rows if masked.kept is None else np.searchsorted(masked.kept, rows)
     kept = np.ones(len(rows), np.bool_)
     if masked.kept is not None:
         kept = (place < len(masked.kept)) & (np.append(masked.kept, -1)[place] == rows)
-    pairs = original.frame[rows].select(attribute.name for attribute in original.schema)
+    pairs = original.frame[rows].select(_compared(original.schema, draw.whose))
     cells = []
     for name in names:
         column = masked.columns[name]
@@ -68,13 +97,21 @@ class Drawn(NamedTuple):
     losses: Mapping[str, float]  # of each quasi-identifier, over all records
 
 
-def drawn_records(facts: Sequence[Mapping[str, Any]], attributes: Attributes) -> Drawn:
-    """Puts together the records that each chunk drew when it was masked, and what the chunks lost."""
+def _compared(schema: Schema, whose: Iterable[str]) -> list[str]:
+    """The columns of the original that go along with drawn records."""
+    return list(dict.fromkeys((*schema.names, *whose)))
+
+
+def drawn_records(facts: Sequence[Mapping[str, Any]], attributes: Attributes, whose: Iterable[str]) -> Drawn:
+    """Puts together the records that each chunk drew when it was masked, and what the chunks lost.
+
+    Columns that say `whose` a record is are never released, and go along.
+    """
     schema, names = attributes.schema, attributes.schema.quasi_identifiers
     pairs = unpacked([b64decode(fact["pairs"]) for fact in facts])
     released = max(sum(fact["released"] for fact in facts), 1)
     losses = {name: sum(fact["losses"][name] for fact in facts) / released for name in names}
-    original = _as_a_whole(pairs.select(attribute.name for attribute in schema), attributes)
+    original = _as_a_whole(pairs.select(_compared(schema, whose)), attributes)
     kept = np.flatnonzero(pairs[KEPT].to_numpy())
     columns = {
         name: read_cells(pairs[f"{CELL}{name}"].gather(kept).alias(name), schema[name], original[name].values)
@@ -97,6 +134,7 @@ class DrawnRelease:
     records: int
     information_loss: float
     separation_loss: float | None
+    owners: tuple[Owners, ...]
     counted: Tables = field(repr=False)
     pairs: Drawn = field(repr=False)
 
@@ -104,11 +142,6 @@ class DrawnRelease:
     def suppressed(self) -> int:
         """How many records of the original it leaves out."""
         return self.read - self.records
-
-    @property
-    def owners(self) -> tuple[Owners, ...]:
-        """None: whose each record is, is known chunk by chunk, and nobody is followed from one to another."""
-        return ()
 
     @property
     def attribute_losses(self) -> Mapping[str, float]:
@@ -129,7 +162,8 @@ class DrawnRelease:
     def table(self) -> pl.DataFrame:
         """What is released of the records that were drawn."""
         kept = self.original.frame if self.masked.kept is None else self.original.frame[self.masked.kept]
-        return kept.with_columns(column.values().alias(name) for name, column in self.masked.columns.items())
+        shown = kept.with_columns(column.values().alias(name) for name, column in self.masked.columns.items())
+        return shown.select(name for name in shown.columns if name in self.counted.released.schema)
 
     @property
     def drawn(self) -> int:

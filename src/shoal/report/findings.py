@@ -25,8 +25,9 @@ from shoal.risk.attack import Attacked
 from shoal.risk.classes import class_risk, records_at_risk
 from shoal.risk.disclosure import Conditions, Exposure, Family, expose
 from shoal.risk.measure import Risk, assess_risk, confidential_values, listed_values
-from shoal.risk.owners import Owners, chances_of, risk_of, whose_records
-from shoal.risk.people import PeopleRisk, classes_by
+from shoal.risk.owners import Owners, owner_columns, tally_of
+from shoal.risk.people import PeopleRisk, Tally
+from shoal.risk.people_in_chunks import risk_of_people
 from shoal.risk.people_scenarios import PersonChance
 from shoal.risk.scenarios import Chance, scenarios
 from shoal.risk.uniques import uniques_of_nested
@@ -56,9 +57,9 @@ class BeforeAndAfter:
     after: Owners
 
     @property
-    def chances_before(self) -> npt.NDArray[np.float64]:
-        """Owner -> how often a guess was right, by what the release lets an intruder know."""
-        return chances_of(self.before, together=self.after.together)
+    def tally_before(self) -> Tally:
+        """With how many each owner was confused, by what the release lets an intruder know."""
+        return tally_of(self.before, together=self.after.together)
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ def measure(release: Reported) -> Findings:
     return Findings(
         before=risk,
         after=_risk_after(release, tables.released, risk, after.counts),
-        owners=_owners(release, tables),
+        owners=_owners(release, tables, before.counts),
         sizes=(before.sizes, after.sizes),
         journalist=_journalist(release, tables),
         weighed=weighed(release, tables, len(after.sizes)),
@@ -183,21 +184,24 @@ def _risk_after(release: Reported, released: Table, before: Risk, sizes: Sizes) 
     )
 
 
-def _owners(release: Reported, tables: Tables) -> tuple[BeforeAndAfter, ...]:
-    """Of those whom the release counts, how exposed they were in the original."""
-    if not release.owners or tables.original.whole is None:
-        return ()
-    key = classes_by(tables.original.whole, release.schema.quasi_identifiers)
-    whose = whose_records(release.original, release.policy.household_column)
-    return tuple(BeforeAndAfter(risk_of(key, whose[each.who]), each) for each in release.owners)
+def _owners(release: Reported, tables: Tables, sizes: Sizes) -> tuple[BeforeAndAfter, ...]:
+    """Of those whom the release counts, how exposed they were in the original, whose classes have these sizes."""
+    quasi, columns = (
+        release.schema.quasi_identifiers,
+        owner_columns(release.policy.person, release.policy.household_column),
+    )
+    return tuple(
+        BeforeAndAfter(risk_of_people(tables.original, quasi, columns[each.who], sizes), each)
+        for each in release.owners
+    )
 
 
 def _journalist(release: Reported, tables: Tables) -> tuple[AnyChance, AnyChance] | tuple[None, None]:
     """What one can do who does not know who is in the file, if a promise tells of the population."""
     known = next((promise.people for promise in release.promises if promise.people is not None), None)
-    if known is None:
+    if known is None or (release.drawn is not None and release.owners):  # whom an engine counts by their own classes
         return None, None
-    people, kept = release.original.people if release.drawn is None else None, release.masked.kept
+    people, kept = release.original.people, release.masked.kept
     before = scenarios(tables.original, release.schema, whose=people, **known._asdict())
     people = people if people is None or kept is None else people[kept]
     after = scenarios(tables.released, release.schema, whose=people, **known._asdict())

@@ -27,10 +27,6 @@ from shoal.show.markup import cut, templates
 from shoal.show.numbers import counted, number, percent
 
 POLICY = 200_000  # characters of the policy
-_NOT_OF_PEOPLE = (
-    " Every promise counts people, over all records. The risks below count records: whose each is, is known chunk by "
-    "chunk only."
-)
 
 
 def write_report(release: Reported, path: str | Path, *, overwrite: bool = False) -> None:
@@ -55,7 +51,7 @@ def render(release: Reported) -> str:
         drawn=_drawn(release),
         tiles=_tiles(release, findings),
         promises=_promises(release),
-        counted=words.what_was_counted(release),
+        counted=words.what_was_counted(list(release.tables().released.schema), release.policy),
         risk=RiskSection.of(findings),
         loss=Loss.of(release, findings),
         done=Done.of(release, findings),
@@ -101,11 +97,12 @@ def _drawn(release: Reported) -> str:
     """Which numbers of the page are of all records, where not all are."""
     if release.drawn is None:
         return ""
+    whom = "".join(f"{each.who}, " for each in release.owners)
     return (
-        f"Counts of records, classes and uniques, what is learnt of confidential values, and losses are of all "
+        f"Counts of records, {whom}classes and uniques, what is learnt of confidential values, and losses are of all "
         f"{release.read:,} records. Distributions, correlations, two-way tables, how cells are shown, attacks and "
         f"measures are of {release.drawn:,} records that were drawn at random when they were masked."
-    ) + (_NOT_OF_PEOPLE if release.schema.person is not None else "")
+    )
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
 from shoal.report.findings import BeforeAndAfter, Findings
 from shoal.report.parts import Row
 from shoal.risk.classes import people_by_class_size
@@ -45,15 +43,14 @@ class Chances(NamedTuple):
         if not findings.owners:
             return None
         each = findings.owners[0]
-        sides = (each.chances_before, each.after.chances)
-        alone = [int((side == 1.0).sum()) for side in sides]
+        before, after = each.tally_before, each.after.tally
         return cls(
             each.after.who,
             _known(each.after),
-            (alone[0], alone[1]),
-            (alone[0] / max(len(sides[0]), 1), alone[1] / max(len(sides[1]), 1)),
-            (float(sides[0].max(initial=0.0)), each.after.highest_risk),
-            (float(np.mean(sides[0])) if len(sides[0]) else 0.0, each.after.average_risk),
+            (before.alone, after.alone),
+            (before.alone / max(before.number, 1), after.alone / max(after.number, 1)),
+            (before.highest_risk, after.highest_risk),
+            (before.average_risk, after.average_risk),
         )
 
 
@@ -117,8 +114,8 @@ def _at_risk(each: BeforeAndAfter) -> list[Row]:
     return [
         (
             f"{each.after.who.title()} at risk above {limit:.0%}",
-            f"{int((each.chances_before > limit).sum()):,}",
-            f"{int((each.after.chances > limit).sum()):,}",
+            f"{each.tally_before.above(limit):,}",
+            f"{each.after.tally.above(limit):,}",
             f"A guess by {_known(each.after)} is right more often than that.",
         )
         for limit in each.before.people_at_risk
@@ -133,6 +130,5 @@ def _figure(each: BeforeAndAfter) -> Bars:
         if owners.together
         else "Somebody with several records is as exposed as in the class that fewest people share."
     )
-    sizes = [np.rint(1.0 / side).astype(np.int64) for side in (each.chances_before, owners.chances)]
-    labels, (before, after) = people_by_class_size(*sizes)
+    labels, (before, after) = people_by_class_size(each.tally_before, owners.tally)
     return Bars(f"{owners.who.title()} by how many {shared}", labels, both(before, after), caption=caption)

@@ -123,13 +123,13 @@ def _intruders(findings: Findings) -> list[Row]:
                 "Journalist",
                 *(f"≤ {percent(chance)}" for chance in highest),
                 "Wants to name anybody and does not know who is in the file, so is right no more often than the "
-                "prosecutor. How much less depends on the population, which the policy does not tell.",
+                "prosecutor. How much less depends on the population, of which nothing is known here.",
             )
         )
     else:
-        who = "Wants to name anybody and does not know who is in the file: the people count who fit a class, not its"
+        how = "Wants to name anybody and does not know who is in the file: the people count who fit a class, not its"
         rows += [
-            ("Journalist, at worst", percent(before.highest), percent(after.highest), f"{who} records."),
+            ("Journalist, at worst", percent(before.highest), percent(after.highest), f"{how} records."),
             ("Journalist, on average", percent(before.average), percent(after.average), f"The same over all {who}."),
         ]
     rows.append(

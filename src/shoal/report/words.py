@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +11,9 @@ import polars as pl
 
 from shoal.data.cells import MaskedColumn
 from shoal.data.people import what_counts
-from shoal.data.schema import Kind, Role, Schema
+from shoal.data.schema import Kind, Person, Role, Schema
 from shoal.masking.publishing.confidential import LEAVES_OPEN
+from shoal.policy import Policy
 from shoal.privacy.model import PrivacyModel
 from shoal.report.reported import Reported
 
@@ -63,15 +64,15 @@ def _most_often(column: MaskedColumn) -> str:
 # ---- promises
 
 
-def in_words(release: Reported) -> tuple[str, ...]:
+def in_words(promises: Sequence[PrivacyModel], columns: Collection[str], policy: Policy) -> tuple[str, ...]:
     """What each promise means, and what was counted, from what; as the certificate has it."""
-    return (*(promise.in_words for promise in release.promises), what_was_counted(release))
+    return (*(promise.in_words for promise in promises), what_was_counted(columns, policy))
 
 
-def what_was_counted(release: Reported) -> str:
-    """Whether records, people or households, and from what that was judged."""
-    counted = what_counts(release.table.columns, release.schema.person, release.policy.household_column)
-    return f"Counted are {counted}."
+def what_was_counted(columns: Collection[str], policy: Policy) -> str:
+    """Whether records, people or households, and from what that was judged; `columns` are those of the release."""
+    person = None if policy.person is None else Person(policy.person)
+    return f"Counted are {what_counts(columns, person, policy.household_column)}."
 
 
 # ---- what stays open

@@ -56,9 +56,9 @@ def by_class_size(*tables: Ints, classes: Ints | int = 1) -> tuple[list[str], li
     return _in_bands([_shares(sizes, sizes * classes) for sizes in tables])
 
 
-def people_by_class_size(*tables: Ints) -> tuple[list[str], list[list[float]]]:
-    """The same of people, by how many there are in the smallest class of each: the share of people in each band."""
-    return _in_bands([_shares(sizes, np.ones(len(sizes), np.int64)) for sizes in tables])
+def people_by_class_size(*tables: tuple[Ints, Ints]) -> tuple[list[str], list[list[float]]]:
+    """The same of people, from the sizes of their smallest classes and how many people there are of each size."""
+    return _in_bands([_shares(sizes, people) for sizes, people in tables])
 
 
 def _in_bands(shares: Sequence[npt.NDArray[np.float64]]) -> tuple[list[str], list[list[float]]]:

@@ -216,7 +216,7 @@ def assess_risk(
         ),
         engine=table.engine,
         left_out={**({"people": uncounted} if uncounted else {}), **confidential.left_out, **uniques.left_out},
-        people=None if people is None else PeopleRisk.of(people, THRESHOLDS),
+        people=None if people is None else PeopleRisk.of(people),
     )
 
 

@@ -5,7 +5,7 @@ Counted by the custodian, who knows whose each record is, over the classes that 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,14 @@ import numpy.typing as npt
 
 from shoal.data.microdata import Microdata
 from shoal.data.person import numbered
-from shoal.risk.classes import THRESHOLDS
-from shoal.risk.people import PeopleInClasses, PeopleRisk
+from shoal.data.schema import Person
+from shoal.engines.paired import ORIGINAL
+from shoal.engines.table import Table, selected
+from shoal.privacy.classes import Sizes
+from shoal.privacy.histories_in_chunks import ByOwner
+from shoal.privacy.people_in_chunks import CountPeople, people_of_parts
+from shoal.risk.people import PeopleInClasses, PeopleRisk, Tally
+from shoal.risk.people_in_chunks import risk_of_people
 
 Ints = npt.NDArray[np.int64]
 
@@ -43,19 +49,19 @@ class Owners:
         return self.read - self.risk.people
 
     @property
-    def chances(self) -> npt.NDArray[np.float64]:
-        """Owner -> how often a guess is right: by all records where these can be put together, or by the worst one."""
-        return chances_of(self.risk, together=self.together)
+    def tally(self) -> Tally:
+        """With how many each owner is confused: by all records where these can be put together, or by the worst one."""
+        return tally_of(self.risk, together=self.together)
 
     @property
     def highest_risk(self) -> float:
         """Of whoever is worst off; 0 where nobody is shown."""
-        return float(self.chances.max(initial=0.0))
+        return self.tally.highest_risk
 
     @property
     def average_risk(self) -> float:
         """Over all who are shown."""
-        return float(self.chances.mean()) if self.shown else 0.0
+        return self.tally.average_risk
 
     def to_dict(self) -> dict[str, Any]:
         """The numbers, ready for JSON."""
@@ -78,10 +84,14 @@ class Owners:
         ]
 
 
-def chances_of(risk: PeopleRisk, *, together: bool) -> npt.NDArray[np.float64]:
-    """Owner -> how often a guess is right, by all records `together` or by the one that tells most."""
-    alike = risk.alike if together else None
-    return 1.0 / (risk.nearest if alike is None else alike)
+def tally_of(risk: PeopleRisk, *, together: bool) -> Tally:
+    """With how many each owner is confused, by all records `together` or by the one that tells most."""
+    return risk.alike if together and risk.alike is not None else risk.nearest
+
+
+def owner_columns(person: str | None, home: str | None) -> dict[str, str]:
+    """Who is counted, people or households or both, by which column."""
+    return {who: column for who, column in ((PEOPLE, person), (HOUSEHOLDS, home)) if column is not None}
 
 
 def whose_records(original: Microdata, home: str | None) -> dict[str, Ints]:
@@ -99,16 +109,46 @@ def owners_shown(
 ) -> tuple[Owners, ...]:
     """The owners of a release, by the class of each of its records; `rows` are those of the original."""
     person = original.schema.person
-    shown_by = {PEOPLE: None if person is None else person.column, HOUSEHOLDS: home}
+    shown_by = owner_columns(None if person is None else person.column, home)
     return tuple(
-        Owners(who, risk_of(key, whose if rows is None else whose[rows]), _number(whose), shown_by[who] in columns)
+        Owners(who, _risk_of(key, whose if rows is None else whose[rows]), _number(whose), shown_by[who] in columns)
         for who, whose in whose_records(original, home).items()
     )
 
 
-def risk_of(key: Ints, whose: Ints) -> PeopleRisk:
+def owners_in_chunks(
+    original: Table,
+    read: int,
+    masked: Table,
+    quasi: Sequence[str],
+    by: Mapping[str, str],
+    sizes: Sizes,
+    columns: Collection[str],
+) -> tuple[Owners, ...]:
+    """The same on an engine, of who is counted `by` which column; `masked` tells whose its records are (`ORIGINAL`).
+
+    `sizes` are those of its classes, `columns` those of the release; `read` are the records of the original.
+    """
+    return tuple(
+        Owners(
+            who,
+            risk_of_people(masked, quasi, f"{ORIGINAL}{column}", sizes, histories=column in columns),
+            _owners_of(original, column, read),
+            column in columns,
+        )
+        for who, column in by.items()
+    )
+
+
+def _owners_of(table: Table, column: str, records: int) -> int:
+    chunks = table.chunks(records)
+    parts = selected(table, [column]).exchange(ByOwner(column, chunks), chunks)
+    return sum(people_of_parts(parts.map(CountPeople(Person(column, one_each=True)), CountPeople.schema)).values())
+
+
+def _risk_of(key: Ints, whose: Ints) -> PeopleRisk:
     """The risk of whoever has a record, by the class of each record."""
-    return PeopleRisk.of(PeopleInClasses(key, np.unique(whose, return_inverse=True)[1].reshape(-1)), THRESHOLDS)
+    return PeopleRisk.of(PeopleInClasses(key, np.unique(whose, return_inverse=True)[1].reshape(-1)))
 
 
 def facts_of(owners: Sequence[Owners]) -> Mapping[str, Any]:

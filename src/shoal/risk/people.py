@@ -8,9 +8,9 @@ often (docs/spec.md#linked).
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from shoal.engines.table import Table
 from shoal.privacy.classes import shown
 from shoal.privacy.histories import alike
 from shoal.privacy.model import EquivalenceClasses
+from shoal.risk.classes import THRESHOLDS
 from shoal.show import Sheet
 
 Ints = npt.NDArray[np.int64]
@@ -83,54 +84,104 @@ def classes_by(frame: pl.DataFrame, names: Sequence[str]) -> Ints:
     return EquivalenceClasses(shown(frame, names), tuple(names), {}).key.to_numpy()
 
 
-@dataclass(frozen=True)
-class PeopleRisk:
-    """The risk of people by what one record shows, and how many all of their records single out."""
+class Tally(NamedTuple):
+    """How many `people` share what an intruder knows of them with how many, themselves among these; fewest first."""
 
-    people: int
-    records: int
-    sizes: Ints = field(repr=False, compare=False)  # people of each class
-    nearest: Ints = field(repr=False, compare=False)  # people of the smallest class of each person
-    alike: Ints | None = field(repr=False, compare=False)  # people with the same records as each; None: untold
-    alone: int
-    people_at_risk: Mapping[float, int]  # threshold -> people whom a guess finds more often
-    across: bool = True
+    shared: Ints
+    people: Ints
 
     @classmethod
-    def of(cls, classes: PeopleInClasses, thresholds: Sequence[float]) -> Self:
-        """Of people in classes; of nobody there is no risk."""
-        sizes = classes.sizes
-        nearest = np.rint(1.0 / classes.worst(1.0 / sizes)).astype(np.int64)
-        return cls(
-            people=classes.number,
-            records=len(classes.key),
-            sizes=sizes,
-            nearest=nearest,
-            alike=classes.alike(),
-            alone=int((nearest == 1).sum()),
-            people_at_risk={limit: int((1.0 / nearest > limit).sum()) for limit in thresholds},
-            across=classes.across,
-        )
+    def of(cls, shared: Ints) -> Tally:
+        """From the number of those with whom each person shares it."""
+        return cls(*np.unique(shared, return_counts=True))
+
+    @property
+    def number(self) -> int:
+        """How many people there are."""
+        return int(self.people.sum())
 
     @property
     def fewest(self) -> int:
-        """The people of the class that has fewest; 0 where there is nobody."""
-        return int(self.sizes.min(initial=self.people))
+        """The least number that share it; 0 where there is nobody."""
+        return int(self.shared[0]) if len(self.shared) else 0
 
     @property
-    def alone_by_history(self) -> int | None:
-        """How many people have records as nobody else has; None where that cannot be told."""
-        return None if self.alike is None else int((self.alike == 1).sum())
+    def alone(self) -> int:
+        """How many people share it with nobody."""
+        return int(self.people[self.shared == 1].sum())
 
     @property
     def highest_risk(self) -> float:
-        """Of a guess among the fewest people."""
+        """How often a guess is right of whoever is worst off."""
         return 1.0 / self.fewest if self.fewest else 0.0
 
     @property
     def average_risk(self) -> float:
+        """The same over all people."""
+        return float((self.people / self.shared).sum() / self.number) if self.number else 0.0
+
+    def above(self, limit: float) -> int:
+        """How many people a guess finds more often than that."""
+        return int(self.people[1.0 / self.shared > limit].sum())
+
+
+@dataclass(frozen=True)
+class PeopleRisk:
+    """The risk of people by what one record shows, and how many all of their records single out."""
+
+    records: int
+    classes: int
+    nearest: Tally = field(repr=False, compare=False)  # by the smallest class of each person
+    alike: Tally | None = field(repr=False, compare=False)  # by having the same records; None: untold
+    across: bool = True
+
+    @classmethod
+    def of(cls, classes: PeopleInClasses) -> Self:
+        """Of people in classes; of nobody there is no risk."""
+        sizes, alike = classes.sizes, classes.alike()
+        nearest = np.rint(1.0 / classes.worst(1.0 / sizes)).astype(np.int64)
+        return cls(
+            records=len(classes.key),
+            classes=len(sizes),
+            nearest=Tally.of(nearest),
+            alike=None if alike is None else Tally.of(alike),
+            across=classes.across,
+        )
+
+    @property
+    def people(self) -> int:
+        """How many there are."""
+        return self.nearest.number
+
+    @property
+    def fewest(self) -> int:
+        """The people of the class that has fewest; 0 where there is nobody."""
+        return self.nearest.fewest
+
+    @property
+    def alone(self) -> int:
+        """How many people are the only ones of some class."""
+        return self.nearest.alone
+
+    @property
+    def alone_by_history(self) -> int | None:
+        """How many people have records as nobody else has; None where that cannot be told."""
+        return None if self.alike is None else self.alike.alone
+
+    @property
+    def people_at_risk(self) -> dict[float, int]:
+        """Threshold -> people whom a guess in their smallest class finds more often."""
+        return {limit: self.nearest.above(limit) for limit in THRESHOLDS}
+
+    @property
+    def highest_risk(self) -> float:
+        """Of a guess among the fewest people."""
+        return self.nearest.highest_risk
+
+    @property
+    def average_risk(self) -> float:
         """Over all people, of a guess in the smallest class of each."""
-        return float((1.0 / self.nearest).mean()) if self.people else 0.0
+        return self.nearest.average_risk
 
     def to_dict(self) -> dict[str, object]:
         """The numbers, ready for JSON."""
@@ -151,7 +202,7 @@ class PeopleRisk:
         rows = [
             ("people alone in a class", f"{self.alone:,}", "by one record of theirs"),
             ("people alone by history", history, "by all of their records together"),
-            ("classes", f"{len(self.sizes):,}", "records that show the same"),
+            ("classes", f"{self.classes:,}", "records that show the same"),
             ("fewest people in a class", f"{self.fewest:,}", "higher is safer"),
             ("highest risk", f"{self.highest_risk:.2%}", "a guess among the fewest people"),
             ("average risk", f"{self.average_risk:.2%}", "in everybody's worst class"),
