@@ -69,6 +69,7 @@ def test_what_an_engine_does_not_carry_out_is_refused_by_name(
             run.sentence.startswith(named + because)
             for because in (
                 "needs the whole table in memory, which the engine",
+                "delimiter needs the whole table in memory, which the engine",
                 "delimiter is of text files",
             )
         )

@@ -98,12 +98,13 @@ def test_releases_in_folders_are_audited_by_key(shoal: Shoal) -> None:
     ("words", "said"),
     [
         ("risk r --original d --measures all", "--original needs the whole table in memory"),
-        ("risk r --read delimiter=;", "--read needs the whole table in memory"),
+        ("risk r --read delimiter=;", "--read delimiter needs the whole table in memory"),
         ("risk r.parquet --engine dsik", "There is no engine 'dsik'. Did you mean 'disk'?"),
-        ("utility d r --read text=sex", "--read needs the whole table in memory"),
+        ("utility d r --read names=numbered", "--read names needs the whole table in memory"),
         ("releases audit d r", "audits releases that still say whom a record is about: name that column (--key)"),
-        ("releases audit d r --key charge --read encoding=latin1", "--read needs the whole table in memory"),
+        ("releases audit d r --key charge --read encoding=latin1", "--read encoding needs the whole table in memory"),
         ("releases audit --ledger x.db --engine disk", "--ledger needs the whole table in memory"),
+        ("anonymize d -o y --read missing=-", "reads text files alone as missing says, and 'd' is none"),
         ("check r --original d", "give both in the same order and say so (--paired)"),
         ("anonymize d -o r", "'r' is there already"),
     ],
@@ -113,6 +114,20 @@ def test_what_needs_the_whole_table_is_refused_by_name(shoal: Shoal, words: str,
     assert run.code == 2
     assert said in run.sentence
     assert not Path("x").exists()
+
+
+def test_what_is_stated_of_values_is_carried_out_on_a_folder_of_text(shoal: Shoal, tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    rows = [f"{1 + n % 12:02}/{1 + n % 12:02}/2021,{'-' if n % 4 else n},{n % 3}" for n in range(24)]
+    (tmp_path / "t" / "a.csv").write_text("\n".join(["seen,age,ill", *rows]) + "\n")
+    words = ("anonymize", str(tmp_path / "t"), "-o", str(tmp_path / "y"), "--k", "4", "--quasi", "seen,age")
+    assert "nothing shows whether" in shoal(*words, "--confidential", "ill", "--read", "missing=-").sentence
+    stated = ("--read", "missing=-,date-format=dd/mm/yyyy")
+    assert shoal(*words, "--confidential", "ill", *stated).code == 0
+    shown = pl.concat(pl.read_csv(part, infer_schema=False) for part in (tmp_path / "y").glob("part-*"))
+    assert "-" not in shown["age"]
+    assert shown["seen"].str.contains(r"/2021").all()
+    assert shoal("check", str(tmp_path / "y"), "--certificate", str(tmp_path / "y" / "_certificate.json")).code == 0
 
 
 def test_from_python_frames_go_where_they_live_or_are_sent(folder: Path) -> None:

@@ -81,14 +81,15 @@ _PROMISES = ("k", "t", "l", "k_map", "promise")  # a model that it cannot judge 
 _METHOD = ("method", "suppress")
 _ALWAYS = ("engine", "as_json")
 
-# Command -> the parameters that the engines `disk` and `spark` carry out. What is not named here they refuse.
+# Command -> the parameters that the engines `disk` and `spark` carry out. What is not named here they refuse; of
+# `--read` they carry out some keys (`shoal.data.reading.IN_PARTS`).
 IN_PARTS: Mapping[str, frozenset[str]] = {
     "anonymize": frozenset(
         (
             *("source", "output", *_ROLES, "person", "identifiers", "insensitive", "rest", "hierarchies", "weights"),
             *("release_text", "mask_text"),
             *(*_PROMISES, *_METHOD, "seed", "certificate", "overwrite", "write", "report", *_ALWAYS),
-            *("ledger", "subject", "incremental", "shown", "split", "pseudonym"),
+            *("ledger", "subject", "incremental", "shown", "split", "pseudonym", "date_format"),
         )
     ),
     "check": frozenset(
@@ -105,15 +106,20 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
 
 def refuse_options(context: typer.Context, engine: str, files: Sequence[str | Path | None]) -> None:
     """Refuses by name what was given and would be ignored: by the engine, or by files that are not text."""
+    from shoal.data import reading
     from shoal.errors import InputError
 
-    for name, option in opt.given(context).items():
-        if engine != "memory" and name not in IN_PARTS[context.command.name or ""]:
-            raise InputError(
-                f"{option} needs the whole table in memory, which the engine {engine!r} never has: leave it out, or "
-                "use --engine memory."
-            )
-    opt.refuse_of_text(context, files)
+    if engine == "memory":
+        opt.refuse_of_text(context, files)
+        return
+    given = opt.given(context)
+    keys = [f"--read {key}" for key in opt.layout(context.params.get("read")).chosen() if key not in reading.IN_PARTS]
+    others = [option for name, option in given.items() if name not in {"read", *IN_PARTS[context.command.name or ""]}]
+    for refused in (*keys, *others):
+        raise InputError(
+            f"{refused} needs the whole table in memory, which the engine {engine!r} never has: leave it out, or "
+            "use --engine memory."
+        )
 
 
 _STATED = (*_ROLES, "identifiers", *_PROMISES, "cells_fixed")

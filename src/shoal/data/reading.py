@@ -17,6 +17,8 @@ from shoal.errors import InputError, did_you_mean
 PIVOT = 1930  # the first of the hundred years that two digits stand for
 OF_VALUES = ("decimal", "date_format", "year_from", "missing")  # how values are written, in a release as in the file
 
+IN_PARTS = ("text", *OF_VALUES)  # what is carried out where a text file is read part by part
+
 
 class ReadingChoices(TypedDict, total=False):
     """The keys of `Reading`, as type checkers and editors know them."""

@@ -91,6 +91,7 @@ def _on_disk(frame: Any, as_text: AsText) -> Table:
         if kind == "csv":
             table, head = disk.text(_whole_files(files), HEAD)
             return as_text.typed(table, head)
+        _refuse_stated(as_text, frame, "disk")
         _same_columns(files, [_schema_of(path, kind) for path in files])
         return disk.table(_scanned(files, kind))
     if isinstance(frame, pl.DataFrame | pl.LazyFrame):
@@ -115,7 +116,20 @@ def _on_spark(frame: Any, master: str | None, as_text: AsText) -> Table:
     here = None if kind == "table" else _on_this_machine(str(frame))
     if here is not None:
         _check_for_spark(*table_files(here))
+    if kind != "csv":
+        _refuse_stated(as_text, frame, "spark")
     return Spark(master=master).read(str(frame), kind, as_text, whole=here is not None)
+
+
+def _refuse_stated(as_text: AsText, source: Any, engine: str) -> None:
+    """Refuses what is stated of how a text file is written where the source is none: nothing would be done with it."""
+    if as_text.forms is None or as_text.forms.released:
+        return
+    for key in as_text.forms.reading.chosen():
+        raise InputError(
+            f"The engine {engine!r} reads text files alone as {key.replace('_', '-')} says, and {str(source)!r} is "
+            "none: leave it out of --read and of the policy's [read], or give the table as CSV."
+        )
 
 
 def _on_this_machine(name: str) -> Path | None:

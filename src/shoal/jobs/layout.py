@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from shoal.data.reading import OF_VALUES, Reading
+from shoal.data.reading import IN_PARTS, Reading
 from shoal.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ class Layout(Reading):
         from shoal.data.forms import Forms
 
         for key in self.chosen():
-            if key not in ("text", *OF_VALUES):
+            if key not in IN_PARTS:
                 raise InputError(
                     f"The policy's 'read.{key}' needs the whole table in memory, which the engine {engine!r} never "
                     "has: leave it out, or use --engine memory."
