@@ -138,9 +138,7 @@ ALSO = {
     ],
 )
 def test_options_of_text_are_refused_where_no_text_is_read(shoal: Shoal, words: str, name: str) -> None:
-    stated = (
-        ("--no-header",) if name == "no_header" else ("--read delimiter=;", "--read encoding=x", "--read decimal=,")
-    )
+    stated = ("--no-header",) if name == "no_header" else ("--read delimiter=;", "--read encoding=x")
     for words_of in stated:
         option, _, value = words_of.partition(" ")
         run = shoal(*least(words, "d.parquet"), *ALSO.get(words, ()), option, *([f'"{value}"'] if value else []))

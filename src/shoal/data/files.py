@@ -23,6 +23,7 @@ from shoal.data.ordered_categories import with_orders
 from shoal.data.paths import atomic_write, check_readable, is_sql, reason, same_path
 from shoal.data.reading import Reading, ReadingChoices
 from shoal.data.sheets import read_excel
+from shoal.data.stated_values import as_stated
 from shoal.data.statistical_files import (
     inspect_statistical,
     long_integers_as_text,
@@ -52,14 +53,16 @@ def read_table(
 
     How it is read is given as a whole (`reading`) or by its keys (`Reading`), which win. Where only some columns are
     `needed`, the others may be left as text. NaN is missing but in columns that are taken `as_it_stands`.
-    In which `forms` a text file writes dates and amounts is put down there.
+    In which `forms` a text file writes dates and amounts is put down there; of other files, of what is stated of them.
     """
     reading = Reading.of(choices).over(reading or Reading())
     text = reading.text
     if is_sql(source):
         if reading.sheet is not None:
             raise InputError(f"Sheets are of workbooks, and {source} is none: leave out --read sheet.")
-        return checked(sql.read_sql(str(source)), f"The table {str(source).rpartition('#')[2]!r}", text, as_it_stands)
+        label = f"The table {str(source).rpartition('#')[2]!r}"
+        frame = as_stated(sql.read_sql(str(source)), forms or Forms(reading), label, text, needed)
+        return checked(frame, label, text, as_it_stands)
     path = Path(source)
     check_readable(path)
     known = format_of(path)
@@ -73,6 +76,7 @@ def read_table(
         raise
     except (Exception, pl.exceptions.PanicException) as error:  # a damaged file makes what reads it raise anything
         raise InputError(f"{path} cannot be read: {reason(error)}. Fetch it or write it anew.") from error
+    frame = as_stated(frame, forms or Forms(reading), str(path), text, needed)
     return checked(frame, str(path), text, as_it_stands)
 
 

@@ -143,7 +143,7 @@ class Reading(Entry):
     @property
     def of_text_files(self) -> list[str]:
         """What is stated here that only a text file has."""
-        keys = ("delimiter", "encoding", "decimal", "date_format", "year_from", "missing")
+        keys = ("delimiter", "encoding")
         return [name.replace("_", "-") for name in keys if name in self.chosen()]
 
     def over(self, policy: Reading) -> Self:

@@ -108,7 +108,8 @@ class Anonymize(Job["Release | ChunkedRelease"]):
         after, book = ledger if self.incremental else None, layout.codebook(self.source)
         made = draft(table, policy, seed=seed, after=after, spelling=spelling, book=book)
         dialect, laid_out = layout.dialect(self.source, self.output, self.written)
-        made = replace(made, notes=(*layout.assumed(self.source), *made.notes, *laid_out), dialect=dialect)
+        read_notes = (*layout.assumed(self.source), *(forms.notes if spelling is None else ()))
+        made = replace(made, notes=(*read_notes, *made.notes, *laid_out), dialect=dialect)
         if self.number_people:
             made = with_people_numbered(made, seed)
         if ledger is not None:
@@ -262,8 +263,9 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
         book = layout.codebook(self.source)
         made = split_draft(table, policy, independent=self.independent, seed=seed, spelling=spelling, book=book)
         dialect, laid_out = layout.dialect(self.source, self.output, self.written)
+        read_notes = (*layout.assumed(self.source), *(forms.notes if spelling is None else ()))
         made = made.in_dialect(dialect)
-        made = replace(made, notes=(*layout.assumed(self.source), *made.notes, *laid_out))
+        made = replace(made, notes=(*read_notes, *made.notes, *laid_out))
         if ledger is not None:
             made = made.noted(ledger)
         return made.write(

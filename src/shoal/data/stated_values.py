@@ -1,0 +1,61 @@
+"""What is stated of values where a file knows its types: Parquet, Arrow, workbooks, statistical files, SQL.
+
+Its types are believed, and text is text. Only what is stated is done: words that say that nothing is known are missing,
+and text of which a date format or a decimal mark is stated is read by it (`shoal.data.forms`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import polars as pl
+
+from shoal.data.forms import DoubtError, Forms
+from shoal.data.missing_marks import as_option
+from shoal.data.reading import OF_VALUES
+from shoal.data.text_types import MixedColumnError
+from shoal.errors import InputError
+
+
+def as_stated(
+    frame: pl.DataFrame, forms: Forms, label: str, text: Collection[str], needed: Collection[str] | None = None
+) -> pl.DataFrame:
+    """The table with its values read as stated; of a release, whose values are plain there, as they are.
+
+    Columns in `text` stay text, and so do those that are not `needed`.
+    """
+    if forms.released or not set(OF_VALUES) & set(forms.reading.chosen()):
+        return frame
+    forms.reading.refuse_unknown(frame.columns, label)
+    known = (_known(column, forms) for column in frame)
+    stays = {*text, *(name for name in frame.columns if needed is not None and name not in needed)}
+    return frame.with_columns(column if column.name in stays else _read(column, forms, label) for column in known)
+
+
+def _read(column: pl.Series, forms: Forms, label: str) -> pl.Series:
+    name = column.name
+    decimal = forms.reading.of_column("decimal", name)
+    if column.dtype != pl.String or not (decimal or forms.reading.of_column("date_format", name)):
+        return column
+    try:
+        values = forms.read(column, decimal or ".")
+    except DoubtError as doubt:
+        raise InputError(f"{label}: {doubt}") from None
+    except MixedColumnError as mixed:
+        value = column[mixed.row]
+        raise InputError(
+            f"Column {name!r} of {label} mixes {mixed.kind} and text: record {mixed.row + 1} holds {value!r}. Correct "
+            f"it, or say that it means missing ({as_option(name, [value])})."
+        ) from None
+    return values if name in forms.columns or values.dtype.is_temporal() else column
+
+
+def _known(column: pl.Series, forms: Forms) -> pl.Series:
+    """The column with null where it says that nothing is known, be it by a word or a number."""
+    words = forms.reading.missing_words(column.name)
+    if column.dtype == pl.String or not words:
+        return forms.known(column) if words else column
+    if not column.dtype.is_numeric():
+        return column
+    numbers = pl.Series(words).cast(pl.Float64, strict=False).drop_nulls()
+    return column.set(column.cast(pl.Float64).is_in(numbers.implode()), None)
