@@ -101,7 +101,7 @@ class ChunkedRelease(Result):
         """What the public may know: nothing that the release does not show by itself."""
         schema = self.draft.schema
         shown = Shown.of_chunks(self.survey.spelled.as_values(self.table), schema, self.sizes)
-        content = certify(shown, schema, self.survey.promises, self.verdicts, self.survey.policy)
+        content = certify(shown, schema, self.survey.promises, self.verdicts, self.survey.stated)
         return {**content, "record_order": "as in the source" if self.draft.in_order else "shuffled"}
 
     def certificate_of_files(self) -> bytes:

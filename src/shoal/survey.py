@@ -51,6 +51,12 @@ class Survey:
         """How many records the table has."""
         return self.summary.records
 
+    @property
+    def stated(self) -> Policy:
+        """The policy as a certificate states it: of values that leave in plain form nothing says how they are read."""
+        as_written = self.spelled.copied or self.spelled.notations
+        return self.policy if as_written else self.policy.changed(reading={})
+
     @cached_property
     def promises(self) -> tuple[PrivacyModel, ...]:
         """The models promised, each knowing whether the cells shown are fixed; more than k records are needed."""

@@ -16,7 +16,7 @@ from shoal.data.outputs import CERTIFICATE
 from shoal.data.reading import Reading
 from shoal.engines.opening import open_table
 from shoal.errors import InputError
-from shoal.jobs import Anonymize, Check, Layout, Risk, Split, Utility
+from shoal.jobs import Anonymize, Check, Layout, LedgerFile, Risk, Split, Utility
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity, MeasuredRisk
 from tests.engines.test_table import collected
@@ -170,6 +170,21 @@ def test_a_decimal_comma_that_is_stated_is_read_and_released(tmp_path: Path) -> 
     assert shown["wage"].str.contains(r"^\[100\d,\d{3};100\d,\d{3}\]$").all()
     assert sorted(shown["paid"]) == sorted(texts)
     assert Check(tmp_path / "r", certificate=tmp_path / "r" / CERTIFICATE).run().holds
+
+
+def test_beside_a_ledger_values_leave_in_plain_form_and_that_is_said(export: Path, tmp_path: Path) -> None:
+    numbered = pl.read_csv(export, infer_schema=False).with_row_index("id")
+    numbered.write_csv(export)
+    book = LedgerFile(tmp_path / "l.db", "id", tmp_path / "l.key")
+    release = Anonymize(export, POLICY, tmp_path / "r", engine="disk", ledger=book, seed=1).run()
+    assert any("leave in plain form" in note and "beside a ledger" in note for note in release.notes)
+    shown = shown_in(tmp_path / "r")
+    assert shown["wage"].str.contains(r"^\[\d+\.\d+;\d+\.\d+\]$").all()
+    assert not shown["paid"].str.contains("€").any()
+    assert "read" not in release.certificate  # 1.234 is no thousand there
+    assert Check(tmp_path / "r", certificate=tmp_path / "r" / CERTIFICATE).run().holds
+    written = Anonymize(export, POLICY, tmp_path / "q.parquet", engine="disk", seed=1).run()
+    assert any("leave in plain form" in note and "no text is written" in note for note in written.notes)
 
 
 def test_shifted_dates_leave_the_disk_in_their_form(tmp_path: Path) -> None:

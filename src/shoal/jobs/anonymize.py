@@ -353,6 +353,15 @@ def _opened(job: Anonymize | Split, engine: str) -> tuple[Ledger | None, Policy,
     forms = layout.in_parts(engine, policy)
     spelled = kind == "csv" and ledger is None
     table = open_table(job.source, engine, master=job.master, text=text, spelled=spelled, forms=forms)
+    if forms.columns and not spelled:
+        forms.notes.append(
+            "Dates and amounts leave in plain form, such as 2021-04-03 and 1234.5: "
+            + (
+                "beside a ledger the engine tells values apart, not spellings."
+                if kind == "csv"
+                else "no text is written."
+            )
+        )
     return ledger, policy.changed(reading=forms.settled(Reading.of(layout))), table, kind, forms
 
 
