@@ -83,6 +83,8 @@ METHODS = {
     "recode": {"method": {"name": "recode"}, "attributes": TREES},
     "recode, suppressing": {"method": {"name": "recode"}, "attributes": TREES, "suppression": 0.2},
     "local": {"method": {"name": "recode", "local": True}, "attributes": TREES},
+    "cut-points": {"method": {"name": "cut-points", "seconds": 1}},
+    "cut-points, suppressing": {"method": {"name": "cut-points", "seconds": 1}, "suppression": 0.2},
     "coarsen, suppressing": {"method": {"name": "coarsen", "resolution": 12}, "suppression": 0.5},
 }
 
@@ -171,6 +173,17 @@ def test_chunks_of_too_few_people_are_put_together(engine: Engine) -> None:
     own = dict(zip(few["row"], few["pid"], strict=True))
     shown = collected(release.table).with_columns(who=pl.col("row").replace_strict(own))
     assert shown.group_by("age", "sex").agg(pl.col("who").n_unique())["who"].min() >= 5  # type: ignore[operator]
+
+
+@pytest.mark.parametrize("most", [1 << 19, 10], ids=["all rows", "a sample"])
+def test_cuts_leave_k_people_in_every_class(engine: Engine, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shoal.masking.recoding.frequencies.LIMIT", most)
+    same = VISITS.with_row_index("i").with_columns(pid=pl.col("i") // 6, age=pl.col("i") // 6, sex=pl.lit("f"))
+    cut = policy(method={"name": "cut-points", "seconds": 1}, models=[shoal.KAnonymity(3)])
+    shown = collected(anonymize_in_chunks(engine(same.drop("i")), cut, seed=1).table)
+    people = shown.join(same.select("row", "pid"), on="row").group_by("age", "sex").agg(pl.col("pid").n_unique())
+    assert people.height > 1
+    assert people["pid"].min() >= 3  # type: ignore[operator]
 
 
 @pytest.mark.parametrize("choices", [METHODS["hilbert"], METHODS["recode"]], ids=["hilbert", "recode"])

@@ -46,8 +46,8 @@ from shoal.masking.method import Masked, Method, class_size
 from shoal.masking.partition import Partition
 from shoal.masking.publishing.range import publish_range
 from shoal.masking.recoding import frequencies
-from shoal.masking.recoding.frequencies import count_rows, how_many, refuse_unlisted
-from shoal.masking.recoding.suppressing import classes_of, enlarged, refuse_suppressing, without_small
+from shoal.masking.recoding.frequencies import how_many, ordered_rows, refuse_unlisted
+from shoal.masking.recoding.suppressing import classes_of, enlarged, enlarged_in_chunks, refuse_suppressing
 from shoal.privacy.model import PrivacyModel
 
 if TYPE_CHECKING:
@@ -121,11 +121,15 @@ class CutPoints(Method):
         for coded in quasi:
             refuse_unlisted(whole, coded.name, "too many to be cut at quantiles: round it, or use a grouped method.")
         candidates = _Candidates({coded.name: _candidates(coded) for coded in quasi})
-        if how_many(whole, candidates, prod(len(at) + 1 for at in candidates.codes.values())) <= frequencies.LIMIT:
-            result = _search(quasi, candidates, _counted(whole, candidates), whole.k, whole.suppression, self.seconds)
-        else:
-            result = _by_sample(whole, candidates, self.seconds)
-        return without_small(whole, _shown(quasi, result, self.longest))
+        few = how_many(whole, candidates, prod(len(at) + 1 for at in candidates.codes.values())) <= frequencies.LIMIT
+        rows = ordered_rows(whole, candidates) if few else None
+
+        def recoded(k: int) -> Method:
+            if rows is None:
+                return _shown(quasi, _by_sample(replace(whole, k=k), candidates, self.seconds), self.longest)
+            return _shown(quasi, _search(quasi, candidates, rows, k, whole.suppression, self.seconds), self.longest)
+
+        return enlarged_in_chunks(whole, recoded)
 
 
 def search(microdata: Microdata, k: int, *, suppression: float = 0.0, seconds: float | None = 30.0) -> CutPointSearch:
@@ -303,13 +307,6 @@ def _compile() -> None:
 # ---- in chunks
 
 
-def _counted(whole: WholeTable, intervals: _Candidates) -> Rows:
-    """The distinct rows of these intervals as the engine counts them, in the order of a table in memory."""
-    columns, counts = count_rows(whole, intervals)
-    order = np.lexsort([*columns.values()][::-1])
-    return np.stack([column[order] for column in columns.values()], axis=1).astype(np.uint8), counts[order]
-
-
 def _by_sample(whole: WholeTable, candidates: _Candidates, seconds: float | None) -> CutPointSearch:
     """Cuts searched on a sample and verified on all records; on a sample classes must be larger until they hold.
 
@@ -325,7 +322,7 @@ def _by_sample(whole: WholeTable, candidates: _Candidates, seconds: float | None
         result = _search(sample.quasi, candidates, rows, least, whole.suppression, seconds)
         nodes += result.nodes
         made = _Candidates({name: np.array(at, np.int64) for name, at in result.cuts.items()})
-        counts = _counted(whole, made)[1]
+        counts = ordered_rows(whole, made)[1]
         if counts[counts < k].sum() <= limit:
             cuts, sizes = result.cuts, counts
             break

@@ -144,13 +144,30 @@ def without_small(whole: WholeTable, method: Method) -> Method:
     limit = int(whole.suppression * whole.records + 1e-9)
     if limit == 0 or whole.k == 1:
         return method
+    small = _small(whole, method)
+    may, notes = _may_suppress(int(small[COUNTED].sum()), limit, whole.records)
+    return WithoutSmall(method, small.select(CLASS) if may else small.select(CLASS).clear(), notes)
+
+
+def enlarged_in_chunks(whole: WholeTable, recoded: Callable[[int], Method]) -> Method:
+    """As `enlarged`: the method for classes of k records, or of more until each that is kept holds k people."""
+    k = whole.k
+    while True:
+        method = recoded(k)
+        kept = without_small(whole, method)
+        out = kept.out.height if isinstance(kept, WithoutSmall) else 0
+        if whole.schema.person is None or k == whole.records or _small(whole, method).height == out:
+            return kept
+        k = min(whole.records, k + k // 2 + 1)
+
+
+def _small(whole: WholeTable, method: Method) -> pl.DataFrame:
+    """The classes of fewer than k records, or people where these are counted, with their records."""
     person = whole.schema.person
     shown = pl.Schema({CLASS: pl.String()} | ({} if person is None else {_WHO: whole.table.schema[person.column]}))
     classes = whole.table.map(_Classes(whole.attributes, method), shown)
     counts = classes.counts([CLASS]) if person is None else _of_people(classes.counts([CLASS, _WHO]))
-    small = counts.filter(pl.col(_WHO if person is not None else COUNTED) < whole.k)
-    may, notes = _may_suppress(int(small[COUNTED].sum()), limit, whole.records)
-    return WithoutSmall(method, small.select(CLASS) if may else small.select(CLASS).clear(), notes)
+    return counts.filter(pl.col(COUNTED if person is None else _WHO) < whole.k)
 
 
 @dataclass(frozen=True)
