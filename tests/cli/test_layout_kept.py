@@ -156,3 +156,12 @@ def test_the_policy_of_the_report_reproduces_the_release_and_checks_it(shoal: Sh
     words = ("--write", "delimiter=comma,encoding=utf-8")
     assert shoal("anonymize", tmp_path / "d.csv", "-o", plain, *policy, *words).code == 0
     assert shoal("check", plain, *policy).code == 0
+
+
+def test_codes_that_look_like_amounts_are_checked_as_the_texts_they_are(shoal: Shoal, tmp_path: Path) -> None:
+    source, target, paper = tmp_path / "d.csv", tmp_path / "r.csv", tmp_path / "r.json"
+    source.write_text("age;code\n" + "".join(f"{20 + i % 5};{1 + i % 2},234\n" for i in range(60)))
+    words = ("--quasi", "age,code", "--kind", "code=nominal", "--k", "3", "--certificate", paper)
+    assert shoal("anonymize", source, "-o", target, *words).code == 0
+    assert shoal("check", target, "--certificate", paper).code == 0
+    assert shoal("check", target, "--quasi", "age", "--confidential", "code", "--k", "3").code == 2  # in doubt

@@ -79,6 +79,7 @@ class Forms:
     lenient: bool = False  # what is in doubt is noted and stays text: nothing is to be released
     released: bool = False  # the file may lack columns that the original had
     needed: frozenset[str] | None = None  # the others may stay text
+    compared: frozenset[str] = frozenset()  # compared as texts: in doubt, they stay that
     columns: dict[str, Form] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -166,6 +167,8 @@ class Forms:
         text = quoted_item(f"text={name}")
         say = f"say it, as in --read {shlex.quote(option)}" if option else "write all alike"
         how = f"{say}, or have the column read as text (--read {shlex.quote(text)})"
+        if name in self.compared:
+            return
         if not self.lenient:
             raise DoubtError(f"Column {name!r} holds {what}, and {why}: {how}.")
         self.notes.append(f"Column {name!r} seems to hold {what}, and {why}. It is looked at as text here: {how}.")

@@ -13,6 +13,7 @@ sees several. The check of a release compares what is given here, and nothing th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,6 +51,7 @@ def read_released(
     source: str | Path, quasi: Sequence[str], reading: Reading = AS_IT_SEEMS, forms: Forms | None = None
 ) -> Released:
     """The table in a file or a database, and what stands there of the quasi-identifiers that it has."""
+    forms = replace(Forms(reading) if forms is None else forms, compared=frozenset(quasi))
     table = read_table(source, reading, as_it_stands=quasi, forms=forms)
     names = [name for name in quasi if name in table.columns]
     return Released(finite(table), _written(source, table, names, reading))
