@@ -27,6 +27,7 @@ from shoal.data.built_attributes import Valued, built_attribute, chosen_attribut
 from shoal.data.household import role_of_household
 from shoal.data.paths import refuse_pipe
 from shoal.data.person import MissingPerson, role_of_person
+from shoal.data.project_choice import ProjectChoice as ProjectChoice
 from shoal.data.pseudonym_choices import PseudonymChoice, ShiftChoice, give_roles
 from shoal.data.pseudonym_keys import Keys, read_keys
 from shoal.data.reading import AS_IT_SEEMS, Reading
@@ -41,7 +42,7 @@ from shoal.masking.publishing.confidential import Showing
 from shoal.masking.publishing.private_mean import PrivateMean, private_mean, refuse_several_records, require_epsilon
 from shoal.policy_choices import Choices as Choices
 from shoal.policy_choices import policy_fault
-from shoal.policy_files import inside, named_files, refuse_own_code, seen_from
+from shoal.policy_files import beside, inside, named_files, named_source, refuse_own_code, seen_from
 from shoal.privacy import MODELS
 from shoal.privacy.consistency import Owned, Rule, owned, rules_of
 from shoal.privacy.households import household_column, with_household
@@ -83,6 +84,10 @@ class Policy(BaseModel):
     pseudonyms: dict[str, PseudonymChoice] = Field({}, description="identifiers of which keyed pseudonyms are released")
     shift: ShiftChoice | None = Field(None, description="dates moved by as many days for each person")
     reading: InstanceOf[Reading] = Field(AS_IT_SEEMS, alias="read", description="how its files are read, as by --read")
+
+    project: ProjectChoice = Field(
+        default_factory=ProjectChoice.nothing, description="its table and the names of its files; what only people know"
+    )
 
     _folder: Path | None = PrivateAttr(None)  # of the file that it was read from, if it names others beside it
     _keys: Keys | None = PrivateAttr(None)  # of pseudonyms: goes along, and is never shown or written
@@ -154,9 +159,9 @@ class Policy(BaseModel):
             raise InputError(f"The policy {str(path)!r} is not valid TOML: {error}.") from None
         if not own_code:
             refuse_own_code(choices, f"The policy {str(path)!r}")
-        files = list(named_files(choices))
+        files = [*named_files(choices), *named_source(choices)]
         for table, key in files:
-            table[key] = str(inside(path.parent / table[key], within, path))
+            table[key] = beside(table[key], within, path)
         policy = cls(**choices)
         if files:
             policy._folder = path.parent
@@ -164,7 +169,7 @@ class Policy(BaseModel):
 
     def refuse_elsewhere(self, path: Path, own: Collection[str]) -> None:
         """Files that the policy of this path names must lie in its folder, but those that the user named as well."""
-        for table, key in named_files(self.model_dump()):
+        for table, key in named_files(self.model_dump()):  # the project's table is read by whoever asks for it alone
             if table[key] not in own:
                 or_else = ", or name it yourself (--hierarchies, --k-map 5,population=FILE)"
                 inside(Path(table[key]), path.parent, path, or_else)
@@ -186,7 +191,7 @@ class Policy(BaseModel):
         if not self.reading.chosen():
             del content["read"]
         if (home := folder if folder is not None else self._folder) is not None:
-            for table, key in named_files(content):
+            for table, key in (*named_files(content), *named_source(content)):
                 table[key] = seen_from(Path(home), table[key])
         return tomli_w.dumps(content)
 

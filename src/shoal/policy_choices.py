@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict
 
 from shoal.data.attribute_choice import AttributeChoice, AttributeTable
 from shoal.data.person import MissingPerson
+from shoal.data.project_choice import ProjectChoice
 from shoal.data.pseudonym_choices import PseudonymChoice, ShiftChoice
 from shoal.data.reading import Reading, ReadingChoices
 from shoal.data.table_choice import TableChoice
@@ -49,13 +50,16 @@ class Choices(TypedDict, total=False):
     pseudonyms: Mapping[str, PseudonymChoice | dict[str, Any]]
     shift: ShiftChoice | dict[str, Any] | None
     reading: Reading | ReadingChoices
+    project: ProjectChoice | dict[str, Any]
 
 
 def policy_fault(fault: ErrorDetails, known: Sequence[str]) -> str:
     """What pydantic found, in our form; `known` are the keys of a policy."""
     where = ".".join(map(str, fault["loc"]))
     if fault["type"] == "extra_forbidden":
-        tables: dict[str, type[BaseModel]] = {"pseudonyms": PseudonymChoice, "shift": ShiftChoice}
+        tables: dict[str, type[BaseModel]] = {
+            "pseudonyms": PseudonymChoice, "shift": ShiftChoice, "project": ProjectChoice,
+        }  # fmt: skip
         table = tables.get(str(fault["loc"][0]), AttributeChoice)
         keys = list(table.model_fields) if "." in where else known
         hint = did_you_mean(str(fault["loc"][-1]), keys) or f" Known are {', '.join(keys)}."

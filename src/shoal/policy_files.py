@@ -50,6 +50,25 @@ def named_files(choices: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], st
             yield table, key
 
 
+def named_source(choices: Mapping[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
+    """Where a policy names the table of its project: the table, and its key."""
+    project = choices.get("project")
+    if isinstance(project, dict) and isinstance(project.get("source"), str):
+        yield project, "source"
+
+
+def beside(file: str, within: str | Path | None, policy: Path) -> str:
+    """A file that a policy names, as seen from here; a database is reached from everywhere, but lies in no folder."""
+    if "://" not in file:
+        return str(inside(policy.parent / file, within, policy))
+    if within is not None:
+        raise InputError(
+            f"The policy {str(policy)!r} names the table {file!r} of a database, which does not lie in "
+            f"{str(within)!r}: name it yourself (--source), or put a copy of the table there."
+        )
+    return file
+
+
 def inside(file: Path, within: str | Path | None, policy: Path, or_else: str = "") -> Path:
     """The file, links followed, if it lies in that folder; any file where there is none."""
     if within is None:
@@ -65,6 +84,8 @@ def inside(file: Path, within: str | Path | None, policy: Path, or_else: str = "
 
 def seen_from(folder: Path, file: str) -> str:
     """The file as it is named from that folder."""
+    if "://" in file:
+        return file
     path = Path(file)
     if path.is_relative_to(folder):
         return str(path.relative_to(folder))

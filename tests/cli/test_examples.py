@@ -59,6 +59,11 @@ def _tables(draw: random.Random) -> None:
     stays = "".join(f"{i // 2},{person}\n" for i, person in enumerate(people))
     Path("stays.csv").write_text(f"patient,{header}\n{stays}")
     Path("shoal.toml").write_text(POLICY)
+    Path("hospital").mkdir()
+    for name in ("d.csv", "shoal.toml"):
+        shutil.copy(name, "hospital")
+    with Path("hospital/shoal.toml").open("a") as policy:
+        policy.write('project = {source = "d.csv"}\n')
     Path("mymodule.py").write_text(OWN)
     Path("masked.csv").write_text("sex,age\n*,1\nM,2\n*,3\n")
     Path("counts.csv").write_text("attribute,value,count\nsex,M,1\nsex,F,1\n")

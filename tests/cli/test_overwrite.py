@@ -125,7 +125,7 @@ WRITERS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("r.csv", "p.svg"),
     ),
 }
-KEEPS_ITS_OWN = {"demo", *(name for name in COMMANDS if name.startswith("study"))}  # folders of results
+KEEPS_ITS_OWN = {"demo", "run", *(name for name in COMMANDS if name.startswith("study"))}  # folders of results
 
 
 def test_every_command_with_an_output_is_tried() -> None:

@@ -24,6 +24,7 @@ epsilon = 1.0
 [attributes.charge]
 domain = [0, 100000]
 """
+PROJECT = 'quasi_identifiers = ["age", "sex", "zip"]\nproject = {source = "d.csv"}\n'
 GOODS = "--customer customer --item good"
 FACTS = f"{GOODS} --time date --price price --quantity quantity"
 MADE = [  # before the runs
@@ -123,6 +124,7 @@ RUNS = {  # more than one run where the output may look different
     ],
     "transactions risk": [f"t.csv {GOODS} --time date --price price", f"t.csv {GOODS}"],
     "transactions utility": [f"t.csv tr.csv {FACTS} --truth map.csv", f"t.csv tr.csv {GOODS}"],
+    "run": ["project"],
     "engines": [""],
     "measures": ["", "rank_linkage"],
     "attacks": ["", "minimality"],
@@ -157,6 +159,9 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             Path(name).write_text("id,age,sex,zip,charge\n" + "".join(f"{i},{p}\n" for i, p in enumerate(rows)))
         Path("mean.toml").write_text(MEAN)
         Path("key").write_bytes(bytes(range(32)))
+        Path("project").mkdir()
+        Path("project/d.csv").write_bytes(Path("d.csv").read_bytes())
+        Path("project/shoal.toml").write_text(PROJECT)
         for words in MADE:
             assert run_command(*shlex.split(words)) == 0, words
     return path

@@ -28,6 +28,7 @@ from shoal.cli import (
     transactions,
     warm_up,
 )
+from shoal.cli import run as project_run
 from shoal.cli.every import completed, every_command
 
 app = typer.Typer(
@@ -63,8 +64,8 @@ def _root(
 
 
 for group in (
-    sample, profile, scenario, hierarchy, anonymize, measure, attack, compare, transactions, releases, pseudonym, study,
-    listings, engines, schema, warm_up,
+    sample, profile, scenario, hierarchy, anonymize, project_run, measure, attack, compare, transactions, releases,
+    pseudonym, study, listings, engines, schema, warm_up,
 ):  # fmt: skip
     group.register(app)
 for command in every_command(app):
