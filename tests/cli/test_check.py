@@ -627,7 +627,7 @@ def test_the_certificate_in_a_folder_is_one(shoal: Shoal, folder: Path) -> None:
     assert (run.code, "is not a certificate that Shoal wrote" in run.sentence) == (2, True)
 
 
-@pytest.mark.parametrize("engine", [pytest.param("spark", marks=ON_SPARK)])
+@pytest.mark.parametrize("engine", [pytest.param("spark", marks=[*ON_SPARK, pytest.mark.slow])])
 def test_a_folder_of_spark_is_looked_at_too(shoal: Shoal, folder: Path, tmp_path: Path, engine: str) -> None:
     run = shoal("anonymize", tmp_path / "d", "-o", tmp_path / "s", *ASKED, "--engine", engine)
     assert run.code == 0

@@ -193,10 +193,7 @@ def within(place: Path, engine: str) -> tuple[str, str, str, tuple[str, ...]]:
     return source, target, certificate, options
 
 
-EACH = [pytest.param(name, marks=ON_SPARK if name == "spark" else ()) for name in ENGINES]
-EACH_SPARK_SLOW = [
-    pytest.param(name, marks=[*ON_SPARK, pytest.mark.slow] if name == "spark" else ()) for name in ENGINES
-]
+EACH = [pytest.param(name, marks=[*ON_SPARK, pytest.mark.slow] if name == "spark" else ()) for name in ENGINES]
 
 
 @pytest.mark.parametrize("engine", EACH)
@@ -212,7 +209,7 @@ def test_release_and_certificate_are_replaced_together(engine: str, place: Path,
     assert shoal("check", target, "--certificate", certificate, *options).code == 0
 
 
-@pytest.mark.parametrize("engine", EACH_SPARK_SLOW)
+@pytest.mark.parametrize("engine", EACH)
 def test_a_certificate_that_would_be_left_behind_is_named(engine: str, place: Path, shoal: Shoal) -> None:
     source, target, certificate, options = within(place, engine)
     words = ("anonymize", source, "-o", target, *ROLES, *options)
@@ -353,7 +350,7 @@ def test_a_database_that_is_read_is_not_replaced_by_a_file(place: Path, shoal: S
     assert "which this command reads" in refused.sentence
 
 
-@pytest.mark.parametrize("engine", EACH_SPARK_SLOW[1:])
+@pytest.mark.parametrize("engine", EACH[1:])
 def test_a_folder_is_replaced_only_if_it_is_a_release_and_not_what_is_read(
     engine: str, place: Path, shoal: Shoal
 ) -> None:
@@ -382,7 +379,7 @@ def test_a_folder_is_replaced_only_if_it_is_a_release_and_not_what_is_read(
     assert {path: path.read_bytes() for path in place.rglob("*") if path.is_file()} == before
 
 
-@pytest.mark.parametrize("engine", EACH_SPARK_SLOW[1:])
+@pytest.mark.parametrize("engine", EACH[1:])
 def test_a_release_that_is_read_is_not_replaced_by_its_own(engine: str, place: Path, shoal: Shoal) -> None:
     source, target, _, options = within(place, engine)
     assert shoal("anonymize", source, *ROLES, "-o", target, *options).code == 0
@@ -398,7 +395,7 @@ def test_a_release_that_is_read_is_not_replaced_by_its_own(engine: str, place: P
     assert content("r") == before
 
 
-@pytest.mark.parametrize("engine", EACH_SPARK_SLOW[1:])
+@pytest.mark.parametrize("engine", EACH[1:])
 def test_a_certificate_never_goes_to_the_folder_that_is_read(engine: str, place: Path, shoal: Shoal) -> None:
     source, target, _, options = within(place, engine)
     os.symlink("d/part-00000.parquet", "soft.json")

@@ -81,7 +81,7 @@ def read(folder: Path) -> pl.DataFrame:
     return pl.read_parquet(folder / "*.parquet")
 
 
-@pytest.mark.each_engine  # on Spark too by every commit
+@pytest.mark.each_engine(spark="slow")
 def test_the_rows_of_everybody_are_those_of_k_people(engine: Engine, tmp_path: Path) -> None:
     release = anonymize_to(engine(VISITS), linked(), str(tmp_path / "r"), seed=1)
     shown = read(tmp_path / "r")

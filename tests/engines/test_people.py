@@ -100,7 +100,7 @@ def test_every_class_has_k_people(engine: Engine, choices: dict[str, Any]) -> No
     assert all(verdict.holds for verdict in release.verdicts)
 
 
-@pytest.mark.each_engine  # on Spark too: what nothing else here runs there by every commit
+@pytest.mark.each_engine(spark="slow")
 def test_of_written_files_each_person_counts_once_for_k_l_and_t(engine: Engine, tmp_path: Path) -> None:
     models = [shoal.KAnonymity(5), shoal.LDiversity(3), shoal.TCloseness(0.4)]
     release = anonymize_to(engine(VISITS), policy(models=models), str(tmp_path / "r"), seed=1)
@@ -127,7 +127,7 @@ def test_of_written_files_each_person_counts_once_for_k_l_and_t(engine: Engine, 
     assert farthest <= 0.4
 
 
-@pytest.mark.each_engine
+@pytest.mark.each_engine(spark="slow")
 def test_people_of_one_chunk_are_shown_and_judged_as_in_memory(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("engines.table.CHUNK", "masking.chunks.CHUNK", "masking.chunks.RANDOM_CHUNK"):
         monkeypatch.setattr(f"shoal.{name}", 1 << 19)
