@@ -64,24 +64,30 @@ def attribute_loss(coded: Coded, masked: MaskedColumn, kept: npt.NDArray[np.int6
 def _add(
     squares: npt.NDArray[np.float64], coded: Coded, masked: MaskedColumn, kept: npt.NDArray[np.int64] | None
 ) -> None:
-    from shoal.kernels.segments import add_squares
+    """Adds each record's squared standardised distance to the farther end of its cell (Eq. 4)."""
     from shoal.kernels.threads import in_blocks
 
     codes = coded.codes if kept is None else coded.codes[kept]
     if coded.sigma == 0.0:
         return
-    whole = (coded.bounds[1] - coded.bounds[0]) * coded.scale
+    whole = (coded.bounds[1] - coded.bounds[0]) * coded.scale  # from a missing value to any other
     if coded.is_nominal:  # sets need not be contiguous: they count by their size, from the first place on
         low, high = np.where(np.isnan(masked.low), np.nan, 0.0), masked.size - 1.0
         positions = np.zeros_like(coded.positions)
     else:
         low, high, positions = masked.low, masked.high, coded.positions
-    index = masked.index
-    in_blocks(
-        len(squares),
-        1 << 18,
-        lambda a, b: add_squares(squares[a:b], codes[a:b], positions, index[a:b], low, high, coded.scale, whole),
-    )
+    positions = np.append(positions, np.nan)  # that of a missing value
+
+    def add(a: int, b: int) -> None:
+        value, cell = positions[codes[a:b]], masked.index[a:b]
+        least = low[cell]
+        far = np.maximum(value - least, high[cell] - value) * coded.scale
+        missing, not_shown = codes[a:b] < 0, np.isnan(least)
+        far[missing | not_shown] = whole
+        far[missing & not_shown] = 0.0
+        squares[a:b] += far * far
+
+    in_blocks(len(squares), 1 << 16, add)
 
 
 def _wildcard(coded: Coded, records: int) -> MaskedColumn:
