@@ -24,6 +24,7 @@ from torture.cases import Case, draw_case, seed_of, words_of
 from torture.collisions import confused
 from torture.figures import BEGIN, END, into_document
 from torture.fuzz import run_words
+from torture.kills import leftovers
 from torture.process import Answer, Shoal
 from torture.purchases import run_purchases
 from torture.reading import all_bytes, read_release
@@ -469,3 +470,16 @@ def test_the_process_that_is_asked_answers_and_works_in_small_chunks(tmp_path: P
         shoal.end()
     assert answer.code == 0, answer.err
     assert json.loads(answer.out)["chunks"] == 5
+
+
+def test_whatever_a_killed_run_leaves_is_noticed_but_the_word_by_which_python_tries_a_folder(tmp_path: Path) -> None:
+    for name, content in {
+        "in": b"",
+        "dt341jcr": b"blat",
+        "x7_2kqpa": b"",
+        "ab12cd34": b"Ann",
+        "r.partial": b"",
+    }.items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "12345678").mkdir()
+    assert {path.name for path in leftovers(tmp_path)} == {"ab12cd34", "r.partial", "12345678"}

@@ -50,7 +50,7 @@ def kill_some(seed: int, folder: Path, engine: str) -> tuple[int, str | None]:
         return kills, f"the next run ends with {again.returncode}: {(folder / 'err').read_text()[-300:]}"
     if wrong := _unfinished(output, folder):
         return kills, f"the next run: {wrong}"
-    if left := [one.name for place in (folder, temporary) for one in _leftovers(place)]:
+    if left := [one.name for place in (folder, temporary) for one in leftovers(place)]:
         return kills, f"left behind: {left[:5]}"
     return kills, None
 
@@ -70,7 +70,7 @@ def write_at_once(seed: int, folder: Path, engine: str) -> str | None:
         run.wait()
     if not output.exists():
         return "nothing stands there" if any(run.returncode == 0 for run in runs) else _said(folder)
-    if left := [one.name for place in (folder, temporary) for one in _leftovers(place)]:
+    if left := [one.name for place in (folder, temporary) for one in leftovers(place)]:
         return f"left behind: {left[:5]}"
     return _unfinished(output, folder)
 
@@ -138,6 +138,13 @@ def _clear(output: Path) -> None:
     output.unlink(missing_ok=True)
 
 
-def _leftovers(place: Path) -> list[Path]:
+def leftovers(place: Path) -> list[Path]:
     known = {"in", "in.parquet", "out", "out.csv", "certificate.json", "temporary", "err"}
-    return [one for one in place.iterdir() if one.name not in known]
+    return [entry for entry in place.iterdir() if entry.name not in known and not _pythons_own(entry)]
+
+
+def _pythons_own(entry: Path) -> bool:
+    """By a file that holds "blat" Python tries whether a temporary folder can be written to, and removes it at once."""
+    if len(entry.name) != 8 or not entry.is_file() or entry.stat().st_size > 4:
+        return False
+    return entry.read_bytes() in (b"", b"blat")
