@@ -21,9 +21,10 @@ from shoal.policy import Policy
 from shoal.risk.attack import Attacked, Scene, run_attacks
 from shoal.risk.disclosure import named_in
 from shoal.risk.measure import Risk, assess_risk
-from shoal.utility.measure import Utility, assess_utility, check_columns, read_both, why_unpaired
-from shoal.utility.placed import Known
-from shoal.utility.tables import compare_tables
+from shoal.utility.measure import Utility
+from shoal.utility.pairing import read_both, why_unpaired
+from shoal.utility.placed import Known, check_columns
+from shoal.utility.tables import assess_utility, compare_tables
 
 
 def risk(

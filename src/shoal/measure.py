@@ -101,7 +101,7 @@ class Pair:
         """The attributes whose values stand in an order, and vary: all that moments can be asked of."""
         wanted = self.in_order
         if not wanted.any():
-            raise InputError("No attribute is numeric, ordinal or a date and varies: there is nothing to measure.")
+            raise nothing_in_order()
         return self if wanted.all() else self.only(wanted)
 
     @cached_property
@@ -123,6 +123,11 @@ class Pair:
     def released(self) -> Matrix:
         """The original rows of the records that were released, row by row beside `masked`."""
         return self.original if self.kept is None else self.original[self.kept]
+
+
+def nothing_in_order() -> InputError:
+    """The error of a table of which no moments can be asked."""
+    return InputError("No attribute is numeric, ordinal or a date and varies: there is nothing to measure.")
 
 
 def _positions(original: Microdata, name: str) -> Matrix:
@@ -157,7 +162,7 @@ class Measure:
     how: Callable[[Pair], str] | None = None  # says where a value is not the exact one of all records
     promised: bool = True  # whether a release may be held to it
     in_chunks: Chunks = IN_MEMORY
-    of_tables: Callable[..., float] | None = None  # its value of all records of two tables in chunks
+    of_statistics: bool = False  # asks for nothing but statistics, which tables in chunks have of all records too
 
     def listing(self) -> dict[str, Any]:
         """What it says of itself, for a listing."""
@@ -168,8 +173,8 @@ class Measure:
             "in_chunks": self.in_chunks.how or None,
         }  # fmt: skip
 
-    def __call__(self, pair: Pair, **options: Any) -> float:
-        """The measure's value of a pair; an InputError says why where it has none."""
+    def __call__(self, pair: object, **options: Any) -> float:
+        """The measure's value of a pair, or of statistics; an InputError says why where it has none."""
         try:
             value = float(self.function(pair, **options))
         except (InputError, StoppedError):
@@ -205,12 +210,13 @@ def measure(
     how: Callable[[Pair], str] | None = None,
     promised: bool = True,
     in_chunks: Chunks | None = None,
-    of_tables: Callable[..., float] | None = None,
+    of_statistics: bool = False,
 ) -> Callable[[Callable[..., float]], Callable[..., float]]:
     """Makes a function of a pair a measure of that name.
 
     Of tables in chunks a measure of utility that needs no pairs is taken of records drawn from each; `in_chunks` says
-    where it is otherwise, and `of_tables` gives its value of all records (`shoal.utility.tables.Compared`).
+    where it is otherwise. One `of_statistics` asks its pair for nothing else (`Statistics.of` in
+    `shoal.utility.statistics`): of tables in chunks it is given those of all records.
     """
     way = in_chunks or (DRAWN if about == "utility" and not needs_pairs else IN_MEMORY)
 
@@ -219,7 +225,7 @@ def measure(
         if not meaning:
             raise InputError(f"The measure {function.__name__!r} says nothing of itself: give it a line of words.")
         name = function.__name__
-        made = Measure(name, about, higher_is, meaning, function, needs_pairs, how, promised, way, of_tables)
+        made = Measure(name, about, higher_is, meaning, function, needs_pairs, how, promised, way, of_statistics)
         MEASURES.add(made, function.__module__)
         return function
 
@@ -275,15 +281,26 @@ class Measured(Result):
 
 def evaluate(pair: Pair, names: Sequence[str], about: About, *, unpaired: str = "") -> Measured:
     """The measures of these names, or `all`; `unpaired` says why nobody can tell which record is which."""
+
+    def value(measure: Measure) -> float:
+        if measure.needs_pairs and unpaired:
+            raise InputError(unpaired)
+        return measure(pair)
+
+    return taken(names, about, value, lambda measure: measure.how(pair) if measure.how else "")
+
+
+def taken(
+    names: Sequence[str], about: About, value: Callable[[Measure], float], how: Callable[[Measure], str]
+) -> Measured:
+    """The same by what gives a measure's `value`, and says `how` it was taken where that is no matter of course."""
     chosen = measures(about).values() if list(names) == ["all"] else [find_measure(name, about) for name in names]
-    values, how, left_out = {}, {}, {}
+    values, remarks, left_out = {}, {}, {}
     for each in events.ticking(chosen):
         try:
-            if each.needs_pairs and unpaired:
-                raise InputError(unpaired)
-            values[each.name] = each(pair)
-            if each.how and (remark := each.how(pair)):
-                how[each.name] = remark
+            values[each.name] = value(each)
+            if remark := how(each):
+                remarks[each.name] = remark
         except InputError as error:
             left_out[each.name] = str(error)
-    return Measured(values, {each.name: each for each in chosen}, how, left_out)
+    return Measured(values, {each.name: each for each in chosen}, remarks, left_out)

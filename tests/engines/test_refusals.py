@@ -18,7 +18,7 @@ from shoal.errors import InputError
 from shoal.masking.recoding.safe_harbor import Step
 from shoal.releases.audit_tables import audit_tables
 from shoal.risk.scenarios import scenarios
-from shoal.utility import tables
+from shoal.utility import statistics
 from shoal.utility.tables import measured_tables
 
 TABLE = discharges(200, seed=1)
@@ -69,7 +69,7 @@ def test_two_way_tables_of_one_attribute_or_of_too_many_cells(monkeypatch: pytes
             return measured_tables(known, source, ["marginals_2way"]).left_out["marginals_2way"]
 
         assert left_out("sex") == "There is only one attribute: there are no two-way tables."
-        monkeypatch.setattr(tables, "_CELLS", 5)
+        monkeypatch.setattr(statistics, "_CELLS", 5)
         assert left_out("age_yrs", "sex").startswith("The two-way table of age_yrs and sex has more than 5 cells")
 
 

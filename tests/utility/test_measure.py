@@ -17,7 +17,8 @@ from shoal.data.microdata import encode
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Kind, Role, Schema
 from shoal.errors import InputError
-from shoal.utility.measure import admits, assess_utility
+from shoal.utility.pairing import admits
+from shoal.utility.tables import assess_utility
 from tests.oracles import measures as oracle
 
 QUASI = oracle.TABLE_S2.columns[:8]

@@ -24,6 +24,7 @@ from shoal.measure import Measured
 from shoal.utility import tables
 from shoal.utility.measure import Utility
 from shoal.utility.placed import read_tables
+from shoal.utility.statistics import Multiply
 
 
 def compare_tables(original: Table, masked: Table, chosen: shoal.Policy, **known: bool) -> Utility:
@@ -244,6 +245,6 @@ def test_all_works_travel(table: pl.DataFrame) -> None:
         source = disk.table(table.lazy())
         both = read_tables(known_of(source, policy()), source)
         columns = [both.placed(name)[1] for name in both.quasi]
-        work = tables._Multiply(tuple((column.attribute.name, column) for column in columns))
+        work = Multiply(tuple(columns))
     again = pickle.loads(pickle.dumps(work))(Batch(table, 0))
     assert np.array_equal(again.products, work(Batch(table, 0)).products)

@@ -8,7 +8,7 @@ Pearson correlation of the two sets of pairwise correlations.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,6 +19,7 @@ from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Coded
 
 Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
 
 _BLOCK = 1 << 15  # records whose products are summed together: a block of a few attributes stays in cache
 
@@ -38,7 +39,7 @@ class Placed:
         return moments_of(self.place, count)
 
 
-def moments_of(place: Floats, records: npt.NDArray[np.int64]) -> tuple[float, float]:
+def moments_of(place: Floats, records: Ints) -> tuple[float, float]:
     """Mean and standard deviation of the places that are known, so many records at each; NaN where none is."""
     known = ~np.isnan(place)
     records, place = records[known], place[known]
@@ -97,10 +98,14 @@ def correlation_table(columns: Sequence[Placed]) -> Floats:
     """Pearson's correlation of every two columns over the records where both are known."""
     standard = [standardised(column.place, *column.moments()) for column in columns]
     sums = Products.of(np.zeros((len(columns), 0)))
-    for start in range(0, len(columns[0].index) if columns else 0, _BLOCK):
-        block = [place[c.index[start : start + _BLOCK]] for place, c in zip(standard, columns, strict=True)]
-        sums = sums.plus(Products.of(np.array(block)))
+    for block in blocks(len(columns[0].index) if columns else 0):
+        sums = sums.plus(Products.of(np.array([p[c.index[block]] for p, c in zip(standard, columns, strict=True)])))
     return sums.correlations()
+
+
+def blocks(records: int) -> Iterator[slice]:
+    """Runs of records whose products are summed together."""
+    return (slice(start, start + _BLOCK) for start in range(0, records, _BLOCK))
 
 
 def standardised(place: Floats, mean: float, deviation: float) -> Floats:

@@ -2,32 +2,23 @@
 
 (Paper 1, Eqs. 3 and 4, Tables S4 and S5; docs/spec.md#information-loss, #discernibility.) Information loss compares
 each record with itself, so it needs to know which released record is which. A release is shuffled unless told
-otherwise, and then only the measures that need no pairing are given, and the one left out is named.
+otherwise, and then only the measures that need no pairing are given, and the one left out is named. How they are found,
+of tables of any size: `shoal.utility.tables`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
-import polars as pl
 
-from shoal import events
 from shoal.catalogue import Chunks
-from shoal.data.cells import MaskedColumn, Runs
-from shoal.data.microdata import MISSING, Coded, Microdata
-from shoal.data.parse_cells import read_cells
-from shoal.data.schema import Kind, Schema
-from shoal.errors import InputError, did_you_mean
+from shoal.data.microdata import Coded
 from shoal.measure import Fact
-from shoal.privacy.model import EquivalenceClasses
 from shoal.show import Bars, Chart, Result, Series, Sheet
-from shoal.utility.correlations import Correlations, correlations, place_masked, place_original
-from shoal.utility.discernibility import average_class_size, discernibility
-from shoal.utility.information_loss import attribute_loss, information_loss
-from shoal.utility.separation_loss import mean_share, separation_losses
+from shoal.utility.correlations import Correlations
+from shoal.utility.separation_loss import mean_share
 
 FACTS = {
     "information_loss": Fact("worse", Chunks("by the release itself; on disk beside an original in the same order")),
@@ -114,66 +105,6 @@ class Utility(Result):
         ]
 
 
-@events.apart
-def assess_utility(
-    original: pl.DataFrame, masked: pl.DataFrame, schema: Schema, *, paired: bool | None = None
-) -> Utility:
-    """What `masked` kept of `original`, over the quasi-identifiers.
-
-    `paired` says whether row i of both is the same person. Left to us, they are paired if there are as many
-    rows and every masked cell admits the original value in its row.
-    """
-    microdata, cells = read_both(original, masked, schema)
-    quasi = schema.quasi_identifiers
-    unpaired = why_unpaired(microdata, cells, masked.height, paired)
-    loss = None if unpaired else information_loss(microdata, cells)
-    before = {name: place_original(microdata[name]) for name in quasi}
-    after = {name: place_masked(cells[name]) for name in quasi}
-    tables = correlations(list(before.values()), list(after.values()))
-    shown = pl.DataFrame({name: column.index for name, column in cells.items()})
-    sizes = EquivalenceClasses(shown, tuple(quasi), {}).sizes
-    suppressed = max(0, original.height - masked.height)
-    return Utility(
-        records=original.height,
-        suppressed=suppressed,
-        paired=not unpaired,
-        information_loss=loss,
-        separation_losses={} if unpaired else separation_losses(microdata, cells),
-        attribute_loss={} if unpaired else {q: attribute_loss(microdata[q], cells[q]) for q in quasi},
-        discernibility=discernibility(sizes, suppressed),
-        average_class_size=average_class_size(sizes, suppressed),
-        mean_shift={
-            name: mean_shift(microdata[name], before[name].moments()[0], after[name].moments()[0]) for name in quasi
-        },
-        correlations=tables,
-        left_out=left_out_of(unpaired, tables),
-    )
-
-
-def read_both(
-    original: pl.DataFrame, masked: pl.DataFrame, schema: Schema
-) -> tuple[Microdata, dict[str, MaskedColumn]]:
-    """The original, encoded, and what the masked table shows of its quasi-identifiers."""
-    check_columns(schema.quasi_identifiers, original.columns, masked.columns)
-    for table, frame in {"original": original, "masked": masked}.items():
-        if frame.height == 0:
-            raise InputError(f"The {table} table has no records: there is nothing to measure.")
-    microdata = Microdata(original, schema)
-    quasi = schema.quasi_identifiers
-    return microdata, {name: read_cells(masked[name], schema[name], microdata[name].values) for name in quasi}
-
-
-def check_columns(quasi: Sequence[str], original: Sequence[str], masked: Sequence[str]) -> None:
-    """Refuses where a quasi-identifier is missing from either table."""
-    if not quasi:
-        raise InputError("No quasi-identifier is named: name the columns that were masked.")
-    for table, columns in {"original": original, "masked": masked}.items():
-        for name in quasi:
-            if name not in columns:
-                hint = did_you_mean(name, columns)
-                raise InputError(f"The {table} table has no column {name!r}, named as quasi-identifier.{hint}")
-
-
 def mean_shift(coded: Coded, before: float, after: float) -> float | None:
     """How far the mean of the midpoints lies from the mean, in sigmas; categories without order have none."""
     if coded.is_nominal:
@@ -190,72 +121,6 @@ def left_out_of(unpaired: str, tables: Correlations) -> dict[str, str]:
     if tables.agreement is None:
         left_out["correlation_agreement"] = "it needs at least three attributes that vary in both tables"
     return left_out
-
-
-# ---- which record is which
-
-
-def why_unpaired(microdata: Microdata, cells: Mapping[str, MaskedColumn], released: int, paired: bool | None) -> str:
-    """Why row i of both tables cannot be taken for the same person; nothing where it can."""
-    if released != len(microdata):
-        counts = f"the original has {len(microdata):,} records, the masked table {released:,}"
-        if paired:
-            raise InputError(f"The tables cannot be paired: {counts}.")
-        return f"the tables cannot be paired: {counts}"
-    if paired is not None:
-        return "" if paired else "the tables were declared not to be paired"
-    for name, column in cells.items():
-        fits = admits(column, microdata[name])
-        if not fits.all():
-            record = int(fits.argmin()) + 1
-            return (
-                f"the tables cannot be paired: record {record:,} of the masked table does not admit the "
-                f"original {name!r} of that row, so the records were shuffled or perturbed"
-            )
-    return ""
-
-
-def admits(column: MaskedColumn, coded: Coded) -> npt.NDArray[np.bool_]:
-    """Whether the cell of each record admits the record's original value.
-
-    Missing is admitted by missing and by the wildcard, which admits everything.
-    """
-    runs = column.runs
-    assert runs is not None, "cells are read from what is shown"
-    first, last = _codes_of_runs(runs, coded)
-    count = np.diff(runs.starts)
-    least, most = np.full((2, len(count)), MISSING)
-    least[count > 0], most[count > 0] = (
-        first[runs.starts[:-1][count > 0]],
-        last[runs.starts[1:][count > 0] - 1],
-    )
-    least[runs.whole], most[runs.whole] = MISSING, len(coded.values)
-    fits: npt.NDArray[np.bool_] = (least[column.index] <= coded.codes) & (coded.codes <= most[column.index])
-    gaps = np.flatnonzero(fits & ((count > 1) & ~runs.whole)[column.index])
-    fits[gaps] = _in_some_run(column.index[gaps], coded.codes[gaps], runs, first, last)
-    return fits
-
-
-def _codes_of_runs(runs: Runs, coded: Coded) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """The first and the last code that each run admits, the last before the first where it admits none."""
-    if coded.attribute.kind in (Kind.NUMERIC, Kind.DATE):
-        line = coded.values.to_physical().to_numpy()
-        return np.searchsorted(line, runs.low, "left"), np.searchsorted(line, runs.high, "right") - 1
-    return runs.low.astype(np.int64), runs.high.astype(np.int64)
-
-
-def _in_some_run(
-    cell: npt.NDArray[np.int32],
-    code: npt.NDArray[np.int32],
-    runs: Runs,
-    first: npt.NDArray[np.int64],
-    last: npt.NDArray[np.int64],
-) -> npt.NDArray[np.bool_]:
-    """For codes between the ends of their cell: whether the run that begins next before them holds them."""
-    owner = np.repeat(np.arange(len(runs.starts) - 1), np.diff(runs.starts))
-    width = int(max(first.max(initial=0), code.max(initial=0))) + 1
-    run = np.searchsorted(owner * width + first, cell.astype(np.int64) * width + code, "right") - 1
-    return code <= last[run]
 
 
 # ---- showing

@@ -7,92 +7,64 @@ correlations; an attribute that no longer varies has lost them: they count as 0.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import numpy.typing as npt
 
 from shoal.catalogue import Chunks
 from shoal.errors import InputError
 from shoal.measure import OF_VALUES, Matrix, Pair, measure
-from shoal.utility.correlations import Placed, correlation_table
+from shoal.utility.statistics import Moments, Statistics
 
 _SINGULAR = 1e-6  # eigenvalue below which attributes follow from each other
 
 
 @measure(
-    "utility", "worse", needs_pairs=True, of_tables=lambda tables: tables.squared_error(),
+    "utility", "worse", needs_pairs=True, of_statistics=True,
     in_chunks=Chunks("on disk, beside an original in the same order"),
 )  # fmt: skip
-def sse(pair: Pair) -> float:
+def sse(pair: Pair | Statistics) -> float:
     """Information loss 100 SSE / SST: squared distance of records to their masked ones, in percent of the variance.
 
     A suppressed record, or a value no longer shown, is as good as replaced by the mean: all of it is lost.
     """
-    original, masked = pair.standardised
-    if pair.kept is not None:
-        shown, masked = masked, np.zeros_like(original)
-        masked[pair.kept] = shown
-    known = ~np.isnan(pair.ordered.original)
-    return float(100 * ((original - masked)[known] ** 2).sum() / (original[known] ** 2).sum())
+    lost, total = Statistics.of(pair).squares
+    return 100 * lost / total
 
 
-@measure("utility", "worse", in_chunks=OF_VALUES, of_tables=lambda tables: means_moved(*tables.moments))
-def mean_difference(pair: Pair) -> float:
+@measure("utility", "worse", in_chunks=OF_VALUES, of_statistics=True)
+def mean_difference(pair: Pair | Statistics) -> float:
     """How far the means of attributes moved on average, in standard deviations; 0 where all were kept."""
-    return means_moved(*_moments(pair))
+    return means_moved(*Statistics.of(pair).moments)
 
 
-@measure("utility", "worse", in_chunks=OF_VALUES, of_tables=lambda tables: covariances_moved(*tables.moments))
-def covariance_difference(pair: Pair) -> float:
+@measure("utility", "worse", in_chunks=OF_VALUES, of_statistics=True)
+def covariance_difference(pair: Pair | Statistics) -> float:
     """How far variances and covariances of standardised attributes moved on average; 0 where all were kept."""
-    return covariances_moved(*_moments(pair))
+    return covariances_moved(*Statistics.of(pair).moments)
 
 
-@measure("utility", "worse", in_chunks=OF_VALUES, of_tables=lambda tables: correlations_moved(*tables.moments))
-def correlation_difference(pair: Pair) -> float:
+@measure("utility", "worse", in_chunks=OF_VALUES, of_statistics=True)
+def correlation_difference(pair: Pair | Statistics) -> float:
     """How far the correlations of attributes moved on average; 0 where all were kept, at most 2."""
-    return correlations_moved(*_moments(pair))
+    return correlations_moved(*Statistics.of(pair).moments)
 
 
-@measure("utility", "worse", in_chunks=OF_VALUES, of_tables=lambda tables: components_missed(*tables.moments))
-def principal_components(pair: Pair) -> float:
+@measure("utility", "worse", in_chunks=OF_VALUES, of_statistics=True)
+def principal_components(pair: Pair | Statistics) -> float:
     """Share of the variance the original's first principal components explain that the masked table's first ones miss.
 
     The mean over the first 1, 2, ... components; both are asked how much of the original's variance they explain.
     """
-    return components_missed(*_moments(pair))
+    return components_missed(*Statistics.of(pair).moments)
 
 
-@measure("utility", "worse", in_chunks=OF_VALUES, of_tables=lambda tables: coefficients_moved(*tables.moments))
-def regression_coefficients(pair: Pair) -> float:
+@measure("utility", "worse", in_chunks=OF_VALUES, of_statistics=True)
+def regression_coefficients(pair: Pair | Statistics) -> float:
     """How far standardised coefficients moved on average, each attribute regressed on all others; 0 if all kept."""
-    return coefficients_moved(*_moments(pair))
+    return coefficients_moved(*Statistics.of(pair).moments)
 
 
-# ---- moments of what is known
-
-
-@dataclass(frozen=True)
-class Moments:
-    """Of the attributes of one table whose values stand in an order and vary in the original."""
-
-    mean: npt.NDArray[np.float64]
-    deviation: npt.NDArray[np.float64]
-    correlation: Matrix  # 0 where an attribute does not vary, its diagonal too
-
-
-def _moments(pair: Pair) -> tuple[Moments, Moments]:
-    """Of the original and of the masked table."""
-    pair = pair.ordered
-    return _of(pair, pair.original), _of(pair, pair.masked)
-
-
-def _of(pair: Pair, table: Matrix) -> Moments:
-    index = np.arange(len(table), dtype=np.int32)
-    placed = [Placed(a.name, index, column) for a, column in zip(pair.attributes, table.T, strict=True)]
-    mean, deviation = np.array([column.moments() for column in placed]).T
-    return Moments(mean, deviation, np.nan_to_num(correlation_table(placed)))
+# ---- of the moments of both tables
 
 
 def means_moved(before: Moments, after: Moments) -> float:

@@ -5,26 +5,23 @@ What is listed of an attribute, up to a million values, is placed once; of more,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from shoal.data.microdata import Coded, Microdata, Whole, encode
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Attribute, Schema
+from shoal.engines.memory import MemoryTable
 from shoal.engines.table import Table
 from shoal.engines.whole import LISTED, Marginal, Summary, look_at
-from shoal.errors import InputError
+from shoal.errors import InputError, did_you_mean
 from shoal.measure import Pair
-from shoal.utility.correlations import moments_of, place_masked
-from shoal.utility.measure import check_columns
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+from shoal.utility.correlations import Floats, Ints, moments_of, place_masked
+from shoal.utility.statistics import Column
 
 
 @dataclass(frozen=True)
@@ -35,6 +32,13 @@ class Known:
     schema: Schema
     whole: Mapping[str, Whole]
     summary: Summary
+
+    @classmethod
+    def of(cls, original: Microdata) -> Known:
+        """The same of a table in memory, of which every value is known."""
+        table, quasi = MemoryTable(original.frame), original.schema.quasi_identifiers
+        whole = {name: Whole(c.values, c.counts, c.missing) for name, c in ((name, original[name]) for name in quasi)}
+        return cls(table, original.schema, whole, look_at(table, quasi))
 
     @property
     def records(self) -> int:
@@ -78,10 +82,11 @@ class Both:
     def placed(self, name: str) -> tuple[Column, Column]:
         """Where the attribute's values stand in each table, a released range at its midpoint."""
         attribute, whole = self.original.schema[name], self.whole(name)
-        before: Column = Numbers.of(attribute, whole, self.original.summary.marginals[name])
-        if whole.values is not None:
-            coded = self.coded(name)
-            before = Listed(attribute, whole, np.append(coded.positions, np.nan))
+        before: Column = (
+            Numbers.of(attribute, whole, self.original.summary.marginals[name])
+            if whole.values is None
+            else Listed(attribute, whole, np.append(self.coded(name).positions, np.nan))
+        )
         cells = self._cells(name)
         if cells is None:
             return before, Ranges(attribute, self._ends(name), *before.scale)
@@ -125,6 +130,17 @@ class Both:
         coded = self.coded(name)
         before = Listed(self.original.schema[name], whole, np.append(coded.positions, np.nan))
         return before, self._at(cells, name, _of_pairs)
+
+
+def check_columns(quasi: Sequence[str], original: Sequence[str], masked: Sequence[str]) -> None:
+    """Refuses where a quasi-identifier is missing from either table."""
+    if not quasi:
+        raise InputError("No quasi-identifier is named: name the columns that were masked.")
+    for table, columns in {"original": original, "masked": masked}.items():
+        for name in quasi:
+            if name not in columns:
+                hint = did_you_mean(name, columns)
+                raise InputError(f"The {table} table has no column {name!r}, named as quasi-identifier.{hint}")
 
 
 def read_tables(original: Known, masked: Table) -> Both:
@@ -211,6 +227,3 @@ class Ranges:
     def scale(self) -> tuple[float, float]:
         """The original's: any that is near will do."""
         return self.mean, self.deviation
-
-
-Column = Listed | Numbers | Ranges
