@@ -339,3 +339,11 @@ def test_releases_that_join_are_safe_together_or_refused(tmp_path: Path) -> None
     joined = first_alone.table.join(alone.table, on="patient").group_by("age", "size").len()
     assert joined["len"].min() < 5  # what anybody would have seen
     assert first.records == people.height
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_a_second_spelling_of_somebody_is_given_no_pseudonym_of_its_own(engine: Any) -> None:
+    spelled = visits().with_columns(pl.format("p{}{}", "patient", pl.Series(["", *[" "] * 239])).alias("patient"))
+    chosen = policy(person="patient", models=[shoal.KAnonymity(5)], identifiers=[], shift=None)
+    with pytest.raises(InputError, match=r"says whose a record is, and 'p\d+ ' is counted as 'p\d+'"):
+        shoal.anonymize(spelled, chosen, engine=engine)

@@ -110,3 +110,10 @@ def test_the_policy_of_each_table_is_its_own() -> None:
 def test_files_are_found_beside_the_policy_and_come_together(tmp_path: Path) -> None:
     (tmp_path / "p.toml").write_text(policy().to_toml())
     assert shoal.Policy.read(tmp_path / "p.toml").files == [str(tmp_path / "visits.csv")]
+
+
+def test_a_key_is_known_again_however_it_is_written() -> None:
+    patients = PATIENTS.with_columns(pl.col("pid").cast(pl.Int64))
+    visits = VISITS.with_columns(pl.col("patient").cast(pl.Float64).cast(pl.String))  # 7.0
+    release = shoal.anonymize_tables({"": patients, "visits": visits}, policy(), seed=1)
+    assert release.tables["visits"].table.height == VISITS.height

@@ -18,6 +18,7 @@ from shoal.data.cells import plain_text
 from shoal.data.date_shift import shifted, shifts_of
 from shoal.data.forms import Forms
 from shoal.data.frames import OWN
+from shoal.data.identity import identity_text
 from shoal.data.notation import rewritten
 from shoal.data.person import IN_CLASS
 from shoal.data.pseudonym_choices import ShownPseudonyms
@@ -77,7 +78,7 @@ class Replacing:
         """The records with these columns replaced."""
         frame = batch.frame
         if self.person is not None and self.person in self.pseudonyms:
-            _refuse_spaces(frame[self.person])
+            _refuse_spellings(frame[self.person])
         shown = [self._pseudonyms(frame[name], *chosen) for name, chosen in self.pseudonyms.items()]
         if (shift := self.shift) is not None:
             by = shifts_of(frame[shift.subject], self.key, shift.domain, shift.days, keep_weekday=shift.keep_weekday)
@@ -113,15 +114,17 @@ def replacing(policy: Policy, columns: Sequence[str]) -> Replacing | None:
     return Replacing(chosen, _shift(policy, columns), policy.secret_keys.current, policy.person)
 
 
-def _refuse_spaces(column: pl.Series) -> None:
-    """Spaces tell no people apart, and would give one of them two pseudonyms."""
-    if column.dtype == pl.String and (bad := column.filter(column.str.strip_chars() != column)).len():
+def _refuse_spellings(column: pl.Series) -> None:
+    """Spellings tell no people apart, and would give one of them two pseudonyms."""
+    text, plain = texts_of(column), identity_text(column)
+    if (text == "").any():
+        raise InputError(f"Column {column.name!r} says whose a record is and holds an empty text: fill it in.")
+    if (bad := text.is_not_null() & text.ne_missing(plain)).any():
+        row = int(bad.arg_max() or 0)
         raise InputError(
-            f"Column {column.name!r} says whom a record is about, and {bad[0]!r} has spaces around it: with them it "
-            "would get a pseudonym of its own. Remove them."
+            f"Column {column.name!r} says whose a record is, and {column[row]!r} is counted as {plain[row]!r}: with a "
+            "pseudonym of its own it would be somebody else. Write everybody in one way."
         )
-    if column.dtype == pl.String and (column == "").any():
-        raise InputError(f"Column {column.name!r} says whom a record is about and holds an empty text: fill it in.")
 
 
 def _shift(policy: Policy, columns: Sequence[str]) -> Shift | None:

@@ -20,6 +20,7 @@ import polars as pl
 
 from shoal import events
 from shoal.data.commit import Output, commit
+from shoal.data.identity import identity_text
 from shoal.data.microdata import Microdata
 from shoal.data.person import numbered
 from shoal.draft import Draft, draft, prepare, renumbered
@@ -247,7 +248,7 @@ def _key(policy: Policy) -> str:
 
 def _owners(keys: Mapping[str, pl.Series]) -> dict[str, Any]:
     """Row -> whose it is, by the same numbers in all tables; a row of nobody who is listed is refused with its line."""
-    texts = {name: key.cast(pl.String).str.strip_chars().alias("") for name, key in keys.items()}
+    texts = {name: identity_text(key).alias("") for name, key in keys.items()}
     listed = texts[PEOPLE].unique()
     for name, text in texts.items():
         if not (known := text.is_in(listed.implode())).all():

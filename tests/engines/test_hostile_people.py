@@ -56,6 +56,22 @@ def test_cut_points_go_on_until_every_class_holds_k_people(engine: str, tmp_path
     assert released(table, counted("cut-points"), engine, tmp_path / "r")[1] >= 4
 
 
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_who_is_spelled_in_several_ways_is_one_person(engine: str, tmp_path: Path) -> None:
+    ways = ["Zo\u00eb{}", "Zoe\u0308{} ", "\ufeffZo\u00eb{}\u00a0", "\u200bZo\u00eb{}"]
+    number = WHO["one person in most rows"]
+    table = TABLE.with_columns(pid=pl.Series([ways[row % 4].format(who) for row, who in enumerate(number)]))
+    as_numbers = TABLE.with_columns(
+        pid=pl.Series([f"{who}.0" if row % 2 else f"{who}" for row, who in enumerate(number)])
+    )
+    own = dict(enumerate(number.tolist()))
+    for spelled in (table, as_numbers):
+        for method in ("hilbert", "recode"):
+            shown, achieved = released(spelled, counted(method), engine, tmp_path / f"{method} {spelled['pid'][0]}")
+            people = shown.with_columns(who=pl.col("row").replace_strict(own)).group_by("age", "sex")
+            assert people.agg(pl.col("who").n_unique())["who"].min() == achieved >= 4, method
+
+
 def counted(method: str) -> shoal.Policy:
     """Four people in every class; whoever is not named is a person of her own."""
     return shoal.Policy(

@@ -283,6 +283,7 @@ def test_l_is_at_least_one_and_its_variant_known(bad: dict[str, object]) -> None
 def test_spellings_of_a_number_are_one_value_and_long_numbers_keep_their_digits() -> None:
     one = pl.Series(["5", "5.0", "+5", "05", " 5 ", "5.", "5e0", "0.5e1", "50e-1"])
     assert whatever_spelled(one).unique().to_list() == ["5"]
+    assert whatever_spelled(pl.Series(["Zo\u00eb", "Zoe\u0308", "Zo\u00eb\u00a0\u200b"])).n_unique() == 1
     assert whatever_spelled(pl.Series(["0", "-0", "0.0", ".0", "00"])).unique().to_list() == ["0"]
     assert whatever_spelled(pl.Series(["0.50", ".5", "00.5", "5e-1"])).unique().to_list() == ["0.5"]
     apart = pl.Series(

@@ -99,8 +99,10 @@ def test_a_record_about_nobody_is_refused_with_its_line_unless_each_is_a_person_
     assert len(set(numbered(alone["pid"], one_each=True).tolist())) == alone["pid"].drop_nulls().n_unique() + 2
 
 
-def test_spaces_tell_nobody_apart() -> None:
+def test_spellings_tell_nobody_apart() -> None:
     assert numbered(pl.Series(["a", " a", "b", "a "])).tolist() == [0, 0, 1, 0]
+    assert numbered(pl.Series(["Zo\u00eb", "Zoe\u0308", "\ufeffZo\u00eb\u00a0", "Zo"])).tolist() == [1, 1, 1, 0]
+    assert numbered(pl.Series(["3", "3.0", "03", "x3"])).tolist() == [1, 1, 0, 2]
     assert numbered(pl.Series([3, 1, 3])).tolist() == [1, 0, 1]
 
 

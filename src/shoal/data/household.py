@@ -7,6 +7,7 @@ from typing import NoReturn
 
 import polars as pl
 
+from shoal.data.identity import identity_text
 from shoal.data.schema import Role
 from shoal.errors import InputError, did_you_mean
 
@@ -32,8 +33,7 @@ def role_of_household(
 
 def refuse_homeless(column: pl.Series) -> None:
     """Refuses a record that is in no household."""
-    text = column.cast(pl.String).str.strip_chars()
-    gaps = text.is_null() | (text == "")
+    gaps = identity_text(column).is_null()
     if gaps.any():
         refuse_no_home(column.name, int(gaps.arg_max() or 0), int(gaps.sum()))
 

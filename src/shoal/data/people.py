@@ -10,7 +10,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.choices import quoted_item
-from shoal.data.person import shown_person
+from shoal.data.person import shown_person, spelled_alike
 from shoal.data.roles import may_be, suggest_role
 from shoal.data.schema import Person, Role
 from shoal.data.signs import SIGNS, spelled
@@ -74,7 +74,7 @@ def counting(name: str, records: int, owners: int) -> Repeating | None:
 
 def repeating(frame: pl.DataFrame, identifiers: Sequence[str]) -> list[Repeating]:
     """The identifiers, of these columns, that repeat; missing values are nobody's."""
-    values = (frame[name].drop_nulls() for name in identifiers)
+    values = (spelled_alike(frame[name]).drop_nulls() for name in identifiers)
     counted = (counting(each.name, len(each), each.n_unique()) for each in values)
     return [identifier for identifier in counted if identifier is not None]
 
@@ -129,6 +129,6 @@ def classes_below(
     """Classes with fewer than k people, and the fewest in one; `people` are those of the records, nobody apart."""
     label = np.empty(len(order), np.int64)
     label[order] = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    classes = pl.DataFrame({"class": label, "who": people}).group_by("class")
+    classes = pl.DataFrame({"class": label, "who": spelled_alike(people)}).group_by("class")
     counts = classes.agg(pl.col("who").drop_nulls().n_unique())["who"].to_numpy()
     return int((counts < k).sum()), int(counts.min(initial=k))

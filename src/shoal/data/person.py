@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.identity import identity_text
 from shoal.data.schema import Person, Role
 from shoal.errors import InputError, did_you_mean
 
@@ -79,7 +80,7 @@ def refuse_gap(name: str, position: int, gaps: int) -> NoReturn:
 
 
 def numbered(column: pl.Series, *, one_each: bool = False) -> People:
-    """Record -> whose it is, as a number from 0 on; spaces around a text tell nobody apart."""
+    """Record -> whose it is, as a number from 0 on; how a text is spelled tells nobody apart."""
     refuse_gaps(column, one_each=one_each)
     person = spelled_alike(column)
     numbers = (person.rank("dense").cast(pl.Int64) - 1).to_numpy(allow_copy=True) if len(person) else np.zeros(0)
@@ -92,10 +93,9 @@ def numbered(column: pl.Series, *, one_each: bool = False) -> People:
 
 
 def spelled_alike(column: pl.Series) -> pl.Series:
-    """Texts without the spaces around them; nothing, and no number, is missing."""
+    """Texts in plain form, so that 3.0 is 3 whoever wrote it; nothing, and no number, is missing."""
     if column.dtype in (pl.String, pl.Categorical, pl.Enum):
-        text = column.cast(pl.String).str.strip_chars()
-        return text.set(text == "", None)
+        return identity_text(column)
     return column.fill_nan(None) if column.dtype.is_float() else column
 
 

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import polars as pl
 
+from shoal.data.identity import identity_text
 from shoal.errors import InputError, PromiseError, did_you_mean
 from shoal.privacy.l_diversity import whatever_spelled
 
@@ -191,4 +192,4 @@ def _key(rule: Rule, whose: str, table: Owned) -> pl.Expr:
         raise InputError(
             f"The rule {rule.name!r} is about each {whose}: say in the policy who that is ({whose} = COLUMN)."
         )
-    return pl.col(table.keys[whose]).cast(pl.String).str.strip_chars()
+    return pl.col(table.keys[whose]).map_batches(identity_text, return_dtype=pl.String)

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.data.person import spelled_alike
+from shoal.data.identity import identity_text
 from shoal.engines.table import Batch, Table, selected
 from shoal.privacy.classes import CLASS, class_sizes, in_classes
 from shoal.privacy.people_in_chunks import text_of_person
@@ -31,7 +31,7 @@ class ByOwner:
 
     def __call__(self, batch: Batch) -> npt.NDArray[np.int64]:
         """Record -> the chunk of its owner."""
-        owner = spelled_alike(batch.frame[self.column]).cast(pl.String)
+        owner = identity_text(batch.frame[self.column])
         drawn = owner.hash(seed=self.seed).to_numpy()
         alone = pl.Series(batch.positions()).hash(seed=self.seed).to_numpy()
         number = np.where(owner.is_null().to_numpy(), alone, drawn)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.catalogue import Chunks, parameter
+from shoal.data.identity import composed
 from shoal.data.microdata import MISSING, Coded
 from shoal.data.person import once_each
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
@@ -108,14 +109,14 @@ class LDiversity(PrivacyModel):
 
 
 def whatever_spelled(column: pl.Series) -> pl.Series:
-    """Texts without the spaces around them, and numbers among them by their value; other types as they are."""
+    """Texts however they are composed and spaced, and numbers among them by their value; other types as they are."""
     if column.dtype not in (pl.String, pl.Categorical, pl.Enum):
         return column
-    text = pl.col("text").str.strip_chars()
+    text = pl.col("text")
     number = text.cast(pl.Float64, strict=False)
     plain = pl.when(text.str.contains("[eE]") & number.is_finite()).then(number.cast(pl.String)).otherwise(text)
     meant = pl.when(plain.str.contains(_NUMBER)).then(_shortest(plain)).when(text != "").then(plain)
-    return pl.DataFrame({"text": column.cast(pl.String)}).select(meant).to_series()
+    return pl.DataFrame({"text": composed(column.cast(pl.String))}).select(meant).to_series()
 
 
 _NUMBER = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)$"

@@ -15,6 +15,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.household import refuse_no_home
+from shoal.data.identity import identity_text
 from shoal.data.microdata import Whole, encode
 from shoal.data.person import empty_in, refuse_gap, spelled_alike
 from shoal.data.schema import Person, Schema
@@ -70,7 +71,7 @@ def people_having(table: Table, name: str, person: Person, column: str | None = 
 
 def text_of_person(column: pl.Series, positions: npt.NDArray[np.int64]) -> pl.Series:
     """Record -> a text that only the records of the same person have; an empty cell is a person of her own."""
-    who = spelled_alike(column).cast(pl.String).alias("who")
+    who = identity_text(column).alias("who")
     named = pl.when(pl.col("who").is_null()).then("!" + pl.col("alone")).otherwise("=" + pl.col("who"))
     return pl.DataFrame([who, pl.Series("alone", positions).cast(pl.String)]).select(named).to_series()
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import polars as pl
 
+from shoal.data.identity import identity_text
 from shoal.engines.table import Batch, Table, records_of
 from shoal.errors import InputError
 from shoal.privacy.classes import (
@@ -32,7 +33,7 @@ from shoal.privacy.classes import (
     summed,
 )
 from shoal.releases.audit import WORST, Audit, Pair
-from shoal.releases.published import need_columns, plain_text, subjects_of
+from shoal.releases.published import need_columns, subjects_of
 
 _SUBJECT = ("@who", "@whose")  # two hashes of a subject
 _FIRST, _SECOND = "first class", "second class"  # in the releases of a pair
@@ -141,7 +142,7 @@ class _Signed:
     keys: _Keys
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
-        subjects = plain_text(batch.frame[self.subject])
+        subjects = identity_text(batch.frame[self.subject])
         if subjects.null_count():
             raise InputError(f"{self.name} does not say in {self.subject!r} whom some records are about: fill it in.")
         who = [

@@ -23,10 +23,11 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from shoal.data.identity import identity_text
 from shoal.errors import InputError, PromiseError
 from shoal.privacy.histories import same_history
 from shoal.releases.pieces import Recorded
-from shoal.releases.published import PERSON, Published, plain_text
+from shoal.releases.published import PERSON, Published
 
 Follows = Literal["values", "records"]  # by what a record is known again: all that is shown of it, or its own number
 
@@ -45,7 +46,7 @@ def record_digests(key: bytes, people: pl.Series, records: pl.Series) -> pl.Seri
 def texts_of(people: pl.Series, values: pl.DataFrame) -> pl.Series:
     """Of each record one text of all its values, with a number where a person has the same several times."""
     names = [str(number) for number in range(values.width)]
-    columns = [plain_text(values[name]).alias(own) for own, name in zip(names, sorted(values.columns), strict=True)]
+    columns = [identity_text(values[name]).alias(own) for own, name in zip(names, sorted(values.columns), strict=True)]
     frame = pl.DataFrame([*columns, people.alias("person")])
     again = pl.int_range(pl.len()).over("person", *names).cast(pl.String)
     cells = [pl.format("{}:{}", pl.col(name).str.len_bytes(), pl.col(name)).fill_null("-") for name in names]

@@ -1,7 +1,7 @@
 """A release as its custodian knows it: who stood in which class, and what each class showed.
 
 Subjects and values are compared over releases that were read at different times, from files of different kinds: so by
-one plain text of each (`plain_text`), in which 200, 200.0, "200 " and "200.0" are the same and "007" is not 7.
+one plain text of each (`shoal.data.identity`).
 """
 
 from __future__ import annotations
@@ -14,17 +14,14 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.frames import OWN
+from shoal.data.identity import EXACT, identity_text
 from shoal.errors import InputError, did_you_mean
 from shoal.masking.partition import Partition
 from shoal.privacy.check import classes_of
 from shoal.privacy.model import EquivalenceClasses
 
-_EXACT = 2.0**53  # integers below it are exact as floats
-_UNSEEN = "\u200b\ufeff"  # characters without width that files bring along
 PIECE = 1 << 19  # people of a release that are judged and recorded at once
 PERSON = 8  # bytes of a record's digest that are its person's, where people have several records
-_WHOLE = r"^(-?\d+)\.0*$"
-_MIDNIGHT = r"^(\d{4}-\d\d-\d\d)[ T]00:00(?::00(?:\.0+)?)?$"
 
 
 @dataclass(frozen=True)
@@ -148,7 +145,7 @@ def subjects_of(
         raise InputError(f"{name} has no column {key!r} to tell subjects by.{did_you_mean(key, table.columns)}")
     column = table[key]
     _refuse_rounded(column, name)
-    subjects = plain_text(column)
+    subjects = identity_text(column)
     if subjects.null_count():
         whom = "some record" if in_chunks else f"record {int(subjects.is_null().arg_max() or 0) + 1}"
         raise InputError(f"{name} does not say in {key!r} whom {whom} is about: fill it in.")
@@ -165,7 +162,7 @@ def _refuse_rounded(column: pl.Series, name: str) -> None:
     """Above 2^53 a float is no longer one integer only: two people would be one."""
     if not column.dtype.is_float():
         return
-    rounded = column.abs() >= _EXACT
+    rounded = column.abs() >= EXACT
     if rounded.any():
         record = int(rounded.fill_null(value=False).arg_max() or 0) + 1
         raise InputError(
@@ -176,21 +173,4 @@ def _refuse_rounded(column: pl.Series, name: str) -> None:
 
 def own_text(column: pl.Series) -> pl.Series:
     """One text for each value that a reader tells from others: of texts as they stand, as one blank more is seen."""
-    return column.cast(pl.String) if column.dtype in (pl.String, pl.Categorical, pl.Enum) else plain_text(column)
-
-
-def plain_text(column: pl.Series) -> pl.Series:
-    """One text for each value, whatever its type and however it was written; missing, empty and NaN are missing.
-
-    Whole numbers lose their point, moments at midnight their time, texts the blanks about them and the way their
-    accents are composed. Leading zeros stay: they belong to a code.
-    """
-    if column.dtype.is_float():
-        column = column.fill_nan(None)
-    text = column.cast(pl.String)
-    if column.dtype.is_float():  # 1e16 as digits
-        whole = (column == column.floor()) & (column.abs() < _EXACT)
-        text = text.zip_with(~whole.fill_null(value=False), column.cast(pl.Int64, strict=False).cast(pl.String))
-    text = text.str.normalize("NFC").str.strip_chars().str.strip_chars(_UNSEEN).str.strip_chars()
-    text = text.str.replace(_WHOLE, "$1").str.replace("^-0$", "0").str.replace(_MIDNIGHT, "$1")
-    return text.replace("", None)
+    return column.cast(pl.String) if column.dtype in (pl.String, pl.Categorical, pl.Enum) else identity_text(column)

@@ -15,6 +15,7 @@ import polars as pl
 
 from shoal.data.cells import MaskedColumn
 from shoal.data.frames import OWN
+from shoal.data.identity import identity_text
 from shoal.data.microdata import Microdata
 from shoal.engines.table import COUNTED, Batch
 from shoal.errors import InputError
@@ -164,7 +165,7 @@ def enlarged_in_chunks(whole: WholeTable, recoded: Callable[[int], Method]) -> M
 def _small(whole: WholeTable, method: Method) -> pl.DataFrame:
     """The classes of fewer than k records, or people where these are counted, with their records."""
     person = whole.schema.person
-    shown = pl.Schema({CLASS: pl.String()} | ({} if person is None else {_WHO: whole.table.schema[person.column]}))
+    shown = pl.Schema({CLASS: pl.String()} | ({} if person is None else {_WHO: pl.String()}))
     classes = whole.table.map(_Classes(whole.attributes, method), shown)
     counts = classes.counts([CLASS]) if person is None else _of_people(classes.counts([CLASS, _WHO]))
     return counts.filter(pl.col(COUNTED if person is None else _WHO) < whole.k)
@@ -181,7 +182,7 @@ class _Classes:
         microdata = self.attributes.microdata(batch.frame)
         shown = classes_shown(self.method.mask(microdata, ()).columns)
         person = self.attributes.schema.person
-        return shown if person is None else shown.with_columns(batch.frame[person.column].alias(_WHO))
+        return shown if person is None else shown.with_columns(identity_text(batch.frame[person.column]).alias(_WHO))
 
 
 def _of_people(pairs: pl.DataFrame) -> pl.DataFrame:
