@@ -19,7 +19,7 @@ from polars.testing import assert_frame_equal
 from shoal.data import scratch, statistical_files
 from shoal.data.files import read_table, same_file, write_table
 from shoal.data.paths import atomic_write
-from shoal.data.sheets import refuse_merged
+from shoal.data.sheets import part_of
 from shoal.errors import InputError, PromiseError
 
 NASTY = pl.DataFrame(
@@ -122,7 +122,7 @@ def test_a_workbook_that_declares_entities_is_refused(tmp_path: Path) -> None:
         for name, content in parts.items():
             whole.writestr(name, content)
     with pytest.raises(InputError, match="declares entities"):
-        refuse_merged(tmp_path / "t.xlsx", "Sheet1")
+        part_of(tmp_path / "t.xlsx", "Sheet1")
 
 
 def test_excel_faults(tmp_path: Path) -> None:

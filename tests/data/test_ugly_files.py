@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import codecs
+import datetime as dt
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from shoal.data.files import read_table
+from shoal.data.forms import Forms
 from shoal.errors import InputError
 
 TEXT = "Name;Größe;Alter\nMüller;1,75;34\nJäger;1,8;\nWeiß;1,62;27\n"
@@ -79,3 +81,65 @@ def test_other_formats_hold_the_same(name: str, tmp_path: Path) -> None:
 
         write_table(pl.DataFrame(ROWS, schema=["name", "height", "age"], orient="row"), path)
     assert [tuple(row) for row in read_table(path).rows()] == ROWS
+
+
+# ---- workbooks whose columns mix types of cells
+
+AMONG_NUMBERS = {
+    "a dash": ("-", "cell C5 holds '-'"),
+    "a word that text files take for missing": ("n/a", "cell C5 holds 'n/a'"),
+    "a number as text": ("1.234", "cell C5 holds '1.234'"),
+    "an error": ("=1/0", "cell C5 holds '#DIV/0!'"),
+}
+
+
+def _workbook(path: Path, column: list[object]) -> Path:
+    """Columns of text, and one more, from cell B3 on."""
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    pytest.importorskip("fastexcel")
+    with xlsxwriter.Workbook(path) as book:
+        page, day = book.add_worksheet(), book.add_format({"num_format": "dd.mm.yyyy"})
+        page.write_column("B3", ["zip", *(f"0{number}000" for number in range(len(column)))])
+        page.write("C3", "x")
+        for row, cell in enumerate(column, 3):
+            if isinstance(cell, dt.date):
+                page.write_datetime(row, 2, cell, day)
+            elif cell == "=1/0":
+                page.write_formula(row, 2, cell, None, "#DIV/0!")
+            else:
+                page.write(row, 2, cell)
+    return path
+
+
+@pytest.mark.parametrize("ugly", AMONG_NUMBERS)
+def test_a_cell_that_is_no_number_among_numbers_of_a_workbook_is_named_or_stated(ugly: str, tmp_path: Path) -> None:
+    cell, message = AMONG_NUMBERS[ugly]
+    path = _workbook(tmp_path / "d.xlsx", [1, cell, 3, 4.5])
+    with pytest.raises(InputError, match=f"^Column 'x' mixes numbers and text: {message}. Correct it, .*--read "):
+        read_table(path)
+    word = "#DIV/0!" if cell == "=1/0" else cell
+    assert read_table(path, missing={"x": [word]})["x"].to_list() == [1, None, 3, 4.5]
+    assert read_table(path, text=["x"])["x"].to_list() == ["1", word, "3", "4.5"]
+    seen = Forms(lenient=True)
+    assert read_table(path, forms=seen)["x"].to_list() == [1, None, 3, 4.5]
+    assert seen.notes[0].startswith(f"Column 'x' mixes numbers and text: {message}. It is looked at as missing here.")
+
+
+def test_a_day_that_a_workbook_holds_as_text_is_named_and_words_of_every_file_are_missing(tmp_path: Path) -> None:
+    days: list[object] = [dt.date(2020, 2, 3), dt.date(2020, 4, 3), "NA", dt.date(2020, 5, 3)]
+    assert read_table(_workbook(tmp_path / "d.xlsx", days))["x"].to_list() == [*days[:2], None, days[3]]
+    path = _workbook(tmp_path / "e.xlsx", [*days, "13/04/2021"])  # what a program with months first left as it was
+    with pytest.raises(InputError, match="Column 'x' mixes dates and text: cell C8 holds '13/04/2021'"):
+        read_table(path)
+
+
+@pytest.mark.parametrize(
+    ("cells", "texts"),
+    [
+        (["V31", 250, "E81", 401], ["V31", "250", "E81", "401"]),
+        (["DE", "NA", "=1/0"], ["DE", "NA", "#DIV/0!"]),
+        (["[20;30]", 25, 26, 27], ["[20;30]", "25", "26", "27"]),
+    ],
+)
+def test_numbers_among_texts_of_a_workbook_are_text(cells: list[object], texts: list[str], tmp_path: Path) -> None:
+    assert read_table(_workbook(tmp_path / "d.xlsx", cells))["x"].to_list() == texts

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import csv
 import re
-import shlex
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
-from shoal.choices import quoted_item
 from shoal.data.csv_layout import (
     TYPED,
     TextFile,
@@ -31,9 +29,9 @@ from shoal.data.csv_layout import (
 )
 from shoal.data.decoded import BLOCK, encoding_note, is_utf8, seen_encoding, understood, utf8_source
 from shoal.data.dialects import WRITTEN, Dialect, named_by, write_text
-from shoal.data.forms import DoubtError, Forms
+from shoal.data.forms import Forms
 from shoal.data.frames import finite
-from shoal.data.missing_marks import as_option
+from shoal.data.odd_cells import read_as
 from shoal.data.reading import AS_IT_SEEMS, OF_VALUES, Reading, ReadingChoices
 from shoal.data.text_types import (
     MixedColumnError,
@@ -44,7 +42,6 @@ from shoal.data.text_types import (
 )
 from shoal.errors import InputError, did_you_mean
 
-ODD = 3  # values of a column that a profile takes for missing, and says so, before it looks at all of it as text
 SAMPLE = 10_000  # records that show which columns to parse as numbers
 
 
@@ -328,30 +325,22 @@ def with_types(
 ) -> pl.DataFrame:
     """The table with each column that came as text typed by what it holds, unless it is to stay text."""
 
-    def settled(column: pl.Series, odd: int = 0) -> pl.Series:
+    def settled(column: pl.Series) -> pl.Series:
         if column.dtype != pl.String:
             return forms.runs(column) if column.dtype == pl.Int64 and column.name not in text else column
         column = forms.known(column)
         if column.name in text:
             return with_empty_missing(column)
-        try:
-            return forms.read(column, forms.reading.of_column("decimal", column.name) or decimal)
-        except DoubtError as doubt:
-            raise InputError(f"{file.label}: {doubt}") from None
-        except MixedColumnError as mixed:
-            if column.name in may_mix:
-                return with_empty_missing(column)
-            value = column[mixed.row]
-            what = f"{mixed.kind} and text: line {line_of(file, mixed.row)} holds {value!r}. "
-            cure = (
-                f"Correct it, say that it means missing ({as_option(column.name, [value])}), or declare the column as "
-                f"text (--read {shlex.quote(quoted_item(f'text={column.name}'))})."
-            )
-            if not forms.lenient:
-                raise InputError(f"Column {column.name!r} mixes {what}{cure}") from None
-            looked_at = "It is looked at as missing here" if odd < ODD else "The column is looked at as text here"
-            forms.notes.append(f"Column {column.name!r} mixes {what}{looked_at}. {cure}")
-            return settled(column.set(column == value, None), odd + 1) if odd < ODD else with_empty_missing(column)
+
+        def read(words: pl.Series) -> pl.Series:
+            try:
+                return forms.read(words, forms.reading.of_column("decimal", words.name) or decimal)
+            except MixedColumnError:
+                if words.name in may_mix:
+                    return with_empty_missing(words)
+                raise
+
+        return read_as(column, read, lambda row: f"line {line_of(file, row)}", forms, file.label)
 
     return frame.with_columns(settled(column) for column in frame)
 

@@ -71,7 +71,10 @@ def read_table(
     if known.read is read_delimited:
         return read_delimited(path, reading, header=header, needed=needed, as_it_stands=as_it_stands, forms=forms)
     try:
-        frame = read_excel(path, reading) if known.read is read_excel else known.read(path)
+        if known.read is read_excel:
+            frame = read_excel(path, reading, forms=forms, text={*text, *as_it_stands}, needed=needed)
+        else:
+            frame = known.read(path)
     except ShoalError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:  # a damaged file makes what reads it raise anything

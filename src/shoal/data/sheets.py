@@ -2,18 +2,23 @@
 
 A workbook of several sheets that hold anything is refused unless one is named. Cells that are merged belong to several
 columns or records at once, which a reader takes for one value and several missing ones: they are refused by place.
+Cells know their types, which are believed where all of a column are of one type; what a column holds otherwise is
+settled by `shoal.data.cell_types`.
 """
 
 from __future__ import annotations
 
 import re
 import zipfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import polars as pl
 
+from shoal.data.cell_types import Page, first_row
+from shoal.data.forms import Forms
 from shoal.data.frames import check_names, numbered
 from shoal.data.reading import AS_IT_SEEMS, NUMBER_THEM, Reading
 from shoal.errors import InputError, did_you_mean, extra_package
@@ -21,19 +26,32 @@ from shoal.errors import InputError, did_you_mean, extra_package
 _MERGED = re.compile(rb'<(?:\w+:)?mergeCell [^>]*?ref="([A-Z0-9:]+)"')
 
 
-def read_excel(path: Path, reading: Reading = AS_IT_SEEMS) -> pl.DataFrame:
-    """The sheet of a workbook that is named, or the only one that holds anything."""
+def read_excel(
+    path: Path,
+    reading: Reading = AS_IT_SEEMS,
+    *,
+    forms: Forms | None = None,
+    text: Collection[str] = (),
+    needed: Collection[str] | None = None,
+) -> pl.DataFrame:
+    """The sheet of a workbook that is named, or the only one that holds anything.
+
+    Columns in `text` may mix types of cells, and so may those that are not `needed`: there they are text.
+    """
     workbook = extra_package("fastexcel", "Reading Excel files", "files").read_excel(path)
     sheet = chosen_sheet(workbook, path, reading)
-    refuse_merged(path, sheet)
-    rows = workbook.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string").to_polars().rows()
-    names = [name or "" for row in rows for name in row]
+    part = part_of(path, sheet)
+    refuse_merged(path, sheet, part)
+    head = workbook.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string")
+    names = [name or "" for row in head.to_polars().rows() for name in row]
     names = numbered(names) if reading.names else names
     check_names(names, str(path), NUMBER_THEM)  # Polars would rename
-    frame = pl.read_excel(path, sheet_name=sheet, drop_empty_cols=False, infer_schema_length=None, raise_if_empty=False)
-    if reading.names and frame.columns:
-        frame.columns = names
-    return frame
+    if not names:
+        return pl.DataFrame()
+    stays = {*text, *(name for name in names if needed is not None and name not in needed)}
+    left = head.available_columns()[0].absolute_index
+    top = None if part is None else first_row(part)
+    return Page(workbook, sheet, tuple(names), path, forms or Forms(reading), left, top).read(stays)
 
 
 def chosen_sheet(workbook: Any, path: Path, reading: Reading = AS_IT_SEEMS) -> str:
@@ -45,7 +63,7 @@ def chosen_sheet(workbook: Any, path: Path, reading: Reading = AS_IT_SEEMS) -> s
             hint = did_you_mean(reading.sheet, sheets) or f" It has {listed}."
             raise InputError(f"{path} has no sheet {reading.sheet!r}.{hint}")
         return reading.sheet
-    filled = [name for name in sheets if workbook.load_sheet(name, header_row=None, n_rows=1).height]
+    filled = [name for name in sheets if workbook.load_sheet(name, header_row=None, n_rows=1, dtypes="string").height]
     if len(filled) > 1:
         raise InputError(
             f"{path} has {len(filled)} sheets, {', '.join(map(repr, filled))}: say which is the table, for example "
@@ -54,13 +72,9 @@ def chosen_sheet(workbook: Any, path: Path, reading: Reading = AS_IT_SEEMS) -> s
     return (filled or sheets)[0]
 
 
-def refuse_merged(path: Path, sheet: str) -> None:
-    """Refuses merged cells by their place; of the older formats nothing is known of them."""
-    if path.suffix.lower() != ".xlsx":
-        return
-    with zipfile.ZipFile(path) as book:
-        part = _part_of(book, sheet)
-        merged = None if part is None else _MERGED.search(book.read(part))
+def refuse_merged(path: Path, sheet: str, part: bytes | None) -> None:
+    """Refuses merged cells by their place, which the `part` of the workbook that is the sheet names."""
+    merged = None if part is None else _MERGED.search(part)
     if merged is not None:
         raise InputError(
             f"In the sheet {sheet!r} of {path} the cells {merged[1].decode()} are merged, so that it is not clear "
@@ -68,7 +82,16 @@ def refuse_merged(path: Path, sheet: str) -> None:
         )
 
 
-def _part_of(book: zipfile.ZipFile, sheet: str) -> str | None:
+def part_of(path: Path, sheet: str) -> bytes | None:
+    """The file within the workbook that holds the sheet; of the older formats it is not looked at."""
+    if path.suffix.lower() != ".xlsx":
+        return None
+    with zipfile.ZipFile(path) as book:
+        name = _name_of(book, sheet)
+        return None if name is None else book.read(name)
+
+
+def _name_of(book: zipfile.ZipFile, sheet: str) -> str | None:
     """The file within the workbook that holds the sheet."""
     linked = {each.get("Id"): each.get("Target", "") for each in _parsed(book, "xl/_rels/workbook.xml.rels")}
     for each in _parsed(book, "xl/workbook.xml").iter():
