@@ -10,6 +10,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from polars.testing import assert_series_equal
 
 from shoal.data.files import read_table
 from shoal.data.forms import Forms
@@ -134,3 +135,8 @@ def test_eight_digits_of_a_column_named_as_dates_are_dates_and_others_may_be(tmp
     assert read["dob"].to_list() == [dt.date(1948, 7, 27), dt.date(1948, 12, 31)]
     assert read["lot"].to_list() == [19480727, 19481231]
     assert any("Column 'lot' holds numbers such as 19480727, which may be dates" in note for note in forms.notes)
+
+
+def test_a_released_number_of_thirty_digits_is_no_date(tmp_path: Path) -> None:
+    numbers = pl.Series("age", ["9" * 30, "[20;30]", "41"])
+    assert_series_equal(Forms(Reading()).cells(numbers), numbers)

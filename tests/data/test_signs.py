@@ -185,6 +185,9 @@ def test_numbers_that_count_up_in_the_first_column_are_those_of_households() -> 
     assert "60 records of 30 households" in note
     assert "--promise households:k=5,column=x0" in note
     assert "--person" not in note
+    long = pl.Series([2**63 - 9 + number for number in households], dtype=pl.UInt64)
+    assert roles(pl.DataFrame({"x0": long, **PEOPLE}))["x0"] is ID
+    assert roles(pl.DataFrame({"x0": long[::-1], **PEOPLE}))["x0"] is QI
     assert roles(pl.DataFrame({"x0": households[::-1], **PEOPLE}))["x0"] is QI
     assert roles(pl.DataFrame({**PEOPLE, "x0": households}))["x0"] is QI
 

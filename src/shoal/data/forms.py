@@ -233,7 +233,7 @@ class Forms:
         plain = (self.reading.of_column("decimal", name) or ".") == "." and as_numbers(parts, ".").count() == len(parts)
         if not plain or count_zero_led(parts):
             return self._form(name, parts)
-        if parts.str.contains(r"^\d+$").all():
+        if parts.str.contains(r"^\d{8}$").all():
             self.runs(parts.cast(pl.Int64).alias(name))
         return self.columns.get(name)
 

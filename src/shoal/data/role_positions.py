@@ -69,5 +69,5 @@ def _counts_up(placed: Placed) -> bool:
     column = placed.column
     if not column.dtype.is_integer() or column.null_count() or len(column) < FEW_RECORDS or not _many(placed):
         return False
-    steps = column.cast(pl.Int64).diff().drop_nulls()
-    return bool(steps.is_between(0, 1).all())
+    before, after = column.head(-1), column.tail(-1)
+    return bool(((after >= before) & (after - before).is_between(0, 1)).all())  # unsigned numbers have none below zero
