@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from shoal.data import csv_files
-from shoal.data.csv_files import assumed
+from shoal.data.csv_files import assumed, read_delimited
 from shoal.data.files import read_table, write_table
+from shoal.data.forms import Forms
 from shoal.data.reading import AS_IT_SEEMS
 from shoal.data.released import read_released
+from shoal.data.schema import Kind
 from shoal.errors import InputError
 
 
@@ -573,3 +575,24 @@ def test_doubled_names_are_refused_with_their_places_or_numbered(read) -> None:
     assert "'a' occurs more than once, as columns 3, 4 and 5" in error_of(read, content)
     assert "--read names=numbered" in error_of(read, content)
     assert read(content, names="numbered").columns == ["age", "a_2", "a", "a_3", "a_4"]
+
+
+# Codes by name
+
+
+def test_codes_stay_text_where_some_are_no_numbers_or_have_a_point(read) -> None:
+    content = "postcode,icd9,sex,dose\n90210,250.00,1,2.50\n3625 KM,401.9,2,0.5\nNA,,1,1\n10115,NA,2,1\n"
+    frame = read(content)
+    assert frame["postcode"].to_list() == ["90210", "3625 KM", None, "10115"]
+    assert frame["icd9"].to_list() == ["250.00", "401.9", None, None]
+    assert frame.dtypes[2:] == [pl.Int64, pl.Float64]
+
+
+def test_a_stray_word_among_numbers_without_a_name_for_codes_is_refused(read) -> None:
+    assert "mixes numbers and text" in error_of(read, "income,x\n90210,a\n3625 KM,b\n10115,c\n")
+
+
+def test_numbers_that_a_policy_declares_stay_numbers_whatever_their_name(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("nace,x\n46.3,1\n1.1,2\n")
+    forms = Forms(kinds={"nace": Kind.NUMERIC})
+    assert read_delimited(tmp_path / "t.csv", forms=forms)["nace"].to_list() == [46.3, 1.1]

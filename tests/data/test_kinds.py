@@ -120,6 +120,20 @@ def test_codes_that_nest_are_known_by_their_values(name: str, values: list[str],
     assert (reading.kind, reading.reason, reading.nests) == (Kind.NOMINAL, reason, True)
 
 
+@pytest.mark.parametrize("name", ["nace", "NACE Rev 2", "icd9", "dx1", "procedure", "hs_code"])
+def test_fractions_are_codes_where_the_name_says_codes_with_a_point(name: str) -> None:
+    reading = read_kind(pl.Series(name, [46.3, 250.83, None]))
+    assert (reading.kind, reading.nests) == (Kind.NOMINAL, True)
+    assert infer_kind(pl.Series(name, [46.3, -250.83])) is Kind.NUMERIC
+    assert infer_kind(pl.Series(f"{name} mean", [46.3, 250.83])) is Kind.NUMERIC
+
+
+def test_numbers_of_two_values_are_said_to_be_masked_like_codes() -> None:
+    for values in ([0, 1, 1], [0.0, 1.0, None]):
+        column = pl.Series("smoker", values)
+        assert read_kind(column).sentence(column) == "Number: of two values, which are masked alike as codes."
+
+
 def test_numbers_that_all_have_the_check_digit_of_an_article_are_codes() -> None:
     def with_check(body: int) -> int:
         digits = [int(d) for d in str(body)][::-1]

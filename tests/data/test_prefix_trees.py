@@ -51,6 +51,26 @@ def test_postcodes_are_masked_digit_by_digit_whatever_they_are_stored_as() -> No
     assert build({"type": "prefix"}, pl.Series(["92056", "92057", "92103"]), "zip").levels == 3
 
 
+def test_codes_stored_as_floats_or_categories_have_the_tree_of_their_digits() -> None:
+    codes = [92056, 92057, 92103, 1234, *range(93000, 93008)]
+    floats = prefix_tree(pl.Series([*map(float, codes), None]), "zip")
+    assert floats is not None
+    assert lines(floats)["92057.0"] == ("9205*", "92***", "9****", "*")
+    categories = prefix_tree(pl.Series(map(str, codes[4:] + codes[:3]), dtype=pl.Categorical), "zip")
+    assert categories is not None
+    assert lines(categories)["92057"][0] == "9205*"
+
+
+def test_codes_with_a_point_stored_as_floats_have_a_tree_where_their_name_says_codes() -> None:
+    branches = [1.1, 1.11, 46.3, 46.0, 46.31, 62.01, 85.2, 10.1, 10.2, 47.1, 47.11]
+    tree = prefix_tree(pl.Series(branches), "nace")
+    assert tree is not None
+    assert lines(tree)["1.11"] == ("01.1...", "01...", "0...", "*")
+    assert lines(tree)["46.31"][:2] == ("46.3...", "46...")
+    assert prefix_tree(pl.Series(branches), "rate") is None
+    assert prefix_tree(pl.Series([*branches, float("inf")]), "nace") is None
+
+
 def test_diagnoses_meet_in_their_category() -> None:
     tree = prefixes(pl.Series(ICD), "dx")
     assert lines(tree)["E11.65"] == ("E11...", "E1...", "*")

@@ -93,14 +93,14 @@ AMONG_NUMBERS = {
 }
 
 
-def _workbook(path: Path, column: list[object]) -> Path:
+def _workbook(path: Path, column: list[object], name: str = "x") -> Path:
     """Columns of text, and one more, from cell B3 on."""
     xlsxwriter = pytest.importorskip("xlsxwriter")
     pytest.importorskip("fastexcel")
     with xlsxwriter.Workbook(path) as book:
         page, day = book.add_worksheet(), book.add_format({"num_format": "dd.mm.yyyy"})
         page.write_column("B3", ["zip", *(f"0{number}000" for number in range(len(column)))])
-        page.write("C3", "x")
+        page.write("C3", name)
         for row, cell in enumerate(column, 3):
             if isinstance(cell, dt.date):
                 page.write_datetime(row, 2, cell, day)
@@ -123,6 +123,13 @@ def test_a_cell_that_is_no_number_among_numbers_of_a_workbook_is_named_or_stated
     seen = Forms(lenient=True)
     assert read_table(path, forms=seen)["x"].to_list() == [1, None, 3, 4.5]
     assert seen.notes[0].startswith(f"Column 'x' mixes numbers and text: {message}. It is looked at as missing here.")
+
+
+def test_codes_in_a_workbook_stay_text_beside_numbers_where_their_name_says_codes(tmp_path: Path) -> None:
+    path = _workbook(tmp_path / "d.xlsx", [90210, "3625 KM", "NA", 10115, 10117], "postcode")
+    assert read_table(path)["postcode"].to_list() == ["90210", "3625 KM", None, "10115", "10117"]
+    with pytest.raises(InputError, match="mixes numbers and text"):
+        read_table(_workbook(tmp_path / "e.xlsx", [90210, "=1/0", 10115], "postcode"))
 
 
 def test_a_day_that_a_workbook_holds_as_text_is_named_and_words_of_every_file_are_missing(tmp_path: Path) -> None:

@@ -53,3 +53,11 @@ def test_two_kinds_of_things_in_the_head_are_refused() -> None:
     words = pl.DataFrame({"age": ["5", "6", "old"]})
     with Disk() as disk, pytest.raises(InputError, match="Column 'age' holds numbers, and 'old' in record 3"):
         AsText().typed(disk.table(words.lazy()), words)
+
+
+def test_codes_stay_text_by_their_names_as_in_memory() -> None:
+    words = pl.DataFrame({"postcode": ["90210", "3625 KM", "NA"], "icd9": ["250.00", "", "401.9"]})
+    with Disk() as disk:
+        table = collected(AsText().typed(disk.table(words.lazy()), words))
+    assert table["postcode"].to_list() == ["90210", "3625 KM", None]
+    assert table["icd9"].to_list() == ["250.00", None, "401.9"]

@@ -105,6 +105,9 @@ class Page:
         as_text = has_masked(known) or (main == "numbers" and (has_codes(known) or count_zero_led(known)))
         if self.forms.released or words.name in text or main == "text" or as_text:
             return known
+        erring = bool((types == "error").any())
+        if main == "numbers" and not erring and (codes := self.forms.as_codes(known, ".")) is not None:
+            return codes
 
         def read(column: pl.Series) -> pl.Series:
             odd = column.is_not_null() & (types != main)

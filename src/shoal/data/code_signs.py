@@ -21,13 +21,15 @@ class CodeSign:
     """What a column of codes is about, and the words that say so.
 
     In a word `-` is a blank and `_` an optional one. Codes that nest have beginnings with a meaning of their own. Words
-    that mean other things too count only where the longest value has at least `digits` characters.
+    that mean other things too count only where the longest value has at least `digits` characters. Codes with `points`
+    look like fractions: ICD-9 250.83, NACE 46.3.
     """
 
     what: str
     words: str
     nests: bool = False
     digits: int = 1
+    points: bool = False
 
 
 _CODE = "codes? cd cde kod kode koodi codigo codice cod schlussel kennziffer kennung key"
@@ -79,12 +81,14 @@ CODE_SIGNS = (
         r"""\w*icd(-(9|10|11))?(-cm)? cim-10 cie-10 diag(-p)? diagnos[ei]s dx diagnose diagnostic diagnostico diagnosi
             diagnoza diagnos diagnoosi cause-of-death todesursache cause-de-deces""",
         nests=True,
+        points=True,
     ),
     CodeSign(
         "treatment",
         "procedure proc px cpt hcpcs atc ndc opcs icpm ccam prozedur snomed loinc",
         nests=True,
         digits=3,
+        points=True,
     ),
     CodeSign("case group", "(ms-)?drg mdc ghm dbc"),
     CodeSign(
@@ -92,11 +96,13 @@ CODE_SIGNS = (
         """nace(-rev)? naics isic i?sic wz ateco cnae pkd sni toimiala industry branche occupation isco soc kldb beruf
             profession ocupacion ocupacao beroep zawod yrke erhverv ammatti povolani professione""",
         nests=True,
+        points=True,
     ),
-    CodeSign("goods", "cpv hs-code cn-code taric coicop", nests=True),
+    CodeSign("goods", "cpv hs-code cn-code taric coicop", nests=True, points=True),
     CodeSign("goods", "sku ean gtin upc isbn asin bar_code stock_code (artikel|produkt|material)(nummer|nr)"),
     CodeSign("type", "types? typ tipo tyyppi category kategorie categorie categoria kategoria luokka"),
 )  # fmt: skip
+_ANY_CODE = CodeSign("code", "")
 _NUMBERED = """
     hosp(ital)? facility clinic prov(ider)? ward room store branch shop site school station unit department utility
     prod(uct)? article item goods stock order invoice receipt account policy contract cust(omer)? client pat(ient)?
@@ -145,8 +151,8 @@ def named_number(name: str) -> bool:
     return _COUNTED.fullmatch(spelled(name)) is not None
 
 
-def named_code(name: str, digits: int) -> tuple[str, bool] | None:
-    """What codes a column's name says it holds, and whether such codes nest; None where it says no such thing.
+def named_code(name: str, digits: int) -> CodeSign | None:
+    """What codes a column's name says it holds; None where it says no such thing.
 
     `digits` is how many characters the longest value has.
     """
@@ -155,5 +161,5 @@ def named_code(name: str, digits: int) -> tuple[str, bool] | None:
         return None
     for sign in CODE_SIGNS:
         if digits >= sign.digits and _pattern(sign.words).fullmatch(words):
-            return sign.what, sign.nests
-    return ("code", False) if _NAMED_CODE.fullmatch(words) else None
+            return sign
+    return _ANY_CODE if _NAMED_CODE.fullmatch(words) else None

@@ -31,10 +31,12 @@ from shoal.data.decoded import BLOCK, encoding_note, is_utf8, seen_encoding, und
 from shoal.data.dialects import WRITTEN, Dialect, named_by, write_text
 from shoal.data.forms import Forms
 from shoal.data.frames import finite
+from shoal.data.kinds import stays_codes
 from shoal.data.odd_cells import read_as
 from shoal.data.reading import AS_IT_SEEMS, OF_VALUES, Reading, ReadingChoices
 from shoal.data.text_types import (
     MixedColumnError,
+    as_numbers,
     count_zero_led,
     decimal_mark,
     likely_type,
@@ -252,6 +254,7 @@ def plain_number_types(sample: pl.DataFrame, decimal: str, reading: Reading) -> 
             return pl.String
         kind = likely_type(column, decimal)
         parsable = kind == pl.Int64 or (kind == pl.Float64 and decimal == ".")
+        parsable = parsable and not (kind == pl.Float64 and stays_codes(column, as_numbers(column, decimal)))
         return kind if parsable and column.cast(kind, strict=False).count() == column.count() else pl.String
 
     return [plain(column) for column in sample]

@@ -20,9 +20,11 @@ from shoal.data import amount_forms, date_forms
 from shoal.data.amount_forms import AmountForm
 from shoal.data.attribute_choice import AttributeChoice
 from shoal.data.date_forms import YEARS
+from shoal.data.kinds import stays_codes
 from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.data.schema import Kind
 from shoal.data.text_types import (
+    MISSING,
     MixedColumnError,
     as_numbers,
     count_zero_led,
@@ -81,6 +83,7 @@ class Forms:
     needed: frozenset[str] | None = None  # the others may stay text
     compared: frozenset[str] = frozenset()  # compared as texts: in doubt, they stay that
     columns: dict[str, Form] = field(default_factory=dict)
+    codes: set[str] = field(default_factory=set)  # columns of mostly numbers that stay text, by their names
     notes: list[str] = field(default_factory=list)
 
     @classmethod
@@ -104,6 +107,8 @@ class Forms:
         if self._is_category(column.name) or (self.needed is not None and column.name not in self.needed):
             return with_empty_missing(column)
         kind = likely_type(column, decimal)
+        if kind == pl.Float64 and (codes := self.as_codes(column, decimal)) is not None:
+            return codes
         if kind not in (pl.String, pl.Datetime):
             return self._numbers(column, kind, decimal)
         if has_masked(column):
@@ -124,7 +129,7 @@ class Forms:
 
     def known(self, column: pl.Series) -> pl.Series:
         """A column of text with null where a word stands that is stated to say that nothing is known."""
-        words = self.reading.missing_words(column.name)
+        words = [*self.reading.missing_words(column.name), *(MISSING if column.name in self.codes else ())]
         return column.set(trimmed(column).is_in(words), None) if words else column
 
     def values(self, text: pl.Series, dtype: pl.DataType) -> pl.Series:
@@ -136,6 +141,13 @@ class Forms:
             return values_as(words, dtype)
         distinct = words.unique().drop_nulls()
         return words.replace_strict(distinct, values_as(form.plain(distinct), dtype), default=None, return_dtype=dtype)
+
+    def as_codes(self, column: pl.Series, decimal: str) -> pl.Series | None:
+        """Numbers that stay text because their name says codes; None of others, and where a kind is declared."""
+        if column.name in self.kinds or not stays_codes(column, as_numbers(known_words(column), decimal)):
+            return None
+        self.codes.add(column.name)
+        return with_empty_missing(self.known(column))
 
     def _is_category(self, name: str) -> bool:
         return self.kinds.get(name, Kind.DATE) not in (Kind.DATE, Kind.NUMERIC)

@@ -15,13 +15,14 @@ import polars as pl
 
 from shoal.data.bands import bands_in_order
 from shoal.data.check_digits import gtin
-from shoal.data.code_signs import named_code, named_number
+from shoal.data.code_signs import CodeSign, named_code, named_number
 from shoal.data.schema import Kind
-from shoal.data.text_types import count_zero_led
+from shoal.data.text_types import count_zero_led, known_words
 from shoal.errors import InputError
 
 FEW = range(3, 13)  # distinct whole numbers that may be codes: with two, numbers and codes are shown alike
 LOOKED_AT = 2_000  # values for a first impression
+LONGEST = 50  # characters of a code
 FEWEST_CHECKED = 20  # values before right check digits can be no accident
 _ICD = r"^[A-TV-Z]\d[\dA-Z](?:\.[\dA-Z]{1,4})?$"
 _POSTCODE = (
@@ -55,8 +56,10 @@ class Reading:
             return f"Number, or perhaps a code: {self.reason}."
         if self.reason:
             return f"Code: {self.reason}."
+        if self.kind is Kind.NUMERIC and column.n_unique() - (column.null_count() > 0) == 2:
+            return "Number: of two values, which are masked alike as codes."
         if self.kind is Kind.NUMERIC:
-            return "Number: no sign of codes." if column.dtype.is_integer() else "Number: it has decimals."
+            return "Number: it has decimals." if _whole_numbers(column) is None else "Number: no sign of codes."
         return _BY_TYPE[self.kind]
 
 
@@ -96,19 +99,39 @@ def read_kind(column: pl.Series) -> Reading:
     return Reading(kind)
 
 
+def stays_codes(column: pl.Series, numbers: pl.Series) -> bool:
+    """Whether a column of text that holds `numbers` stays text: its name says codes, and some are none or have a point.
+
+    A postcode 3625 KM beside 90210 is no slip, and ICD 250.00 is not 250.0.
+    """
+    if named_code(column.name, LONGEST) is None:
+        return False
+    known = known_words(column)
+    named = named_code(column.name, max(known.str.len_chars().drop_nulls(), default=0))
+    return named is not None and (numbers.count() < known.count() or named.points)
+
+
 def _of_numbers(column: pl.Series) -> Reading | None:
     whole = _whole_numbers(column)
     if whole is None:
-        return None
+        return _of_fractions(column)
     least, greatest = (0, 0) if whole.is_empty() else (int(whole.min()), int(whole.max()))  # type: ignore[arg-type]
     if (named := named_code(column.name, len(str(greatest)))) is not None:
-        return Reading(Kind.NOMINAL, f"its name says {named[0]}", named[1])
+        return Reading(Kind.NOMINAL, f"its name says {named.what}", named.nests)
     if least >= 10**7 and len(str(least)) == len(str(greatest)) and _checked(whole):
         return Reading(Kind.NOMINAL, "every value ends in the right check digit of an article number")
     if least < 0 or greatest >= 100 or named_number(column.name):
         return None
     distinct = whole.n_unique()
     return Reading(Kind.NUMERIC, f"{distinct} different whole numbers", doubtful=True) if distinct in FEW else None
+
+
+def _of_fractions(column: pl.Series) -> Reading | None:
+    """Codes with a point in them, such as NACE 46.3, where the name says so."""
+    named = named_code(column.name, LONGEST) if column.dtype.is_float() else None
+    if named is None or not named.points or not bool((column.fill_nan(None).drop_nulls() >= 0).all()):
+        return None
+    return Reading(Kind.NOMINAL, f"its name says {named.what}", named.nests)
 
 
 def _whole_numbers(column: pl.Series) -> pl.Series | None:
@@ -144,7 +167,7 @@ def _by_texts(name: str, texts: pl.Series) -> Reading | None:
     if texts.str.contains(r"^\d+$").all() and (zero_led := count_zero_led(texts)):
         return _of_zero_led(texts, zero_led, named)
     if named is not None and texts.str.contains(r"\d").all():
-        return Reading(Kind.NOMINAL, f"its name says {named[0]}", named[1])
+        return Reading(Kind.NOMINAL, f"its name says {named.what}", named.nests)
     if texts.str.contains(_ICD).all() and texts.str.contains(".", literal=True).any():
         return Reading(Kind.NOMINAL, "its values look like diagnoses (ICD-10)", nests=True)
     if texts.str.contains(_POSTCODE).all():
@@ -152,11 +175,11 @@ def _by_texts(name: str, texts: pl.Series) -> Reading | None:
     return None
 
 
-def _of_zero_led(texts: pl.Series, zero_led: int, named: tuple[str, bool] | None) -> Reading:
+def _of_zero_led(texts: pl.Series, zero_led: int, named: CodeSign | None) -> Reading:
     """Digits of which some begin with 0."""
     lengths = texts.str.len_chars()
     some = f"some begin with 0 ({zero_led:,} of {len(texts):,})"
     if lengths.n_unique() > 1:
-        return Reading(Kind.NOMINAL, f"its values are digits, {some}", bool(named and named[1]))
-    nests = named[1] if named else True
+        return Reading(Kind.NOMINAL, f"its values are digits, {some}", bool(named and named.nests))
+    nests = named.nests if named else True
     return Reading(Kind.NOMINAL, f"every value has {lengths[0]} digits, {some}", nests)

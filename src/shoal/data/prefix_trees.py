@@ -2,7 +2,7 @@
 
 How to use it. `prefix_tree(values, name)` gives the tree of a column whose values are codes that nest, None of any
 other; `prefixes(values, name)` gives it of whatever codes there are, and is what a policy asks for by
-`hierarchy = {type = "prefix"}`. `values` may hold each code once or once a record, as text or as whole numbers.
+`hierarchy = {type = "prefix"}`. `values` may hold each code once or once a record, as text or as numbers.
 
     tree = prefix_tree(pl.Series([92056, 92057, 92103]), "patzip")
     tree.labels(1)   # 9205*, 9210*      tree.leaf_values, tree.ancestors, tree.leaves("9205*"): as of any Hierarchy
@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import polars as pl
 
+from shoal.data.code_signs import named_code
 from shoal.data.hierarchy import Hierarchy
 from shoal.data.hierarchy_levels import distinct, merging, refuse
 from shoal.errors import InputError
@@ -31,6 +32,7 @@ NESTED = (
 )
 _DAY = r"^(?:\d{4}[.\-/ ]\d{1,2}[.\-/ ]\d{1,2}|\d{1,2}[.\-/ ]\d{1,2}[.\-/ ]\d{2,4})$"
 MORE = "..."  # ends the label of a node whose codes are not equally long: a star stands for exactly one character
+_EXACT = 1e15  # beyond, floats are no codes
 _MARK = r"[.\-/ ]$"
 
 
@@ -60,9 +62,7 @@ def prefixes(values: pl.Series, attribute: str) -> Hierarchy:
 def prefix_tree(values: pl.Series, attribute: str) -> Hierarchy | None:
     """The tree by beginnings, where the values are many codes that nest, as postcodes and diagnoses do; else None."""
     present = values.drop_nulls()
-    if present.is_empty() or not (present.dtype.is_integer() or present.dtype == pl.String):
-        return None
-    if present.dtype.is_integer() and int(present.min()) < 0:  # type: ignore[arg-type]
+    if present.is_empty() or not _may_be_codes(present, attribute):
         return None
     codes = _codes(present, attribute)["code"]
     lengths = codes.str.len_chars()
@@ -75,13 +75,41 @@ def prefix_tree(values: pl.Series, attribute: str) -> Hierarchy | None:
     return tree if tree.levels > 2 else None
 
 
+def _may_be_codes(present: pl.Series, attribute: str) -> bool:
+    """Texts, and numbers from 0 up: beside missing ones they often stand as floats (92103.0), and some have a point."""
+    if present.dtype in (pl.String, pl.Categorical):
+        return True
+    if present.dtype.is_integer():
+        return int(present.min()) >= 0  # type: ignore[arg-type]
+    if not present.dtype.is_float() or not bool(present.is_between(0, _EXACT).all()):
+        return False
+    return bool((present == present.floor()).all()) or _has_points(attribute)
+
+
+def _has_points(attribute: str) -> bool:
+    named = named_code(attribute, LONGEST_CODE)
+    return named is not None and named.points
+
+
 def _codes(values: pl.Series, attribute: str) -> pl.DataFrame:
     """Each distinct value once, in the order of its code: `label` as it is printed, `code` as it is put in the tree."""
     listed = distinct(values, attribute)
     value, code = listed["value"], listed["label"]
-    if value.dtype.is_numeric():
+    if value.dtype.is_float() and not bool((value == value.floor()).all()) and _has_points(attribute):
+        code = _pointed(code)
+    elif value.dtype.is_numeric():
         code = digits_of(listed, attribute, "have a beginning")
     return listed.with_columns(code=code).sort("code", "label")
+
+
+def _pointed(numbers: pl.Series) -> pl.Series:
+    """Numbers as codes with a point, filled up with zeros before it: 1.11 beside 46.3 is 01.11, and 46.0 is 46."""
+    parts = numbers.str.split_exact(".", 1).struct
+    before, after = parts.field("field_0"), parts.field("field_1").fill_null("0")
+    width = int(before.str.len_chars().max())  # type: ignore[arg-type]
+    return (
+        before.str.zfill(width) + pl.select(pl.when(after == "0").then(pl.lit("")).otherwise("." + after)).to_series()
+    )
 
 
 def digits_of(listed: pl.DataFrame, attribute: str, can: str) -> pl.Series:

@@ -7,6 +7,8 @@
 - Codes stay text: with a leading zero (ZIP 01234), integers beyond 64 bits, and columns in which a value is
   masked ([24;28], {a;b}, 937**, *, 85+) or is a letter or three with digits after them (V31, E812.9): a column of
   diagnoses may hold no more than one such.
+- Columns whose names say codes (`shoal.data.kinds`) stay text where some of their numbers have a point or stand beside
+  other words (NACE 01.10, postcodes of several countries); the words above mean missing in them.
 - When half of the known values or more are numbers (or dates) and another is not, the column is an error: one
   that the custodian should see, because as text it would be masked by other means than numbers are.
 """

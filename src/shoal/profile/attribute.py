@@ -110,7 +110,14 @@ def _choice(reading: Reading, column: pl.Series, role: Role) -> dict[str, object
 def placed(table: pl.DataFrame, attributes: Sequence[AttributeProfile]) -> tuple[AttributeProfile, ...]:
     """The attributes with the roles that their places suggest."""
     by_place = by_position([Placed(table[a.name], a.what, a.role, a.distinct) for a in attributes])
-    return tuple(_with(a, by_place[a.name]) if a.name in by_place else a for a in attributes)
+    return tuple(_as_code(_with(a, by_place[a.name]) if a.name in by_place else a) for a in attributes)
+
+
+def _as_code(a: AttributeProfile) -> AttributeProfile:
+    """Of an identifier, which is a code whatever it is stored as."""
+    if a.role is not Role.IDENTIFIER or a.kind is not Kind.NUMERIC:
+        return a
+    return replace(a, kind=Kind.NOMINAL, kind_reason="Code: it identifies.", doubtful=False)
 
 
 def _with(a: AttributeProfile, suggestion: Suggestion) -> AttributeProfile:
@@ -124,7 +131,7 @@ def _as_text(shown: AttributeProfile, column: pl.Series) -> AttributeProfile:
     cells = min(SAMPLE, len(column) - shown.missing)
     listed = ", ".join(f"{what} in {count:,}" for what, count in patterns.items()) or "no pattern"
     reason = f"Free text, released by --release-text or --mask-text alone; {listed} of {cells:,} cells looked at."
-    kind = "Free text: sentences about people."
+    kind = "Free text: runs of words, hardly any two alike."
     return replace(
         shown,
         kind=Kind.TEXT,
