@@ -277,7 +277,9 @@ def test_linked_is_judged_and_certified_though_nobody_asked(tmp_path: Path) -> N
         assert any(f"linked holds at {least:,}, below k = 5" in note for note in release.notes)
         from shoal.jobs import Check
 
-        assert Check(tmp_path / "r.csv", certificate=certificate).run().holds
+        judgement = Check(tmp_path / "r.csv", certificate=certificate).run()
+        assert judgement.holds
+        assert any(f"linked holds at {least:,}, below k = 5" in note for note in judgement.notes)
         stated = json.loads(certificate.read_text())
         certificate.write_text(json.dumps(stated | {"linked": {"patient": least + 1}}))
         with pytest.raises(PromiseError, match="states linked by 'patient'"):

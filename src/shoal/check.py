@@ -116,7 +116,7 @@ def check_table(
         )
     if frame is None:
         judged = _in_chunks(table, schema, policy, original, forms or {}, paired=paired)
-        return Checked(judged.verdicts, Shown.of_chunks(table, schema, judged.sizes))
+        return Checked(judged.verdicts, Shown.of_chunks(table, schema, judged))
     classes = released_classes(frame, schema, _beside(frame, policy, original, paired=paired), written=written)
     return Checked(
         judge(classes, policy.promises(schema)),
@@ -143,9 +143,9 @@ def _in_chunks(
     """Judged chunk by chunk; beside an original only if both are in the same order."""
     from shoal.survey import survey
 
-    promises = policy.promises(schema)
+    promises, together = policy.promises(schema), puts_together(policy, list(table.schema))
     if original is None:
-        return judge_table(table, schema, promises, records_of(table), forms=forms)
+        return judge_table(table, schema, promises, records_of(table), forms=forms, together=together)
     if not paired:
         raise InputError(
             f"The engine {table.engine!r} compares a release with its original record by record: give both in the same "
@@ -155,4 +155,4 @@ def _in_chunks(
     records = records_alike(table, original)
     known = survey(original, policy)
     paired_original = Original(known.table, known.attributes.schema, known.attributes.whole)
-    return judge_table(table, schema, promises, records, paired_original, forms)
+    return judge_table(table, schema, promises, records, paired_original, forms, together)

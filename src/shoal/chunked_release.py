@@ -26,10 +26,11 @@ from shoal.masking.whole_histories import whole_of
 from shoal.policy import Policy
 from shoal.privacy.check import refuse_broken, released_sheets
 from shoal.privacy.classes import Sizes
+from shoal.privacy.histories import notes_together
 from shoal.privacy.in_chunks import judge_chunks, same_records, where_measured
 from shoal.privacy.judge import Judged
 from shoal.privacy.model import Verdict
-from shoal.pseudonymize import pseudonyms_by_key
+from shoal.pseudonymize import pseudonyms_by_key, puts_together
 from shoal.releases.ledger import Ledger
 from shoal.releases.pieces import InPieces
 from shoal.releases.recorded import need_subject, recorded
@@ -100,7 +101,7 @@ class ChunkedRelease(Result):
     def certificate(self) -> dict[str, Any]:
         """What the public may know: nothing that the release does not show by itself."""
         schema = self.draft.schema
-        shown = Shown.of_chunks(self.survey.spelled.as_values(self.table), schema, self.sizes)
+        shown = Shown.of_chunks(self.survey.spelled.as_values(self.table), schema, self.judged)
         content = certify(shown, schema, self.survey.promises, self.verdicts, self.survey.stated)
         return {**content, "record_order": "as in the source" if self.draft.in_order else "shuffled"}
 
@@ -361,6 +362,7 @@ def judged_release(made: ChunkedDraft, shown: Table, texts: Sequence[str]) -> Ch
         *each_note_once([fact["notes"] for fact in facts]),
         *where_measured(known.promises, len(facts)),
         *few_classes(classes, largest, known.sample, known.promises, known.records),
+        *notes_together(judged.histories, known.k),
     )
     return ChunkedRelease(shown, made, judged, tuple(facts), about, notes, _owners(made, shown, judged))
 
@@ -382,8 +384,8 @@ def _judged(made: ChunkedDraft, table: Table, facts: Sequence[dict[str, Any]]) -
         same_records(made.table, table, known.schema.quasi_identifiers)
     made.judge_replaced(table)
     values = known.spelled.as_values(table)
-    cells = known.spelled.cells
-    return judge_chunks(values, table, known.schema, known.promises, known.records, facts, original, cells)
+    cells, together = known.spelled.cells, puts_together(known.policy, list(table.schema))
+    return judge_chunks(values, table, known.schema, known.promises, known.records, facts, original, cells, together)
 
 
 def each_note_once(notes: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -87,8 +87,7 @@ class Check(Job[Judgement]):
         engine = engine_of(self.source, self.engine)
         checked = self._in_memory(policy, stated) if engine == "memory" else self._in_parts(policy, stated, engine)
         inspect_released(self.source)
-        columns = list(checked.shown.columns)
-        return Judgement(checked.shown.records, checked.verdicts, self._notes(columns, policy, checked.verdicts))
+        return Judgement(checked.shown.records, checked.verdicts, self._notes(checked, policy))
 
     def _certificate(self) -> Certificate | None:
         from shoal.report.certificate import read_certificate
@@ -138,11 +137,13 @@ class Check(Job[Judgement]):
             stated.verify_shown(checked.shown, checked.verdicts)
         return checked
 
-    def _notes(self, columns: list[str], policy: Policy, verdicts: tuple[Verdict, ...]) -> tuple[str, ...]:
+    def _notes(self, checked: Checked, policy: Policy) -> tuple[str, ...]:
         from shoal.check import refuse_unnamed
         from shoal.data.released import reading_of
         from shoal.data.schema import Role
+        from shoal.privacy.histories import notes_together
 
+        columns = list(checked.shown.columns)
         if self.strict:
             refuse_unnamed(columns, policy)
         roles = policy.roles(columns, released=True)
@@ -157,4 +158,6 @@ class Check(Job[Judgement]):
             notes.extend(book.labels(columns))
         known = self.layout.over(reading_of(self.source, policy.reading))
         assumed = known.assumed(self.source) if Path(self.source).is_file() else ()
-        return (*assumed, *notes, *(verdict.note for verdict in verdicts if verdict.note))
+        remarks = (verdict.note for verdict in checked.verdicts if verdict.note)
+        k = max(model.smallest_class for model in policy.models)
+        return (*assumed, *notes, *remarks, *notes_together(checked.shown.histories, k))

@@ -8,7 +8,7 @@ Defined in docs/spec.md#linked.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -132,7 +132,7 @@ def shown_together(classes: EquivalenceClasses, columns: Sequence[str]) -> dict[
     return fewest
 
 
-def notes_together(fewest: dict[str, int], k: int) -> list[str]:
+def notes_together(fewest: Mapping[str, int], k: int) -> list[str]:
     """What that means beside classes of k."""
     return [
         f"Rows with the same {name!r} can be put together by anybody, and all of them together show what is shown of "

@@ -68,13 +68,14 @@ def judge_chunks(
     facts: Facts,
     original: Original | None = None,
     forms: Mapping[str, Form] | None = None,
+    together: Sequence[str] = (),
 ) -> Judged:
     """What the models say of the table as it stands there, and of its chunks what was measured as they were masked.
 
     `table` has the values of what is written in the table `as_written`, and cells with masks in these `forms`;
-    `original` is what went along.
+    `original` is what went along; by the columns `together` anybody can put rows together.
     """
-    judged = judge_table(table, schema, judged_by_classes(promises), records, original, forms)
+    judged = judge_table(table, schema, judged_by_classes(promises), records, original, forms, together)
     by_classes = iter(judged.verdicts)
     in_chunks = iter(_verdicts(measured(promises), schema.quasi_identifiers, facts, as_written))
     return replace(

@@ -12,7 +12,7 @@ fewer to be taken for, so that the mean of the chunks, by records, is no more op
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -35,10 +35,14 @@ from shoal.privacy.people_in_chunks import people_having, refuse_gaps_in
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdicts on a table, in the order of the models, and how large its classes are."""
+    """The verdicts on a table, in the order of the models, and how large its classes are.
+
+    By each column that puts rows together, `histories` has the owners of the history that fewest show.
+    """
 
     verdicts: tuple[Verdict, ...]
     sizes: Sizes
+    histories: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -87,10 +91,12 @@ def judge_table(
     records: int,
     original: Original | None = None,
     forms: Mapping[str, Form] | None = None,
+    together: Sequence[str] = (),
 ) -> Judged:
     """What the models say of the table as it stands there; those of `records` that it does not show were suppressed.
 
-    Classes are what shows the same text; where cells are compared with values, they are read by these `forms`.
+    Classes are what shows the same text; where cells are compared with values, they are read by these `forms`. By the
+    columns `together` anybody can put rows together.
     """
     forms = forms or {}
     quasi = tuple(schema.quasi_identifiers)
@@ -110,7 +116,8 @@ def judge_table(
         else:
             within[number] = model
     judged |= dict(zip(within, _within(table, schema, list(within.values()), sizes, original), strict=True))
-    return Judged(tuple(judged[number] for number in range(len(models))), sizes)
+    histories = {name: fewest_alike(table, quasi, name, sizes.records) for name in together}
+    return Judged(tuple(judged[number] for number in range(len(models))), sizes, histories)
 
 
 def _of_histories(table: Table, schema: Schema, model: WholeHistories, sizes: Sizes) -> Verdict:

@@ -116,12 +116,9 @@ def _pseudonymous(policy: Policy) -> dict[str, Any]:
 
 
 def _put_together(shown: Shown, policy: Policy) -> dict[str, Any]:
-    """By which columns anybody can put rows together, and how many show the history that fewest do; None: not judged.
-
-    It is stated whether it was asked for or not.
-    """
+    """By which columns anybody can put rows together, and how many show the history that fewest do, asked or not."""
     names = puts_together(policy, shown.columns)
-    return {"linked": {name: shown.histories.get(name) for name in names}} if names else {}
+    return {"linked": {name: shown.histories[name] for name in names}} if names else {}
 
 
 def _described(column: pl.Series, attribute: Attribute) -> dict[str, Any]:
@@ -182,12 +179,10 @@ class Certificate:
             if "achieved" in stated and not isclose(stated["achieved"], verdict.achieved, rel_tol=1e-9, abs_tol=1e-12):
                 raise self._false(f"the {verdict.model} achieved", stated["achieved"], verdict.achieved)
 
-    def _verify_histories(self, stated: Mapping[str, int | None], shown: Mapping[str, int | None]) -> None:
-        """Of what either side did not judge nothing can be compared."""
+    def _verify_histories(self, stated: Mapping[str, int], shown: Mapping[str, int]) -> None:
         for name in {*stated, *shown}:
-            both = stated.get(name), shown.get(name)
-            if name not in stated or name not in shown or (None not in both and both[0] != both[1]):
-                raise self._false(f"linked by {name!r}", *both)
+            if stated.get(name) != shown.get(name):
+                raise self._false(f"linked by {name!r}", stated.get(name), shown.get(name))
 
     def _false(self, name: str, stated: object, shown: object) -> PromiseError:
         return PromiseError(

@@ -41,7 +41,7 @@ class Content(BaseModel):
     insensitive: Names
     pseudonyms: dict[str, _Pseudonym] = {}
     pseudonymous: Literal[PSEUDONYMOUS] | None = None  # type: ignore[valid-type]
-    linked: dict[str, Count | None] = {}
+    linked: dict[str, Count] = {}
     shifted_dates: Names = ()
     attributes: dict[str, _Described]
     text: dict[str, Treatment] | None = None

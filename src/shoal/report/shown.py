@@ -11,8 +11,8 @@ import polars as pl
 
 from shoal.data.schema import Kind, Schema
 from shoal.engines.table import Table
-from shoal.privacy.classes import Sizes
 from shoal.privacy.histories import shown_together
+from shoal.privacy.judge import Judged
 from shoal.privacy.model import EquivalenceClasses
 
 
@@ -37,10 +37,11 @@ class Shown(NamedTuple):
         return cls.of(table, classes.sizes, shown_together(classes, together))
 
     @classmethod
-    def of_chunks(cls, table: Table, schema: Schema, sizes: Sizes) -> Shown:
-        """Of a table that comes in chunks; of ordered categories those that are shown are listed."""
+    def of_chunks(cls, table: Table, schema: Schema, judged: Judged) -> Shown:
+        """Of a table that comes in chunks, as it was judged; of ordered categories those that are shown are listed."""
         empty = pl.DataFrame(schema=table.schema)
         listed = [name for name in schema.confidential if schema[name].kind in (Kind.NOMINAL, Kind.ORDINAL)]
         values = {name: table.counts([name])[name] for name in listed}
         columns = {name: values.get(name, empty[name]) for name in empty.columns}
-        return cls(sizes.records, columns, sizes.number, sizes.smallest)
+        sizes = judged.sizes
+        return cls(sizes.records, columns, sizes.number, sizes.smallest, judged.histories)
