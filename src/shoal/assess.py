@@ -14,8 +14,8 @@ from shoal.data.frames import to_polars
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Schema
 from shoal.engines.opening import engine_for, engine_of, open_table
+from shoal.engines.paired import need_as_many
 from shoal.engines.table import Table
-from shoal.errors import InputError
 from shoal.measure import About, Measured, Pair, evaluate
 from shoal.policy import Policy
 from shoal.risk.attack import Attacked, Scene, run_attacks
@@ -137,10 +137,8 @@ def _attacked(original: Any, released: Any, policy: Policy, names: Sequence[str]
     before, _ = to_polars(original)
     after, _ = to_polars(released)
     schema = policy.schema(before)
-    if paired and before.height != after.height:
-        raise InputError(
-            f"The tables cannot be paired: the original has {before.height:,} records, the release {after.height:,}."
-        )
+    if paired:
+        need_as_many(before.height, after.height)
     scene = Scene(
         Microdata(before, schema),
         after,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from shoal import events
-from shoal.data.schema import Role, Schema
+from shoal.data.schema import Role, Schema, need_quasi
 from shoal.draft import prepare
 from shoal.engines.memory import MemoryTable, table_of
 from shoal.engines.paired import records_alike
@@ -108,8 +108,7 @@ def check_table(
     frame = table.whole
     known = policy.schema(pl.DataFrame(schema=table.schema) if frame is None else frame, released=True)
     schema = shown_alike(known, policy.show)
-    if not schema.quasi_identifiers:
-        raise InputError("No quasi-identifier is named: name the columns an intruder may know (--quasi a,b).")
+    need_quasi(schema.quasi_identifiers)
     for name in schema.with_role(Role.IDENTIFIER):
         raise PromiseError(
             f"The table shows {name!r}, which the policy names as an identifier: it must not be released."

@@ -6,7 +6,7 @@ A draft gets out only as a release (`shoal.release`), after an independent check
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -30,9 +30,10 @@ from shoal.data.ordered_categories import orders_stated
 from shoal.data.people import Repeating, likely_identifiers, repeating
 from shoal.data.person import numbered, refuse_gaps
 from shoal.data.roles import left_out
-from shoal.data.schema import Attribute, Role, Schema
+from shoal.data.schema import Attribute, Role, Schema, need_quasi, refuse_missing
 from shoal.data.text_choice import left_out_note, texts_left_out
 from shoal.data.weights import weights_note, weights_of
+from shoal.engines.whole import need_records
 from shoal.errors import InputError, PromiseError
 from shoal.masking.collapse import refuse_single_class
 from shoal.masking.method import Masked, Method, class_size, with_cells
@@ -49,7 +50,6 @@ from shoal.pseudonymize import KEPT, judge_replaced, notes_of, replaced
 if TYPE_CHECKING:
     from shoal.data.dialects import Dialect
     from shoal.data.forms import Forms
-    from shoal.data.hierarchy import Hierarchy
     from shoal.data.notation import Spelling
     from shoal.releases.ledger import Ledger
 
@@ -349,14 +349,10 @@ def _incremental(method: Method, ledger: Ledger, original: Microdata, source: pl
 
 def prepare(table: pl.DataFrame, policy: Policy) -> tuple[Microdata, tuple[str, ...]]:
     """The table with its schema, refused where it cannot be worked on; and what will be left out."""
-    if table.width == 0 or table.height == 0:
-        raise InputError("The table has no records: nothing can be released.")
+    need_records(table.height)
     schema = policy.schema(table)
-    if not schema.quasi_identifiers:
-        raise InputError("No quasi-identifier is named: name the columns an intruder may know (--quasi a,b).")
-    for name in schema.confidential:
-        if table[name].null_count() == table.height:
-            raise InputError(f"The confidential column {name!r} is missing in every record: leave it out.")
+    need_quasi(schema.quasi_identifiers)
+    refuse_missing(name for name in schema.confidential if table[name].null_count() == table.height)
     if policy.person is not None:
         refuse_gaps(table[policy.person], one_each=policy.missing_person == "one-each")
     if policy.household_column is not None:
@@ -364,19 +360,26 @@ def prepare(table: pl.DataFrame, policy: Policy) -> tuple[Microdata, tuple[str, 
     roles = {attribute.name: attribute.roles for attribute in schema}
     if policy.weights is not None:
         weights_of(table, policy.weights)
-    notes = left_out(table.columns, schema, policy.weights) + weights_note(policy.weights, roles)
-    notes += in_order_of_type(policy, table.schema) + assumed_notes(schema) + built_notes(built_trees(policy, schema))
     original = Microdata(table, schema)
-    return original, notes + distinct_notes(schema, lambda name: original[name].counts)
+    return original, notes_before(policy, schema, table.columns, roles, table.schema, lambda n: original[n].counts)
 
 
-def built_trees(policy: Policy, schema: Schema) -> list[Hierarchy]:
-    """The hierarchies that were built of the table's values because the policy gives none."""
-    trees = ((name, schema[name].hierarchy) for name in schema.quasi_identifiers)
-    return [tree for name, tree in trees if tree is not None and policy.builds(name)]
+def notes_before(
+    policy: Policy, schema: Schema, columns: Sequence[str], roles: Mapping[str, frozenset[Role]],
+    types: Mapping[str, pl.DataType], counts: Callable[[str], npt.NDArray[np.int64]],
+) -> tuple[str, ...]:  # fmt: skip
+    """What is to be said of a table before it is masked: what is left out, assumed and built; `counts` of values."""
+    return (
+        *left_out(columns, roles, policy.weights),
+        *weights_note(policy.weights, roles),
+        *_in_order_of_type(policy, types),
+        *assumed_notes(schema),
+        *built_notes(policy.built_trees(schema)),
+        *distinct_notes(schema, counts),
+    )
 
 
-def in_order_of_type(policy: Policy, types: Mapping[str, pl.DataType]) -> tuple[str, ...]:
+def _in_order_of_type(policy: Policy, types: Mapping[str, pl.DataType]) -> tuple[str, ...]:
     """Which columns are ordinal because their type states an order, and which; what else a policy says, it knows."""
     asked = [name for name in (*policy.quasi_identifiers, *policy.confidential) if name not in policy.attributes]
     return orders_stated(asked, types)

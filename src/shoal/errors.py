@@ -50,6 +50,14 @@ def require(owner: str, parameter: str, value: object, kind: str, *, holds: bool
         )
 
 
+def needs_memory(what: str, engine: str, instead: str = "") -> InputError:
+    """The error of what is worked out over the whole table at once, which no other engine ever has."""
+    return InputError(
+        f"{what} needs the whole table in memory, which the engine {engine!r} never has: leave it out, or use --engine "
+        f"memory.{instead}"
+    )
+
+
 def extra_package(name: str, doing: str, extra: str) -> Any:
     """A module of an optional package; without it an error that says what needs it and how to install it."""
     try:

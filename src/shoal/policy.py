@@ -54,6 +54,8 @@ from shoal.table_schemas import entry_schema, table_schemas
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema
 
+    from shoal.data.hierarchy import Hierarchy
+
 
 class Policy(BaseModel):
     """All choices of one release."""
@@ -352,6 +354,11 @@ class Policy(BaseModel):
         """Whether the method needs a hierarchy of this column and none is given: one is built of its values."""
         choice = self.attributes.get(name, AttributeChoice())
         return choice.hierarchy is None and name in self.quasi_identifiers and "hierarchies" in self.method.needs
+
+    def built_trees(self, schema: Schema) -> list[Hierarchy]:
+        """The hierarchies that were built of the table's values because none is given."""
+        trees = ((name, schema[name].hierarchy) for name in schema.quasi_identifiers)
+        return [tree for name, tree in trees if tree is not None and self.builds(name)]
 
     def _attribute(self, values: Valued, roles: frozenset[Role], released: bool) -> Attribute:
         column = values.column

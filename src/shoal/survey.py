@@ -7,14 +7,12 @@ from functools import cached_property
 
 import polars as pl
 
-from shoal.data.built_attributes import assumed_notes, built_notes, distinct_notes
 from shoal.data.forms import Forms
 from shoal.data.frames import check_names
 from shoal.data.microdata import Microdata
-from shoal.data.roles import left_out
-from shoal.data.schema import Role, Schema
-from shoal.data.weights import need_weights, weights_note
-from shoal.draft import built_trees, in_order_of_type
+from shoal.data.schema import Role, Schema, need_quasi, refuse_missing
+from shoal.data.weights import need_weights
+from shoal.draft import notes_before
 from shoal.engines.spelled import Spelled, spelling_of
 from shoal.engines.table import Table, selected
 from shoal.engines.text import SPELLED
@@ -95,15 +93,13 @@ def survey(table: Table, policy: Policy, *, subject: str | None = None, forms: F
     names = [name for name in table.schema if not name.startswith((SPELLED, KEPT))]
     check_names(names, "The table")
     roles = policy.roles(names)
-    if not any(Role.QUASI_IDENTIFIER in named for named in roles.values()):
-        raise InputError("No quasi-identifier is named: name the columns an intruder may know (--quasi a,b).")
+    need_quasi([name for name, named in roles.items() if Role.QUASI_IDENTIFIER in named])
     ordered = [name for name in names if name in roles and Role.IDENTIFIER not in roles[name]]
     asked = [name for name in ordered if roles[name] & {Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL}]
     whole_table, table = table, selected(table, ordered)
     summary = summarise(table, asked)
-    for name in asked:
-        if Role.CONFIDENTIAL in roles[name] and summary.marginals[name].missing == summary.records:
-            raise InputError(f"The confidential column {name!r} is missing in every record: leave it out.")
+    confidential = (name for name in asked if Role.CONFIDENTIAL in roles[name])
+    refuse_missing(name for name in confidential if summary.marginals[name].missing == summary.records)
     empty = pl.DataFrame(schema=table.schema)
     values = {name: summary.marginals[name].values(name) for name in asked}
     seen = {name: summary.sample[name] for name in asked if name not in policy.attributes}  # to judge its kind by
@@ -121,16 +117,9 @@ def survey(table: Table, policy: Policy, *, subject: str | None = None, forms: F
     schema = schema.only(attribute for attribute in schema if attribute.name in columns)
     if policy.weights is not None:
         need_weights(whole_table.schema, policy.weights)
-    notes = (
-        (() if forms is None else tuple(forms.notes))
-        + left_out(names, roles, policy.weights)
-        + weights_note(policy.weights, roles)
-        + in_order_of_type(policy, table.schema)
-        + assumed_notes(schema)
-        + built_notes(built_trees(policy, schema))
-    )
-    whole = {name: summary.marginals[name].whole(schema[name]) for name in asked}
-    notes += distinct_notes(schema, lambda name: whole[name].counts)
+    whole = marginals = {name: summary.marginals[name].whole(schema[name]) for name in asked}
+    notes = notes_before(policy, schema, names, roles, table.schema, lambda name: marginals[name].counts)
+    notes = (*(() if forms is None else forms.notes), *notes)
     spelled = spelling_of(whole_table, shown_alike(schema, policy.show), forms or Forms())
     unseen = [name for name in whole_table.schema if name.startswith(KEPT)]
     whose = (subject, policy.person, policy.household_column, *in_order_of(policy.models))

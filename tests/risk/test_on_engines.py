@@ -182,7 +182,7 @@ def test_the_journalist_counts_people_in_a_table_of_the_population(table: pl.Dat
 
 
 def test_classes_that_cannot_be_listed_are_not_matched(table: pl.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shoal.privacy.people.LISTED", 3)
+    monkeypatch.setattr("shoal.privacy.classes.LISTED", 3)
     with Disk() as disk:
         source = disk.table(table.lazy())
         with pytest.raises(InputError, match="sampling fraction instead"):

@@ -107,7 +107,7 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
 def refuse_options(context: typer.Context, engine: str, files: Sequence[str | Path | None]) -> None:
     """Refuses by name what was given and would be ignored: by the engine, or by files that are not text."""
     from shoal.data import reading
-    from shoal.errors import InputError
+    from shoal.errors import needs_memory
 
     if engine == "memory":
         opt.refuse_of_text(context, files)
@@ -116,10 +116,7 @@ def refuse_options(context: typer.Context, engine: str, files: Sequence[str | Pa
     keys = [f"--read {key}" for key in opt.layout(context.params.get("read")).chosen() if key not in reading.IN_PARTS]
     others = [option for name, option in given.items() if name not in {"read", *IN_PARTS[context.command.name or ""]}]
     for refused in (*keys, *others):
-        raise InputError(
-            f"{refused} needs the whole table in memory, which the engine {engine!r} never has: leave it out, or "
-            "use --engine memory."
-        )
+        raise needs_memory(refused, engine)
 
 
 _STATED = (*_ROLES, "identifiers", *_PROMISES, "cells_fixed")

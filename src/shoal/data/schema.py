@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
@@ -134,3 +134,15 @@ def refuse_twice(name: str, domain: tuple[Scalar, ...]) -> None:
     for label, times in Counter(str(value) for value in domain).items():
         if times > 1:
             raise InputError(f"The domain of {name!r} lists {label!r} more than once: list each category once.")
+
+
+def need_quasi(named: Collection[str], which: str = "an intruder may know") -> None:
+    """Refuses to go on without any: classes are made of them."""
+    if not named:
+        raise InputError(f"No quasi-identifier is named: name the columns {which} (--quasi a,b).")
+
+
+def refuse_missing(missing: Iterable[str]) -> None:
+    """Refuses confidential columns that no record has a value of."""
+    for name in missing:
+        raise InputError(f"The confidential column {name!r} is missing in every record: leave it out.")

@@ -95,9 +95,14 @@ def records_alike(released: Table, original: Table) -> int:
             f"The engine {released.engine!r} reads records in whatever order suits it, so that no record can be paired "
             "with its original: use the disk engine."
         )
-    counts = records_of(released), records_of(original)
-    if counts[0] != counts[1]:
+    records = records_of(released)
+    need_as_many(records_of(original), records)
+    return records
+
+
+def need_as_many(original: int, released: int) -> None:
+    """Refuses to pair tables of different lengths."""
+    if original != released:
         raise InputError(
-            f"The tables cannot be paired: the original has {counts[1]:,} records, the release {counts[0]:,}."
+            f"The tables cannot be paired: the original has {original:,} records, the release {released:,}."
         )
-    return counts[0]

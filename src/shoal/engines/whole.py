@@ -165,6 +165,11 @@ def look_at(table: Table, names: Sequence[str]) -> Summary:
 def summarise(table: Table, names: Sequence[str]) -> Summary:
     """The same of a table that has records; one without is refused."""
     summary = look_at(table, names)
-    if summary.records == 0:
-        raise InputError("The table has no records: nothing can be released.")
+    need_records(summary.records)
     return summary
+
+
+def need_records(records: int) -> None:
+    """Refuses a table without any."""
+    if not records:
+        raise InputError("The table has no records: nothing can be released.")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from shoal import events
 from shoal.data.reading import AS_IT_SEEMS, Reading
-from shoal.errors import InputError
+from shoal.errors import InputError, needs_memory
 from shoal.jobs.job import Job
 from shoal.jobs.keyed import keyed, refuse_key
 from shoal.jobs.layout import Layout, refuse_written
@@ -165,10 +165,9 @@ class Anonymize(Job["Release | ChunkedRelease"]):
 
     def _keep_hierarchies(self, schema: Schema) -> None:
         from shoal.data.built_attributes import write_built
-        from shoal.draft import built_trees
 
         if self.hierarchies is not None:
-            write_built(built_trees(self.policy, schema), self.hierarchies, overwrite=self.overwrite)
+            write_built(self.policy.built_trees(schema), self.hierarchies, overwrite=self.overwrite)
 
     def _explain(self, release: Release, folder: Path) -> None:
         from shoal.report.figures import write_frontier
@@ -182,10 +181,7 @@ class Anonymize(Job["Release | ChunkedRelease"]):
         chosen = {"explain": self.explain is not None, "disarm-formulas": self.disarm}
         for choice, stated in chosen.items():
             if stated:
-                raise InputError(
-                    f"--write {choice} needs the whole table in memory, which the engine {self._engine()!r} never has: "
-                    "leave it out, or use --engine memory."
-                )
+                raise needs_memory(f"--write {choice}", self._engine())
         _refuse_folders(self, [Path(self.output)], [self.certificate, self.report, *self._replaced()], self._engine())
         refuse_uncertified(self.output, [self.certificate], overwrite=self.overwrite)
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from shoal import events
+from shoal.data.schema import need_quasi
 from shoal.errors import InputError
 from shoal.jobs.job import Job
 from shoal.jobs.layout import Layout
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from shoal.show.sheet import Sheet
 
 K = 5  # people who must be alike, where nothing is said
+CLASSES = "that make the classes"
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ class Audit(Job["Audited | Linkage"]):
         events.stage("reading")
         tables = {path: self.layout.read(path, text=[self.key] if self.key else []) for path in self.files}
         events.stage("judging")
-        need_quasi(self.policy.quasi_identifiers)
+        need_quasi(self.policy.quasi_identifiers, CLASSES)
         return self._keyed(tables, self.key) if self.key else self._linked(tables)
 
     def _engine(self) -> str:
@@ -172,7 +174,7 @@ class RecordRelease(Job[Recorded]):
 
     def refuse(self) -> None:
         """Raises, before any work, where these choices and files cannot be meant."""
-        need_quasi(self.quasi_identifiers)
+        need_quasi(self.quasi_identifiers, CLASSES)
 
     def work(self) -> Recorded:
         """Finds the release's classes and adds them to the ledger, also where people are exposed by that."""
@@ -203,9 +205,3 @@ class RecordRelease(Job[Recorded]):
             notes = (f"It left {exposed.subjects:,} subjects with fewer than {self.k} over the pool, {least}.",)
         pushed = exposed.subjects if exposed is not None else 0
         return Recorded(table.height, release.shown.height, int(release.sizes.min()), pushed, notes)
-
-
-def need_quasi(names: Sequence[str]) -> None:
-    """Refuses to go on without quasi-identifiers: classes are found by what they show."""
-    if not names:
-        raise InputError("No quasi-identifier is named: name the columns that make the classes (--quasi a,b).")

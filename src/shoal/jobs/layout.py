@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from shoal.data.reading import IN_PARTS, Reading
-from shoal.errors import InputError, did_you_mean
+from shoal.errors import InputError, did_you_mean, needs_memory
 
 if TYPE_CHECKING:
     import polars as pl
@@ -76,10 +76,7 @@ class Layout(Reading):
 
         for key in self.chosen():
             if key not in IN_PARTS:
-                raise InputError(
-                    f"The policy's 'read.{key}' needs the whole table in memory, which the engine {engine!r} never "
-                    "has: leave it out, or use --engine memory."
-                )
+                raise needs_memory(f"The policy's 'read.{key}'", engine)
         attributes = {} if policy is None else policy.attributes
         forms = Forms.under(Reading.of(self), attributes, released=released)
         return forms if released else replace(forms, needed=needed_by(policy))
@@ -134,10 +131,8 @@ def refuse_written(asked: Reading, output: str | Path, engine: str) -> None:
 
     for key in asked.chosen():
         if engine != "memory":
-            raise InputError(
-                f"--write {key} needs the whole table in memory, which the engine {engine!r} never has: leave it out, "
-                "or use --engine memory. On disk and Spark text files have commas, UTF-8 and decimal points."
-            )
+            instead = " On disk and Spark text files have commas, UTF-8 and decimal points."
+            raise needs_memory(f"--write {key}", engine, instead)
         if not is_delimited(output):
             raise InputError(f"--write {key} is of text files, and {str(output)!r} is none: leave it out.")
 

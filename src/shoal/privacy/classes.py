@@ -17,6 +17,8 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.engines.table import Batch, Table
+from shoal.engines.whole import LISTED
+from shoal.errors import InputError
 from shoal.privacy.model import as_told_apart
 
 CLASS = "@class"
@@ -258,6 +260,16 @@ def list_classes(table: Table, quasi: Sequence[str]) -> pl.DataFrame:
     """What each class shows, and how many records it has (`COUNTED`)."""
     schema = pl.Schema({name: table.schema[name] for name in quasi})
     return table.map(_Shown(tuple(quasi)), schema).counts(quasi)
+
+
+def classes_to_fit(table: Table, quasi: Sequence[str], number: int) -> pl.DataFrame:
+    """The same, where people are to be counted who fit each; refused where there are too many to be listed."""
+    if number > LISTED:
+        raise InputError(
+            f"The people who fit each class are counted for at most {LISTED:,} classes, and there are {number:,}: give "
+            "the sampling fraction instead."
+        )
+    return list_classes(table, quasi)
 
 
 # ---- chunks

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from shoal.catalogue import INSIDE_RANDOM, parameter
 from shoal.data.person import numbered, people_of_classes
 from shoal.data.schema import Person
-from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
+from shoal.privacy.model import EquivalenceClasses, OfK, PrivacyModel, Verdict
 
 Ints = npt.NDArray[np.int64]
 
@@ -54,7 +54,7 @@ def alike(tables: Sequence[tuple[Ints, Ints]], owners: int) -> Ints:
     return np.bincount(label)[label] if owners else label
 
 
-class WholeHistories(PrivacyModel):
+class WholeHistories(OfK):
     """A promise about all rows of each owner together: a person's or a household's."""
 
     k: int = parameter("least number of owners with the same history", least=2)
@@ -63,16 +63,6 @@ class WholeHistories(PrivacyModel):
     instead_of_k = True
     owners: ClassVar[str]  # whose rows they are, in the plural
     rows: ClassVar[str] = "history"  # what the rows of an owner are together
-
-    @property
-    def asked(self) -> float:
-        """The owners promised."""
-        return self.k
-
-    @property
-    def smallest_class(self) -> int:
-        """k owners have k rows at least."""
-        return self.k
 
     @property
     def asked_in_words(self) -> str:
@@ -92,10 +82,6 @@ class WholeHistories(PrivacyModel):
         """Released row -> whose it is, by what the file shows."""
         raise NotImplementedError
 
-    def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-        """Whether each class holds rows of k owners."""
-        return levels >= self.k
-
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
         """Judges by the history that fewest show; a table without records keeps every promise."""
         return self.judged([(classes.key.to_numpy(), self.owner_of(classes))])
@@ -108,10 +94,6 @@ class WholeHistories(PrivacyModel):
             present[owner] = True
         fewest = alike(tables, owners)[present]
         return self.reached(int(fewest.min()) if len(fewest) else 0)
-
-    def reached(self, fewest: int) -> Verdict:
-        """The verdict where so many show the history that fewest do; 0: nobody shows any."""
-        return Verdict(self.name, self.k, fewest, fewest == 0 or fewest >= self.k)
 
 
 def in_order_of(models: Sequence[PrivacyModel]) -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from shoal.engines.table import COUNTED, Batch, Table, selected
 from shoal.engines.whole import LISTED, summarise
 from shoal.errors import InputError
 from shoal.privacy.check import released_classes
-from shoal.privacy.classes import ByClass, Sizes, all_of, class_sizes, list_classes, without_nan
+from shoal.privacy.classes import ByClass, Sizes, all_of, class_sizes, classes_to_fit, without_nan
 from shoal.privacy.histories import WholeHistories
 from shoal.privacy.histories_in_chunks import fewest_alike
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict, in_order
@@ -137,13 +137,8 @@ def _counted(frame: pl.DataFrame, schema: Schema, sizes: Sizes, suppressed: int 
 
 
 def _listed(table: Table, schema: Schema, sizes: Sizes, forms: Mapping[str, Form]) -> EquivalenceClasses:
-    if sizes.number > LISTED:
-        raise InputError(
-            f"The people who fit each class are counted for at most {LISTED:,} classes, and there are "
-            f"{sizes.number:,}: give the sampling fraction instead."
-        )
-    quasi = schema.quasi_identifiers
-    return _counted(in_plain(list_classes(table, quasi).drop(COUNTED), forms), schema, sizes)
+    listed = classes_to_fit(table, schema.quasi_identifiers, sizes.number)
+    return _counted(in_plain(listed.drop(COUNTED), forms), schema, sizes)
 
 
 # ---- within classes

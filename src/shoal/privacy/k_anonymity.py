@@ -7,10 +7,10 @@ import numpy.typing as npt
 
 from shoal.catalogue import SAME, parameter
 from shoal.data.microdata import Coded
-from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
+from shoal.privacy.model import EquivalenceClasses, OfK, PrivacyModel, Verdict
 
 
-class KAnonymity(PrivacyModel):
+class KAnonymity(OfK):
     """Every record shows the same in all quasi-identifiers as at least `k` - 1 others."""
 
     k: int = parameter("least class size", least=2)
@@ -19,19 +19,9 @@ class KAnonymity(PrivacyModel):
     prunes = ("recode", "cut-points")
 
     @property
-    def asked(self) -> float:
-        """The k promised."""
-        return self.k
-
-    @property
     def by_size(self) -> bool:
         """The size of a class decides alone."""
         return True
-
-    @property
-    def smallest_class(self) -> int:
-        """A class holds k records at least."""
-        return self.k
 
     def of_people(self) -> PrivacyModel:
         """As many people, who are at least as many records."""
@@ -54,12 +44,6 @@ class KAnonymity(PrivacyModel):
         """The records of each class."""
         return np.diff(starts).astype(np.float64)
 
-    def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-        """Whether each class holds k records."""
-        return levels >= self.k
-
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
         """Judges by the smallest class; a table without records keeps every promise."""
-        smallest = int(classes.sizes.min(initial=np.iinfo(np.int64).max))
-        achieved = smallest if len(classes.sizes) else 0
-        return Verdict(self.name, self.k, achieved, len(classes.sizes) == 0 or smallest >= self.k)
+        return self.reached(int(classes.sizes.min()) if len(classes.sizes) else 0)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from shoal.catalogue import Entry
+from shoal.catalogue import Entry, parameter
 from shoal.data.microdata import Microdata, declared_order
 from shoal.data.person import IN_CLASS, numbered, refuse_whole_by_class, shown_person
 from shoal.data.schema import Attribute, Kind, Schema
@@ -356,3 +356,27 @@ class PrivacyModel(Entry):
     def advice(self) -> str:
         """What to do where it leaves hardly any classes."""
         return "Ask for less, or leave the column out."
+
+
+class OfK(PrivacyModel):
+    """A promise that there are at least `k` of something in each class, each with a record there."""
+
+    k: int = parameter("least number in a class", least=2)
+
+    @property
+    def asked(self) -> float:
+        """The k promised."""
+        return self.k
+
+    @property
+    def smallest_class(self) -> int:
+        """k of them have k records at least."""
+        return self.k
+
+    def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Whether each class holds k."""
+        return levels >= self.k
+
+    def reached(self, fewest: int) -> Verdict:
+        """The verdict by the fewest of any class; 0: there is no class, and a table without records keeps it."""
+        return Verdict(self.name, self.k, fewest, fewest == 0 or fewest >= self.k)

@@ -20,9 +20,8 @@ from shoal.data.schema import Attribute, Person
 from shoal.engines.memory import MemoryTable
 from shoal.engines.opening import open_table
 from shoal.engines.table import COUNTED, Batch, Table, records_of
-from shoal.engines.whole import LISTED
 from shoal.errors import InputError
-from shoal.privacy.classes import class_sizes, list_classes
+from shoal.privacy.classes import class_sizes, classes_to_fit
 from shoal.privacy.matching import ALL, Matched, Population, beside_people, count_people, match, population_of
 
 
@@ -42,13 +41,7 @@ def people_of_classes(
             return match(table.whole, quasi, known, enough=enough, least=least)
         population = MemoryTable(known.table)
     names = [attribute.name for attribute in quasi]
-    classes = class_sizes(table, names, records_of(table)).number
-    if classes > LISTED:
-        raise InputError(
-            f"The people who fit each class are counted for at most {LISTED:,} classes, and there are "
-            f"{classes:,}: give the sampling fraction instead."
-        )
-    listed = list_classes(table, names)
+    listed = classes_to_fit(table, names, class_sizes(table, names, records_of(table)).number)
     fitting = population.fold(_Fit(listed.drop(COUNTED), tuple(quasi)), operator.add)
     if fitting is None:
         raise InputError("The population has no records: nobody could be matched.")

@@ -16,10 +16,10 @@ import polars as pl
 from shoal.catalogue import SAME, parameter
 from shoal.data.person import people_of_classes
 from shoal.errors import InputError
-from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
+from shoal.privacy.model import EquivalenceClasses, OfK, PrivacyModel, Verdict
 
 
-class Persons(PrivacyModel):
+class Persons(OfK):
     """Every class holds records of at least `k` different people."""
 
     k: int = parameter("least number of people in a class", least=2)
@@ -32,16 +32,6 @@ class Persons(PrivacyModel):
         "Whoever knows the quasi-identifiers of one record of a person is left with k people. Whoever knows those of "
         "several of her records, and can tell that they are of one person, may be left with fewer.",
     )
-
-    @property
-    def asked(self) -> float:
-        """The people promised."""
-        return self.k
-
-    @property
-    def smallest_class(self) -> int:
-        """k people have k records at least."""
-        return self.k
 
     @property
     def asked_in_words(self) -> str:
@@ -66,10 +56,6 @@ class Persons(PrivacyModel):
             raise _nobody()
         return people_of_classes(people, order, starts).astype(np.float64)
 
-    def meets(self, levels: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
-        """Whether each class holds k people."""
-        return levels >= self.k
-
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
         """Judges by the class of fewest people; a table without records keeps every promise."""
         if classes.people is None:
@@ -77,8 +63,7 @@ class Persons(PrivacyModel):
         records = pl.LazyFrame({"@class": classes.key, "@person": classes.people})
         counts = records.group_by("@class").agg(pl.col("@person").n_unique().cast(pl.Int64)).collect()
         people = counts["@person"].to_numpy()
-        fewest = int(people.min(initial=np.iinfo(np.int64).max))
-        return Verdict(self.name, self.k, fewest if len(people) else 0, len(people) == 0 or fewest >= self.k)
+        return self.reached(int(people.min()) if len(people) else 0)
 
 
 def counting_people(models: Sequence[PrivacyModel]) -> list[PrivacyModel]:

@@ -18,6 +18,7 @@ from typing import Any
 import polars as pl
 
 from shoal.data.identity import identity_text
+from shoal.data.schema import need_quasi
 from shoal.engines.table import Batch, Table, records_of
 from shoal.errors import InputError
 from shoal.privacy.classes import (
@@ -87,8 +88,7 @@ class _Release:
 
     def check(self) -> None:
         """Refuses what cannot be audited, before any work."""
-        if not self.quasi:
-            raise InputError("No quasi-identifier is named: name the columns that an intruder may know.")
+        need_quasi(self.quasi)
         columns = pl.DataFrame(schema=self.table.schema)
         need_columns(self.name, columns, self.quasi)
         subjects_of(columns, self.subject, self.name)

@@ -35,8 +35,8 @@ from shoal.privacy.model import PrivacyModel
 from shoal.releases.atoms import Pool, numbered
 from shoal.releases.incremental import NEW, Past, left_out_notes, refuse_method, refuse_nobody, regroup
 from shoal.releases.pieces import Recorded
-from shoal.releases.published import Published, piece_of
-from shoal.releases.recorded import CODE, SUBJECT, VALUE, Digests, Once
+from shoal.releases.published import Published
+from shoal.releases.recorded import CODE, SUBJECT, VALUE, ByPiece, Digests, Once
 
 RELEASE = f"{OWN}release"  # the number of the earlier release that a row is of; null: the table's
 SHOWN = f"{OWN}shown"  # what a class showed, as JSON
@@ -181,7 +181,7 @@ def _met(whole: WholeTable, digests: Digests) -> Table:
     chunks = table.chunks(people)
     sent = table.map(_WithDigests(digests, both), both).union(members.map(_Wider(both), both))
     meet = _Meet(digests, attributes, met)
-    return sent.exchange(_BySubject(chunks), chunks).map(meet, met).kept()[0]
+    return sent.exchange(ByPiece(chunks), chunks).map(meet, met).kept()[0]
 
 
 def _members(earlier: Sequence[Recorded], schema: pl.Schema) -> Iterator[pl.DataFrame]:
@@ -220,16 +220,6 @@ class _WithDigests:
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
         return _wider(batch.frame.hstack(self.digests(batch.frame)), self.schema)
-
-
-@dataclass(frozen=True)
-class _BySubject:
-    """The chunk of a row, by whom it is about."""
-
-    chunks: int
-
-    def __call__(self, batch: Batch) -> npt.NDArray[np.int64]:
-        return piece_of(batch.frame[SUBJECT], self.chunks)
 
 
 @dataclass(frozen=True)

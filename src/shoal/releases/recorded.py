@@ -75,7 +75,7 @@ def recorded(masked: Table, written: Table, quasi: Sequence[str], subject: str, 
     shown = _shown(by_class.map(_Shown(tuple(quasi)), _Shown.schema(quasi)))
     numbered = by_class.map(_Numbered(tuple(quasi)), _Numbered.schema(own))
     pieces = pieces_for(records)
-    people = numbered.exchange(_ByPiece(pieces), pieces).map(Once(subject), numbered.schema)
+    people = numbered.exchange(ByPiece(pieces), pieces).map(Once(subject), numbered.schema)
     kept = _Kept.of(people, pieces, shown[CODE].to_numpy())
     attributes = [name.removeprefix(VALUE) for name in own]
     return InPieces("The release", kept.records, pieces, attributes, lambda: shown.drop(CODE), kept.read)
@@ -130,12 +130,13 @@ class _Numbered:
 
 
 @dataclass(frozen=True)
-class _ByPiece:
+class ByPiece:
     """The piece of a record, by whom it is about."""
 
     pieces: int
 
     def __call__(self, batch: Batch) -> npt.NDArray[np.int64]:
+        """Record -> its piece."""
         return piece_of(batch.frame[SUBJECT], self.pieces)
 
 

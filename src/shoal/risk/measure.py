@@ -17,7 +17,7 @@ from shoal.catalogue import Chunks
 from shoal.data.cells import MaskedColumn
 from shoal.data.frames import OWN
 from shoal.data.microdata import encode
-from shoal.data.schema import Role, Schema
+from shoal.data.schema import Role, Schema, need_quasi
 from shoal.engines.memory import MemoryTable, table_of
 from shoal.engines.table import Table
 from shoal.engines.whole import LISTED, look
@@ -244,8 +244,7 @@ def _with_cells(
 def need_quasi_identifiers(columns: Sequence[str], schema: Schema) -> list[str]:
     """The quasi-identifiers by name; refused where there is none, or the table lacks one."""
     quasi = schema.quasi_identifiers
-    if not quasi:
-        raise InputError("No quasi-identifier is named: name the columns that an intruder may know.")
+    need_quasi(quasi)
     for name in quasi:
         if name not in columns:
             hint = did_you_mean(name, columns) or f" It has {', '.join(map(repr, columns[:20]))}."

@@ -14,7 +14,7 @@ import polars as pl
 
 from shoal.data.microdata import Coded, Microdata, Whole, encode
 from shoal.data.parse_cells import read_cells
-from shoal.data.schema import Attribute, Schema
+from shoal.data.schema import Attribute, Schema, need_quasi
 from shoal.engines.memory import MemoryTable
 from shoal.engines.table import Table
 from shoal.engines.whole import LISTED, Marginal, Summary, look_at
@@ -134,8 +134,7 @@ class Both:
 
 def check_columns(quasi: Sequence[str], original: Sequence[str], masked: Sequence[str]) -> None:
     """Refuses where a quasi-identifier is missing from either table."""
-    if not quasi:
-        raise InputError("No quasi-identifier is named: name the columns that were masked.")
+    need_quasi(quasi, "that were masked")
     for table, columns in {"original": original, "masked": masked}.items():
         for name in quasi:
             if name not in columns:
