@@ -101,6 +101,14 @@ def test_a_profile_names_odd_cells_and_offers_marks_and_assumes_none(tmp_path: P
     assert (kinds["age"], kinds["city"][1], kinds["visits"]) == (("numeric", 2), 0, ("numeric", 0))
 
 
+def test_a_profile_offers_marks_of_files_that_know_their_types(tmp_path: Path) -> None:
+    ages = [*range(20, 60), 999]
+    pl.DataFrame({"age": ages, "town": ["?", *["x"] * 20, *["y"] * 20]}).write_parquet(tmp_path / "t.parquet")
+    notes = "\n".join(Profile(tmp_path / "t.parquet").run().notes)
+    assert "Column 'age' holds '999' (1 time), which may mean that nothing is known" in notes
+    assert "--read 'missing.town=?'" in notes
+
+
 @pytest.mark.parametrize("values", [[99, 5, 7], list(range(100)), [-9, -3, *range(30)], [9.5, 10.5, 11.5]])
 def test_numbers_that_lie_among_others_are_no_marks(values: list[float]) -> None:
     assert marks_in(pl.Series("x", values)) == {}

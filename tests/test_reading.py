@@ -11,7 +11,7 @@ from shoal.data.csv_files import settled
 from shoal.data.files import read_table
 from shoal.data.reading import AS_IT_SEEMS, Reading
 from shoal.errors import InputError
-from shoal.jobs import Anonymize, Layout, Profile
+from shoal.jobs import Anonymize, Attack, Audit, Check, Layout, Profile, Risk, Utility
 from shoal.policy import Policy
 
 ODD = "age|ward|pay\n" + "".join(f"{20 + i % 2}|0{i % 2}|{i},5\n" for i in range(20))
@@ -56,6 +56,42 @@ def test_the_reports_policy_reads_the_file_as_it_was_read(odd: Path, tmp_path: P
     (tmp_path / "shoal.toml").write_text(release.policy.to_toml(), encoding="utf-8")
     again = Anonymize(odd, Policy.read(tmp_path / "shoal.toml"), tmp_path / "again.csv").run()
     assert sorted(again.table["pay"]) == sorted(release.table["pay"])
+
+
+UNDECIDED = "ward,born,pay,later\n" + "".join(
+    f"0{i % 3},0{1 + i % 5}/0{1 + i % 7}/2021,{i % 4},0{1 + i % 6}/0{1 + i % 4}/2022\n" for i in range(60)
+)  # nothing shows which number is the month's
+
+
+@pytest.mark.parametrize("name", ["r.csv", "r.parquet"])
+def test_whatever_measures_a_release_reads_it_by_the_policy_of_its_original(name: str, tmp_path: Path) -> None:
+    source, target = tmp_path / "d.csv", tmp_path / name
+    source.write_text(UNDECIDED)
+    stated = {"date-format": {"born": "dd/mm/yyyy"}, "text": ["pay"], "missing": {"pay": ["0"]}}
+    policy = Policy(quasi_identifiers=["born", "ward"], reading=stated)  # and of `later` nothing is asked
+    Anonymize(source, policy, target, written=Reading(encoding="utf-16") if name == "r.csv" else Reading()).run()
+    assert Risk(target, policy).run().to_dict()["smallest_class"] >= 5
+    assert Risk(source, policy).run().to_dict()["smallest_class"] < 5
+    assert Risk(source, policy, engine="disk").run().to_dict()["smallest_class"] < 5
+    assert Utility(source, target, policy).run().to_dict()["mean_shift_by_attribute"]["born"] < 0.1
+    Attack(source, target, policy).run()
+    Check(target, policy, original=source).run()
+    Audit((str(target), str(target)), policy).run()
+
+
+def test_a_release_has_a_sheet_of_its_own(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    pytest.importorskip("fastexcel")
+    source = tmp_path / "d.xlsx"
+    with xlsxwriter.Workbook(source) as book:
+        book.add_worksheet("legend").write(0, 0, "code")
+        book.add_worksheet("people").write_column(0, 0, ["age", *range(20, 40)])
+    policy = Policy(quasi_identifiers=["age"], reading={"sheet": "people"})
+    for name in ("r.xlsx", "r.csv"):
+        Anonymize(source, policy, tmp_path / name).run()
+        assert Risk(tmp_path / name, policy).run().to_dict()["smallest_class"] >= 5
+        Utility(source, tmp_path / name, policy).run()
+    assert Risk(source, policy).run().to_dict()["smallest_class"] == 1
 
 
 def test_the_starting_policy_reads_its_file(odd: Path, tmp_path: Path) -> None:

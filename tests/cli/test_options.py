@@ -302,6 +302,17 @@ def test_sheet_is_a_short_word_for_reading_a_sheet(shoal: Shoal, tmp_path: Path)
     assert "--sheet" not in shoal("risk", "--help").out
 
 
+@pytest.mark.parametrize(
+    "command", [("profile",), ("risk", "--quasi", "born"), ("check", "--quasi", "born", "--k", "2")]
+)
+def test_date_format_is_a_short_word_for_reading_dates(shoal: Shoal, tmp_path: Path, command: tuple[str, ...]) -> None:
+    (tmp_path / "d.csv").write_text("born\n" + "03/04/2021\n05/06/2021\n" * 2)
+    asked = (*command, tmp_path / "d.csv", "--json")
+    by_word = shoal(*asked, "--date-format", "dd/mm/yyyy")
+    assert (by_word.code, by_word.out) == (0, shoal(*asked, "--read", "date-format=dd/mm/yyyy").out)
+    assert "The date format 'ddmm' is none" in shoal(*asked, "--date-format=ddmm").sentence
+
+
 FORMER = {
     "--delimiter ;": "--read delimiter=...",
     "--text zip": "--read text=...",

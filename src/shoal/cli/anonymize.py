@@ -97,7 +97,6 @@ def anonymize(
         bool, typer.Option("--show-person-in-class", help="As --write person-in-class.", hidden=True)
     ] = False,
     sorts: SortsOfColumns = None,
-    date_format: opt.DateFormat = None,
     as_json: opt.Json = False,
 ) -> None:
     """Mask a table, check the result, and write it; or refuse."""
@@ -106,7 +105,6 @@ def anonymize(
     from shoal.jobs.tables import Tables
     from shoal.split_tables import SplitTables
 
-    read = opt.with_dates(context, read, date_format)
     used, master = opt_engines.engine_and_master(engine, [source])
     opt_engines.refuse_options(context, used, [source])
     k_map, promise = opt.with_weights(k_map, weights, promise)

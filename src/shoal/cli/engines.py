@@ -89,7 +89,7 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
             *("source", "output", *_ROLES, "person", "identifiers", "insensitive", "rest", "hierarchies", "weights"),
             *("release_text", "mask_text"),
             *(*_PROMISES, *_METHOD, "seed", "certificate", "overwrite", "write", "report", *_ALWAYS),
-            *("ledger", "subject", "incremental", "shown", "split", "pseudonym", "date_format"),
+            *("ledger", "subject", "incremental", "shown", "split", "pseudonym"),
         )
     ),
     "check": frozenset(

@@ -12,6 +12,7 @@ from typer.core import TyperCommand
 from typer.models import CommandInfo
 
 NAME = "quiet"
+SHORT = ("--sheet", "--date-format")  # for keys of `--read`
 Quiet = Annotated[bool, typer.Option("--quiet", help="The result or the error alone.")]
 
 
@@ -27,9 +28,9 @@ class _Command(TyperCommand):
     """A command whose help does not list the option that shows it."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """`--sheet NAME` is a short word for `--read sheet=NAME`, wherever that is known."""
+        """`--sheet NAME` is a short word for `--read sheet=NAME`, wherever that is known; and so with the others."""
         if any("--read" in option.opts for option in self.params):
-            args = list(_with_sheets(args))
+            args = list(_spelled_out(args))
         return super().parse_args(ctx, args)
 
     def get_help_option(self, ctx: Any) -> Any:
@@ -40,19 +41,19 @@ class _Command(TyperCommand):
         return option
 
 
-def _with_sheets(args: list[str]) -> Iterator[str]:
+def _spelled_out(args: list[str]) -> Iterator[str]:
     from shoal.choices import quoted_item
 
     rest = iter(args)
     for word in rest:
-        option, sign, name = word.partition("=")
+        option, sign, value = word.partition("=")
         if word == "--":
             yield from (word, *rest)
-        elif option != "--sheet":
+        elif option not in SHORT:
             yield word
         else:
-            name = name if sign else next(rest, "")
-            yield from ("--read", quoted_item(f"sheet={name}"))
+            value = value if sign else next(rest, "")
+            yield from ("--read", quoted_item(f"{option.removeprefix('--')}={value}"))
 
 
 def completed(command: CommandInfo) -> CommandInfo:

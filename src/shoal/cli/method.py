@@ -100,6 +100,8 @@ _FORMER = {
     "--encoding": "--read encoding=...",
     "--decimal": "--read decimal=...",
     "--text": "--read text=...",
+    "--missing": "--read missing=...",
+    "--names": "--read names=numbered",
     "--order": "--kind COLUMN=ordinal:A,B,C",
     "--explain": "--write explain=DIR",
     "--keep-order": "--write keep-order",

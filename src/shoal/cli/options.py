@@ -90,11 +90,6 @@ Read = Annotated[
     ),
 ]
 
-DateFormat = Annotated[
-    str | None,
-    typer.Option("--date-format", metavar="FORMAT", help="As --read date-format=FORMAT.", hidden=True),
-]
-
 Write = Annotated[
     list[str] | None,
     typer.Option(
@@ -159,14 +154,6 @@ def layout(read: list[str] | None) -> Layout:
     from shoal.jobs.layout import Layout
 
     return settings(split(read), Layout)
-
-
-def with_dates(context: typer.Context, read: list[str] | None, date_format: str | None) -> list[str] | None:
-    """`--read` with what `--date-format` says, for all that looks at it."""
-    if date_format is None:
-        return read
-    context.params["read"] = [*(read or []), f"date-format={date_format}"]
-    return list(context.params["read"])
 
 
 def given(context: typer.Context) -> dict[str, str]:

@@ -42,7 +42,7 @@ from shoal.data.text_types import (
     likely_type,
     with_empty_missing,
 )
-from shoal.errors import InputError, did_you_mean
+from shoal.errors import InputError
 
 SAMPLE = 10_000  # records that show which columns to parse as numbers
 
@@ -61,12 +61,9 @@ def read_delimited(
     Those taken `as_it_stands` are text where they mix numbers or dates with something else. In which `forms` dates and
     amounts are written is put down there.
     """
-    file, text = laid_out(path, reading, header), reading.text
-    if unknown := [name for name in text if name not in file.names]:
-        hint = did_you_mean(unknown[0], file.names)
-        raise InputError(f"{file.label} has no column {unknown[0]!r} to read as text.{hint}")
-    if not (forms and forms.released):
-        reading.refuse_unknown(file.names, file.label)
+    file, forms = laid_out(path, reading, header), Forms(reading) if forms is None else forms
+    text = forms.held(reading.text, file.names, file.label)
+    forms.refuse_unknown(file.names, file.label)
     zero_led = count_zero_led_fields(file)
     sample = parse_as_text(file, rows=SAMPLE)
     decimal = reading.every_decimal or likely_decimal(file, sample)
@@ -77,7 +74,7 @@ def read_delimited(
         raise InputError(f"{file.label} holds no records, only column names: give a table with records.")
     if needed is not None:  # of the others it does not matter what their texts are
         text = (*text, *(name for name in file.names if name not in needed))
-    frame = with_types(frame, file, decimal, text, as_it_stands, Forms(reading) if forms is None else forms)
+    frame = with_types(frame, file, decimal, text, as_it_stands, forms)
     return finite(frame, lambda row: f"line {line_of(file, row)}")
 
 

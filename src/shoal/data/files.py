@@ -31,7 +31,7 @@ from shoal.data.statistical_files import (
     write_statistical,
 )
 from shoal.data.workbook import inspect_excel
-from shoal.errors import InputError, ShoalError, did_you_mean, extra_package
+from shoal.errors import InputError, ShoalError, extra_package
 
 EXCEL_ROWS = 1_048_576
 EXCEL_TEXT = 32_767  # characters of a cell, as UTF-16 counts them
@@ -56,13 +56,12 @@ def read_table(
     In which `forms` a text file writes dates and amounts is put down there; of other files, of what is stated of them.
     """
     reading = Reading.of(choices).over(reading or Reading())
-    text = reading.text
+    forms = forms or Forms(reading)
     if is_sql(source):
         if reading.sheet is not None:
             raise InputError(f"Sheets are of workbooks, and {source} is none: leave out --read sheet.")
         label = f"The table {str(source).rpartition('#')[2]!r}"
-        frame = as_stated(sql.read_sql(str(source)), forms or Forms(reading), label, text, needed)
-        return checked(frame, label, text, as_it_stands)
+        return _stated(sql.read_sql(str(source)), reading, forms, label, needed, as_it_stands)
     path = Path(source)
     check_readable(path)
     known = format_of(path)
@@ -72,15 +71,28 @@ def read_table(
         return read_delimited(path, reading, header=header, needed=needed, as_it_stands=as_it_stands, forms=forms)
     try:
         if known.read is read_excel:
-            frame = read_excel(path, reading, forms=forms, text={*text, *as_it_stands}, needed=needed)
+            stays = {*reading.text, *as_it_stands}
+            frame = read_excel(path, reading, forms=forms, text=stays, needed=needed)
         else:
             frame = known.read(path)
     except ShoalError:
         raise
     except (Exception, pl.exceptions.PanicException) as error:  # a damaged file makes what reads it raise anything
         raise InputError(f"{path} cannot be read: {reason(error)}. Fetch it or write it anew.") from error
-    frame = as_stated(frame, forms or Forms(reading), str(path), text, needed)
-    return checked(frame, str(path), text, as_it_stands)
+    return _stated(frame, reading, forms, str(path), needed, as_it_stands)
+
+
+def _stated(
+    frame: pl.DataFrame, reading: Reading, forms: Forms, label: str, needed: Collection[str] | None,
+    as_it_stands: Collection[str],
+) -> pl.DataFrame:  # fmt: skip
+    """A table whose file knows its types, with what is stated of its values."""
+    check_names(frame.columns, label)
+    if frame.is_empty():
+        raise InputError(f"{label} holds no records, only column names: give a table with records.")
+    text = forms.held(reading.text, frame.columns, label)
+    frame = as_stated(frame, forms, label, text, needed)
+    return finite(frame.with_columns(pl.col(list(text)).cast(pl.String)), as_it_stands=as_it_stands)
 
 
 def write_table(
@@ -155,17 +167,6 @@ def format_of(path: Path) -> Format:
             return known
     suffixes = ", ".join(suffix for known in FORMATS.values() for suffix in known.suffixes)
     raise InputError(f"The format of {path} is not known by its name; it should end in one of {suffixes}.")
-
-
-def checked(frame: pl.DataFrame, label: str, text: Collection[str], as_it_stands: Collection[str] = ()) -> pl.DataFrame:
-    """The table, refused unless it has named columns, records and finite numbers; columns in `text` as text."""
-    check_names(frame.columns, label)
-    if frame.is_empty():
-        raise InputError(f"{label} holds no records, only column names: give a table with records.")
-    for name in text:
-        if name not in frame.columns:
-            raise InputError(f"{label} has no column {name!r} to read as text.{did_you_mean(name, frame.columns)}")
-    return finite(frame.with_columns(pl.col(list(text)).cast(pl.String)), as_it_stands=as_it_stands)
 
 
 def read_parquet(path: Path) -> pl.DataFrame:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -36,6 +36,7 @@ from shoal.data.text_types import (
     values_as,
     with_empty_missing,
 )
+from shoal.errors import InputError, did_you_mean
 
 _PART = re.compile(r"[^\[\]{};]+")  # of a masked cell: a value that stands in it
 _OF_DATES = re.compile(
@@ -79,7 +80,8 @@ class Forms:
     reading: Reading = AS_IT_SEEMS
     kinds: Mapping[str, Kind] = field(default_factory=dict)
     lenient: bool = False  # what is in doubt is noted and stays text: nothing is to be released
-    released: bool = False  # the file may lack columns that the original had
+    released: bool = False  # the file shows masks, and may lack columns that the original had
+    may_lack: bool = False  # the file may be a release or not
     needed: frozenset[str] | None = None  # the others may stay text
     compared: frozenset[str] = frozenset()  # compared as texts: in doubt, they stay that
     columns: dict[str, Form] = field(default_factory=dict)
@@ -92,6 +94,19 @@ class Forms:
         kinds = {name: choice.kind for name, choice in attributes.items() if choice.kind is not None}
         listed = {name: Kind.NOMINAL for name, choice in attributes.items() if _lists_texts(choice)}
         return cls(reading, {**listed, **kinds}, released=released)
+
+    def refuse_unknown(self, columns: Collection[str], label: str) -> None:
+        """Refuses what is stated of a column that the table does not have, unless it may lack some."""
+        if not (self.released or self.may_lack):
+            self.reading.refuse_unknown(columns, label)
+
+    def held(self, text: Collection[str], columns: Collection[str], label: str) -> tuple[str, ...]:
+        """Those of the columns stated to be `text` that the table has; refused where it lacks one and may not."""
+        unknown = [name for name in text if name not in columns]
+        if unknown and not (self.released or self.may_lack):
+            hint = did_you_mean(unknown[0], list(columns))
+            raise InputError(f"{label} has no column {unknown[0]!r} to read as text.{hint}")
+        return tuple(name for name in text if name in columns)
 
     def settled(self, reading: Reading) -> Reading:
         """The reading with what was recognised of columns, so that what is released is read alike."""

@@ -20,6 +20,7 @@ import polars as pl
 from shoal.data.cell_types import Page, first_row
 from shoal.data.forms import Forms
 from shoal.data.frames import check_names, numbered
+from shoal.data.paths import is_sql
 from shoal.data.reading import AS_IT_SEEMS, NUMBER_THEM, Reading
 from shoal.errors import InputError, did_you_mean, extra_package
 
@@ -80,6 +81,14 @@ def refuse_merged(path: Path, sheet: str, part: bytes | None) -> None:
             f"In the sheet {sheet!r} of {path} the cells {merged[1].decode()} are merged, so that it is not clear "
             "which column or record they belong to: split them, and give one row of names, a name in each cell."
         )
+
+
+def has_sheet(source: str | Path, sheet: str) -> bool:
+    """Whether the source is a workbook with a sheet of this name."""
+    path = Path(source)
+    if is_sql(source) or path.suffix.lower() not in (".xlsx", ".xls", ".ods") or not path.is_file():
+        return False
+    return sheet in extra_package("fastexcel", "Reading Excel files", "files").read_excel(path).sheet_names
 
 
 def part_of(path: Path, sheet: str) -> bytes | None:

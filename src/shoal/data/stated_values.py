@@ -26,7 +26,7 @@ def as_stated(
     """
     if forms.released or not set(OF_VALUES) & set(forms.reading.chosen()):
         return frame
-    forms.reading.refuse_unknown(frame.columns, label)
+    forms.refuse_unknown(frame.columns, label)
     known = (_known(column, forms) for column in frame)
     stays = {*text, *(name for name in frame.columns if needed is not None and name not in needed)}
     return frame.with_columns(column if column.name in stays else _read(column, forms, label) for column in known)

@@ -49,8 +49,8 @@ class AsText:
     def typed(self, table: Table, head: pl.DataFrame) -> Table:
         """The table with its columns typed, by its first records."""
         forms = Forms() if self.forms is None else self.forms
-        if not forms.released:
-            forms.reading.refuse_unknown(list(table.schema), "The table")
+        forms.refuse_unknown(list(table.schema), "The table")
+        forms.held(forms.reading.text, list(table.schema), "The table")
         types = {name: self._type(head[name], forms) for name in table.schema}
         read = {name: dtype for name, dtype in types.items() if name not in self.as_written}
         texts = {f"{SPELLED}{name}": pl.String() for name in types} if self.spelled else {}

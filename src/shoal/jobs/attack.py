@@ -32,7 +32,6 @@ class Attack(Job["Attacked"]):
         from shoal.assess import attack
 
         events.stage("reading")
-        original = self.layout.over(self.policy.reading).read(self.original)
-        released = self.layout.read(self.released)
+        original, released = self.layout.read_both(self.original, self.released, self.policy)
         events.stage("attacking")
         return attack(original, released, self.policy, self.attacks, paired=self.paired, seed=self.seed)

@@ -77,7 +77,9 @@ class Audit(Job["Audited | Linkage"]):
         if self._engine() != "memory":
             return self._in_parts()
         events.stage("reading")
-        tables = {path: self.layout.read(path, text=[self.key] if self.key else []) for path in self.files}
+        policy = self.policy.changed(reading=self.layout.over(self.policy.reading))
+        key = [self.key] if self.key else []
+        tables = {path: self.layout.read_release(path, policy, key) for path in self.files}
         events.stage("judging")
         need_quasi(self.policy.quasi_identifiers, CLASSES)
         return self._keyed(tables, self.key) if self.key else self._linked(tables)

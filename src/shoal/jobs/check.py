@@ -111,7 +111,8 @@ class Check(Job[Judgement]):
 
             return check_files(self.source, policy, self.layout)
         table, written = self.layout.released(self.source, policy)
-        original = self.layout.over(policy.reading).read(self.original) if self.original is not None else None
+        layout = self.layout.over(policy.reading)
+        original = layout.read(self.original, policy) if self.original is not None else None
         events.stage("judging")
         checked = check_table(table, written, policy, original=original, paired=self.paired)
         if stated is not None:

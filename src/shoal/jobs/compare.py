@@ -116,7 +116,7 @@ class Compare(Job[Compared]):
         from shoal.report.figures import write_figure
 
         events.stage("reading")
-        table = self.layout.over(self.policy.reading).read(self.source)
+        table = self.layout.over(self.policy.reading).read(self.source, self.policy)
         policy = self.policy
         if not policy.quasi_identifiers:
             policy = policy.changed(quasi_identifiers=tuple(table.columns))

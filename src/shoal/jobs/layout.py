@@ -50,6 +50,40 @@ class Layout(Reading):
         forms = self.forms(policy) if forms is None else forms
         return read_table(source, self.with_text(tuple(text)), needed=needed_by(policy), forms=forms)
 
+    def read_either(self, source: str | Path, policy: Policy) -> pl.DataFrame:
+        """A table that may be an original or a release: this lacks columns, and its layout and sheet may be its own."""
+        from dataclasses import replace
+
+        from shoal.data.files import read_table
+        from shoal.data.released import reading_of
+        from shoal.data.sheets import has_sheet
+
+        stated = policy.reading.chosen()
+        kept = {key: value for key, value in stated.items() if key in ("text", "names")}
+        if policy.reading.sheet is not None and has_sheet(source, policy.reading.sheet):
+            kept["sheet"] = policy.reading.sheet
+        reading = self.over(Reading(**(reading_of(source, policy.reading).chosen() | kept)))
+        forms = replace(type(self).of(reading).forms(policy), may_lack=True)
+        return read_table(source, reading, needed=needed_by(policy), forms=forms)
+
+    def read_both(
+        self, original: str | Path, released: str | Path, policy: Policy
+    ) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """An original and its release, which is written as the original is where it does not show otherwise."""
+        layout = self.over(policy.reading)
+        forms = layout.forms(policy)
+        before = layout.read(original, policy, forms=forms)
+        return before, layout.read_release(released, policy.changed(reading=forms.settled(layout.settled(original))))
+
+    def read_release(self, released: str | Path, policy: Policy, text: Sequence[str] = ()) -> pl.DataFrame:
+        """A release of what is read as the policy states; columns in `text` as text, where it has them."""
+        from shoal.data.files import read_table
+        from shoal.data.forms import Forms
+        from shoal.data.released import reading_of
+
+        reading = reading_of(released, policy.reading).with_text((*policy.reading.text, *text))
+        return read_table(released, reading, forms=Forms.under(reading, policy.attributes, released=True))
+
     def settled(self, source: str | Path) -> Reading:
         """The same, with what was seen in a text file where it is not written in the plainest way."""
         from shoal.data.csv_files import settled
@@ -79,7 +113,7 @@ class Layout(Reading):
                 raise needs_memory(f"The policy's 'read.{key}'", engine)
         attributes = {} if policy is None else policy.attributes
         forms = Forms.under(Reading.of(self), attributes, released=released)
-        return forms if released else replace(forms, needed=needed_by(policy))
+        return replace(forms, needed=needed_by(policy))
 
     def released(self, source: str | Path, policy: Policy) -> Released:
         """A released table, and what stands there of the quasi-identifiers."""
@@ -139,7 +173,7 @@ def refuse_written(asked: Reading, output: str | Path, engine: str) -> None:
 
 def needed_by(policy: Policy | None) -> frozenset[str] | None:
     """The columns that a policy names, where it leaves out all others, which need not be understood."""
-    if policy is None or policy.rest != "drop":
+    if policy is None or policy.rest != "drop" or not policy.quasi_identifiers:
         return None
     roles = (policy.identifiers, policy.quasi_identifiers, policy.confidential, policy.insensitive)
     named = (*roles, policy.identified_by, policy.text.columns, [policy.weights] if policy.weights else [])

@@ -15,6 +15,8 @@ from shoal.jobs.layout import Layout
 from shoal.show.result import Result
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from shoal.measure import Measured
     from shoal.policy import Policy
     from shoal.risk.measure import Risk as Exposure
@@ -115,12 +117,19 @@ class Risk(Job[RiskMeasured]):
                 "cannot be told from it. Measure the original, or leave --person out to measure records."
             )
 
+    def _tables(self) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+        """The table, and its original where there is one."""
+        if self.original is None:
+            return self.layout.read_either(self.source, self.policy), None
+        before, table = self.layout.read_both(self.original, self.source, self.policy)
+        return table, before
+
     def _in_memory(self) -> RiskMeasured:
         from shoal.assess import measured, risk
         from shoal.risk.scenarios import scenarios
 
         events.stage("reading")
-        table = self.layout.over(self.policy.reading).read(self.source)
+        table, before = self._tables()
         self._need_people(table.columns)
         events.stage("counting who is unique")
         exposure = risk(table, self.policy, when=self.when)
@@ -130,10 +139,9 @@ class Risk(Job[RiskMeasured]):
             table, schema, population=self.population, fraction=self.fraction, weights=self._weights(table.columns),
             threshold=self.threshold,
         )  # fmt: skip
-        if self.original is None:
+        if before is None:
             return RiskMeasured(exposure, intruders)
         events.stage("measuring beside the original")
-        before = self.layout.over(self.policy.reading).read(self.original)
         named = measured(before, table, self.policy, "risk", self.measures, paired=self.paired or None)
         return RiskMeasured(exposure, intruders, named)
 
@@ -211,8 +219,7 @@ class Utility(Job[UtilityMeasured]):
         from shoal.assess import measured, utility
 
         events.stage("reading")
-        before = self.layout.over(self.policy.reading).read(self.original)
-        after = self.layout.read(self.masked)
+        before, after = self.layout.read_both(self.original, self.masked, self.policy)
         events.stage("measuring")
         paired = self.paired or None
         kept = utility(before, after, self.policy, paired=paired)

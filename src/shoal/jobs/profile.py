@@ -30,7 +30,6 @@ class Profile(Job["Profiled"]):
 
     def work(self) -> Profiled:
         """Reads and examines the table, and writes the policy that it suggests where a file is named."""
-        from shoal.data.files import is_delimited
         from shoal.data.missing_marks import marks_in, offered
         from shoal.data.paths import atomic_write
         from shoal.profile import profile
@@ -41,7 +40,7 @@ class Profile(Job["Profiled"]):
         events.stage("examining")
         reading = forms.settled(self.layout.settled(self.source))
         offers = [offered(column.name, marks) for column in table if (marks := marks_in(column))]
-        assumed = (*self.layout.assumed(self.source), *forms.notes, *(offers if is_delimited(self.source) else []))
+        assumed = (*self.layout.assumed(self.source), *forms.notes, *offers)
         profiled = replace(profile(table), reading=reading, assumed=assumed)
         events.check()
         if self.write_policy is not None:
