@@ -43,7 +43,7 @@ def risk(
     and `stop` are as in `shoal.anonymize`.
     """
     with events.heard(listen, stop):
-        forms = Forms.under(policy.reading, policy.attributes, released=True)
+        forms = Forms.under(policy.reading, policy.shown_attributes, released=True)
         table = open_table(frame, engine_of(frame, engine), masked=may_be_masked(policy, when), forms=forms)
         schema = released_schema(table, policy)
         return (assess_risk if table.whole is None else events.apart(assess_risk))(
@@ -82,7 +82,7 @@ def utility(
         if (chosen := engine_for((original, masked), engine)) != "memory":
             forms = Forms.under(policy.reading, policy.attributes)
             before_table = known_of(open_table(original, chosen, forms=forms), policy)
-            shown = Forms.under(forms.settled(policy.reading), policy.attributes, released=True)
+            shown = Forms.under(forms.settled(policy.reading), policy.shown_attributes, released=True)
             after_table = open_table(masked, chosen, masked=policy.quasi_identifiers, forms=shown)
             return compare_tables(before_table, after_table, paired=bool(paired))
         before, _ = to_polars(original)

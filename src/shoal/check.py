@@ -59,14 +59,14 @@ def _check(frame: Any, policy: Policy, original: Any, paired: bool, engine: str 
     if paired and original is None:
         raise InputError("Which rows belong together is asked beside the original: give it as well (original=).")
     chosen = engine_of(frame, engine)
-    written, forms = None, Forms.under(Reading.of(policy.reading.of_values()), policy.attributes, released=True)
+    written, forms = None, Forms.under(Reading.of(policy.reading.of_values()), policy.shown_attributes, released=True)
     if chosen != "memory":
         table = open_table(frame, chosen, as_written=policy.quasi_identifiers, forms=forms)
         own = Forms.under(policy.reading, policy.attributes)
         original = None if original is None else open_table(original, chosen, forms=own)
     elif isinstance(frame, str | Path):
         reading = reading_of(frame, policy.reading)
-        forms = Forms.under(reading, policy.attributes, released=True)
+        forms = Forms.under(reading, policy.shown_attributes, released=True)
         released, written = read_released(frame, policy.quasi_identifiers, reading, forms)
         table = MemoryTable(released)
     else:

@@ -218,6 +218,11 @@ class Policy(BaseModel):
         """The column that says who lives together, as the policy or a promise names it."""
         return household_column(self.models, self.household)
 
+    @property
+    def shown_attributes(self) -> dict[str, AttributeChoice]:
+        """What is declared of each attribute of a released table: a pseudonym is a word, though it look like a date."""
+        return {**self.attributes, **dict.fromkeys(self.pseudonyms, AttributeChoice(kind=Kind.NOMINAL))}
+
     def keyed(self, keys: Keys | bytes) -> Self:
         """The same policy with the secret key of its pseudonyms, which is no part of what it says or writes."""
         policy = self.changed()

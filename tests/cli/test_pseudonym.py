@@ -82,6 +82,25 @@ def test_a_release_of_the_command_is_opened_by_the_key_that_it_made(shoal: Shoal
     assert sorted(read_table("o.csv", text=["id"])["id"]) == sorted(PEOPLE["id"])
 
 
+def test_pseudonyms_that_look_like_days_that_never_were_are_words(shoal: Shoal, place: Path) -> None:
+    days = [f"19{40 + i % 60}-0{1 + i % 9}-{10 + i % 19}" for i in range(60)]
+    born = PEOPLE.select("age", id=pl.Series(days))
+    born.write_csv("born.csv")
+    words = ("--quasi", "age", "--k", "3", "--pseudonym", "id=person:like,key=k.txt", "--certificate", "c.json")
+    assert shoal("anonymize", "born.csv", "-o", "r.csv", *words, "--write", "keep-order", "--quiet").code == 0
+    Path("parts").mkdir()
+    Path("parts/r.csv").write_bytes(Path("r.csv").read_bytes())
+    Path("p.toml").write_text(
+        'quasi_identifiers = ["age"]\nmodels = [{name = "k-anonymity", k = 3}]\n'
+        'pseudonyms = {id = {domain = "person", form = "like"}}\n'
+    )
+    for check in (("r.csv", "--certificate", "c.json"), ("parts", "--policy", "p.toml", "--engine", "disk")):
+        run = shoal("check", *check)
+        assert run.code == 0, run.err
+    assert reveal(shoal, "r.csv", "--form", "like", version="2").code == 0
+    assert pl.read_csv("o.csv", infer_schema=False)["id"].to_list() == born["id"].to_list()
+
+
 @pytest.mark.parametrize(("form", "source"), [("sealed", "sealed.csv"), ("like", "like.csv"), ("code", "d.csv")])
 def test_old_pseudonyms_beside_new_ones(shoal: Shoal, place: Path, form: str, source: str) -> None:
     options = ("--column", "id", "--form", form, "--key-file", "k.txt", "--read", "text=id")

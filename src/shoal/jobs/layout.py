@@ -111,7 +111,7 @@ class Layout(Reading):
         for key in self.chosen():
             if key not in IN_PARTS:
                 raise needs_memory(f"The policy's 'read.{key}'", engine)
-        attributes = {} if policy is None else policy.attributes
+        attributes = {} if policy is None else policy.shown_attributes if released else policy.attributes
         forms = Forms.under(Reading.of(self), attributes, released=released)
         return replace(forms, needed=needed_by(policy))
 
@@ -121,7 +121,7 @@ class Layout(Reading):
         from shoal.data.released import read_released, reading_of
 
         reading = self.over(reading_of(source, policy.reading))
-        forms = Forms.under(reading, policy.attributes, released=True)
+        forms = Forms.under(reading, policy.shown_attributes, released=True)
         return read_released(source, policy.quasi_identifiers, reading, forms)
 
     def dialect(self, source: str | Path, output: str | Path, asked: Reading) -> tuple[Dialect | None, tuple[str, ...]]:

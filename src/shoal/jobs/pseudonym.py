@@ -194,7 +194,8 @@ def _keys(path: Path | None) -> Keys:
 
 def _as_it_stands(source: str, layout: Layout) -> pl.DataFrame:
     """The table; of a text file every cell as it is written, since no number of it is meant here."""
-    from shoal.data.files import is_delimited
+    from shoal.data.files import is_delimited, read_table
 
-    table = layout.read(source)
-    return layout.read(source, text=table.columns) if is_delimited(source) else table
+    if not is_delimited(source):
+        return layout.read(source)
+    return layout.read(source, text=read_table(source, layout, needed=()).columns)
