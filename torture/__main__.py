@@ -23,6 +23,7 @@ CHUNK = 20  # cases given to a process at a time
 # What is done beside the cases, for every so many of them; kills are spread over the time that there is.
 BESIDE = {
     "spark": 100,
+    "people": 3,
     "spoilt": 3,
     "words": 3,
     "attacks": 200,

@@ -5,12 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
+from torture.people import People, draw_people
 from torture.tables import Column, Table, draw_table, write
 
 GROUPING = ("hilbert", "sorted", "stratified", "kd", "kd-median", "mdav", "mdav+")
@@ -54,12 +55,15 @@ class Case:
     target: str  # suffix of the output; empty: a folder
     engine: str
     parts: int  # files of the input
+    people: People | None = None  # where they are what is counted, or shown by pseudonyms
 
     @property
     def name(self) -> str:
         asked = " ".join(f"{name} {level:g}" for name, level in self.promises.items())
         how = " ".join(self.options)
         what = f"{self.method} {how}".strip()
+        if self.people is not None:
+            what += f", {self.people.promise} {self.people.form}".rstrip()
         return f"seed {self.seed}: {what}, {asked}, {self.source} to {self.target or 'a folder'}, {self.engine}"
 
     @property
@@ -81,15 +85,40 @@ class Case:
     def models(self) -> list[str]:
         """The promises' names as the figures count them."""
         named = {"l": f"l-diversity ({self.variant})", "k-map": f"k-map by {self.known}", "k": "k-anonymity"}
-        return [named.get(name, {"t": "t-closeness"}.get(name, name)) for name in self.promises]
+        if self.people is not None and self.people.counted:
+            named["k"] = "persons"
+        shown = [f"pseudonyms ({self.people.form})"] if self.people and self.people.form else []
+        return [named.get(name, {"t": "t-closeness"}.get(name, name)) for name in self.promises] + shown
 
 
-def draw_case(seed: int, engines: tuple[str, ...]) -> Case:
+def draw_people_case(seed: int, engines: tuple[str, ...]) -> Case:
+    """Of people with several records, households, or pseudonyms."""
+    case = draw_case(seed, engines, (*GROUPING, *GROUPING, *RECODING))
+    rng = np.random.default_rng([seed, 1])
+    plain = case.source in PLAIN or case.target in PLAIN
+    people, table = draw_people(rng, case.table, plain=plain, typed=case.source in TYPED)
+    case = replace(case, table=table, people=people, options=case.parameters)
+    if people.promise not in ("linked", "households"):
+        return case
+    # Whole histories are compared: of classes of their own, by what groups, mostly.
+    size = case.promises.get("k", case.promises.get("k-map", 2))
+    diverse = {"l": case.promises["l"]} if "l" in case.promises and rng.random() < 0.5 else {}
+    method = case.method if case.method in GROUPING or rng.random() < 0.1 else "hilbert"
+    options = case.options if case.method == method else ()
+    promises = {people.promise: min(size, 3), **diverse}
+    return replace(case, method=method, options=options, promises=promises, known="", suppress=0.0)
+
+
+def draw_case(
+    seed: int,
+    engines: tuple[str, ...],
+    methods: tuple[str, ...] = (*(GROUPING * 2), *(RECODING * 2), *(PERTURBING * 2)),
+) -> Case:
     """Mostly what can be done; one case in ten may ask for what cannot."""
     rng = np.random.default_rng(seed)
     engine = str(rng.choice(engines))
     in_memory, sensible = engine == "memory", bool(rng.random() < 0.9)
-    method = str(rng.choice([*GROUPING, *GROUPING, *RECODING, *RECODING, *PERTURBING, *PERTURBING]))
+    method = str(rng.choice(methods))
     if sensible and (method == "multiplicative-noise" or (method == "cut-points" and not in_memory)):
         method = "hilbert"
     source = str(rng.choice(INPUTS if in_memory else PARTS))
@@ -175,6 +204,10 @@ def promised(case: Case, people: str = "") -> list[str]:
     for name, level in case.promises.items():
         if name == "measured-risk":
             words += ["--promise", f"measured-risk:level={level:g}"]
+        elif name == "linked":
+            words += ["--promise", f"linked:k={level:g}"]
+        elif name == "households" and case.people is not None:
+            words += ["--promise", f"households:k={level:g},column={case.people.column},shared=none"]
         else:
             words += [f"--{name}", f"{level:g}{more.get(name, '')}"]
     return words
@@ -186,7 +219,9 @@ def words_of(case: Case, folder: Path) -> list[str]:
     words = ["anonymize", _written(case, folder), "-o", place(output_of(case, folder)), "--method", _method(case)]
     words += ["--quasi", listed(column.name for column in case.table.quasi)]
     words += ["--confidential", listed(column.name for column in case.table.confidential)]
-    words += ["--identifiers", "identifier", "--insensitive", "rid", "--seed", str(seed_of(case))]
+    words += ["--identifiers", "identifier", "--seed", str(seed_of(case))]
+    words += ["--insensitive", listed(["rid", *(case.people.dates if case.people else ())])]
+    words += case.people.words(folder) if case.people else []
     words += [word for column in columns for word in ("--kind", listed([f"{column.name}={_kind(column)}"]))]
     if case.known == "population":
         write(population(case), folder / "population.parquet")

@@ -49,9 +49,9 @@ def _diversity(counts: Counter[str | None], variant: str, c: float) -> float:
     return float(len(counts))
 
 
-def closeness(classes: Classes, column: Column) -> float:
+def closeness(classes: Classes, column: Column, whole: Sequence[Row] | None = None) -> float:
     """The largest earth mover's distance of a class from all records; values at equal steps, or all equally far."""
-    every = [row[column.name] for members in classes for row in members]
+    every = [row[column.name] for row in whole or [row for members in classes for row in members]]
     known = sorted({cell for cell in every if cell is not None}, key=float if column.ordered else str)
     values: list[str | None] = [*known, None] if None in every else [*known]
     if column.ordered:  # texts of one number are one value

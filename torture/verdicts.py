@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from torture import judge
+from torture import crowds, judge
 from torture.cases import PERTURBING, Case, labels, listed, output_of, place, population, promised, seed_of, words_of
 from torture.process import Answer, Shoal
 from torture.reading import Row, all_bytes, read_release
@@ -55,7 +55,7 @@ def judged(case: Case, shoal: Shoal, folder: Path, words: list[str], before: dic
     output = output_of(case, folder)
     looks = _at_the_answer(folder, output, before, answer, shoal)
     if answer.code == 0:
-        looks = chain(looks, _at_the_release(case, shoal, folder, output, words))
+        looks = chain(looks, _said_too_much(case, folder, answer), _at_the_release(case, shoal, folder, output, words))
     for sort, wrong in looks:
         if wrong is not None:
             return Outcome("refused" if answer.code else "released", sentence(answer), sort, wrong)
@@ -74,10 +74,16 @@ def _at_the_answer(folder: Path, output: Path, before: dict[str, str], answer: A
         yield "other", _without_a_sentence(answer)
 
 
+def _said_too_much(case: Case, folder: Path, answer: Answer) -> Looks:
+    said = (answer.out + answer.err).encode()
+    yield "leak", _secret(case, folder, said)
+
+
 def _at_the_release(case: Case, shoal: Shoal, folder: Path, output: Path, words: list[str]) -> Looks:
     rows = read_release(output)
     yield "leak", _wrong_columns(case, rows)
     yield "broken promise", broken_promise(case, rows)
+    yield "broken promise", crowds.wrong_numbers(case, rows)
     yield "broken promise", _untrue(case, rows)
     yield "leak", leak(case, output, rows)
     yield "broken promise", _wrong_certificate(case, output, rows)
@@ -118,7 +124,7 @@ def _touched(before: dict[str, str], after: dict[str, str]) -> str | None:
 
 
 def _stray(folder: Path, output: Path, shoal: Shoal) -> str | None:
-    known = {"in", "population.parquet", "certificate.json", "trees", output.name}
+    known = {"in", "population.parquet", "certificate.json", "trees", "policy.toml", "key.txt", output.name}
     stray = [one.name for one in folder.iterdir() if one.name not in known and one.stem.split(".")[0] != "in"]
     return f"left behind: {stray + shoal.leftovers()}" if stray or shoal.leftovers() else None
 
@@ -142,12 +148,15 @@ def _wrong_columns(case: Case, rows: list[Row]) -> str | None:
     if not rows:
         return "released without a record"
     meant = {column.name for column in (*case.table.quasi, *case.table.confidential)} | {"rid"}
+    meant |= case.people.columns if case.people else set()
     if set(rows[0]) != meant:
         return f"the columns {sorted(rows[0])} for {sorted(meant)}"
     people = [row["rid"] for row in rows]
     if len(set(people)) != len(people) or not set(people) <= set(case.table.rid):
         return "a record came twice, or from nowhere"
     kept = case.table.rows if case.method in PERTURBING else case.table.rows - _allowed(case)
+    if {"linked", "households"} & set(case.promises):  # who has an uncommon number of records is left out
+        kept = 0
     return f"{len(rows)} of {case.table.rows} records, {kept} at least were meant" if len(rows) < kept else None
 
 
@@ -155,10 +164,12 @@ def _allowed(case: Case) -> int:
     return int(case.suppress * case.table.rows + 1e-9)
 
 
-def broken_promise(case: Case, rows: list[Row]) -> str | None:
-    """Each promise that was made, judged from the file."""
+def broken_promise(case: Case, rows: list[Row], owner: crowds.Owners | None = None) -> str | None:
+    """Each promise that was made, judged from the file; `owner`: whose each record is, unless by the original."""
     if "measured-risk" in case.promises:
         return _found_too_many(case, rows)
+    if case.people is not None and "k-map" not in case.promises:
+        return crowds.broken(case, rows, owner or case.people.of_record(case.table))
     classes = judge.classes_of(rows, _alike(case))
     asked = case.promises
     if "k" in asked and (least := judge.smallest(classes)) < asked["k"]:
@@ -224,9 +235,22 @@ def leak(case: Case, output: Path, rows: list[Row]) -> str | None:
     certificate = output.parent / "certificate.json"
     if certificate.exists():
         public += certificate.read_bytes()
+    if wrong := _secret(case, output.parent, public):
+        return wrong
+    return judge.leaked(public, rows, case.table)
+
+
+def _secret(case: Case, folder: Path, public: bytes) -> str | None:
+    """The seed, the key of pseudonyms or a person's own number, wherever it stands."""
     if str(seed_of(case)).encode() in public:
         return "the seed stands in the bytes"
-    return judge.leaked(public, rows, case.table)
+    if case.people is None:
+        return None
+    if (folder / "key.txt").exists():
+        key = (folder / "key.txt").read_bytes().split()[-1]
+        if key.lower() in public.lower() or bytes.fromhex(key.decode()) in public:
+            return "the key stands in the bytes"
+    return crowds.named(public, case.people.ids)
 
 
 def _certificate_of(case: Case, output: Path) -> Path:
@@ -256,6 +280,10 @@ def _wrong_certificate(case: Case, output: Path, rows: list[Row]) -> str | None:
             return f"the certificate says {what} {stated!r}, it is {value!r}"
     stated_of = {(model["name"], float(model["asked"])) for model in said["models"] if model["holds"]}
     names = {"k": "k-anonymity", "l": "l-diversity", "t": "t-closeness"}
+    if case.people is not None and case.people.counted and "k" in case.promises:
+        names["k"] = "persons"
+    if wrong := crowds.wrong_in_certificate(case, said, rows):
+        return wrong
     missing = [name for name, level in case.promises.items() if (names.get(name, name), level) not in stated_of]
     return f"the certificate does not state {missing}" if missing else None
 
@@ -263,9 +291,17 @@ def _wrong_certificate(case: Case, output: Path, rows: list[Row]) -> str | None:
 # ---- the check, and the same again
 
 
+_BY_FILE = {"k", "l", "t", "linked", "households"}  # what is judged without other data
+
+
+def _hidden(case: Case) -> bool:
+    """People are counted, and nobody but the custodian sees whose each record is."""
+    return case.people is not None and case.people.counted and case.people.shown is None
+
+
 def _check_disagrees(case: Case, shoal: Shoal, output: Path) -> str | None:
     """What was just released passes the check of its own certificate, unless other data are needed for that."""
-    if not set(case.promises) <= {"k", "l", "t"} or case.show or case.target == ".db":
+    if not set(case.promises) <= _BY_FILE or case.show or case.target == ".db" or _hidden(case):
         return None
     answer = shoal(["check", place(output), "--certificate", str(_certificate_of(case, output))])
     return None if answer.code == 0 else f"check says {answer.code}: {answer.err.strip()[-300:]}{answer.out[-300:]}"
@@ -273,7 +309,7 @@ def _check_disagrees(case: Case, shoal: Shoal, output: Path) -> str | None:
 
 def _check_is_fooled(case: Case, shoal: Shoal, folder: Path, rows: list[Row]) -> str | None:
     """A release that somebody changed afterwards: the check says of it what the judge says."""
-    if case.target != ".csv" or not set(case.promises) <= {"k", "l", "t"} or case.show:
+    if case.target != ".csv" or not set(case.promises) <= _BY_FILE or case.show or _hidden(case):
         return None
     changed = _changed(np.random.default_rng(case.seed), rows, case)
     pl.DataFrame(changed, schema=dict.fromkeys(changed[0], pl.String)).write_csv(
@@ -289,8 +325,12 @@ def _check_is_fooled(case: Case, shoal: Shoal, folder: Path, rows: list[Row]) ->
         for column in columns
         for word in ("--kind", listed([f"{column.name}={'numeric' if column.ordered else 'nominal'}"]))
     ]
+    owner = None
+    if case.people is not None and case.people.shown is not None and case.people.counted:
+        words += ["--person", case.people.shown] if case.people.promise != "households" else []
+        owner = crowds.by_file(changed, case.people.shown)
     answer = shoal(words)
-    wrong = broken_promise(case, changed)
+    wrong = broken_promise(case, changed, owner)
     if (answer.code == 1) == (wrong is not None):
         return _catch_all(answer)
     return f"check of a changed file says {answer.code} ({sentence(answer)}), the judge {wrong or 'that all holds'}"

@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Thread
 
 from torture.attacks import all_tables, guessed, intersection
-from torture.cases import draw_case
+from torture.cases import Case, draw_case, draw_people_case
 from torture.collisions import confused
 from torture.fuzz import make_files, run_one, run_words
 from torture.kills import kill_some, write_at_once
@@ -85,13 +85,20 @@ def _on_spark(found: Found, seed: int, engines: tuple[str, ...], place: Path) ->
 
 
 def _case(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> None:
-    case = draw_case(seed, engines)
+    _run_case(found, "cases", draw_case(seed, engines), place)
+
+
+def _people(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> None:
+    _run_case(found, "tables of people", draw_people_case(seed, engines), place)
+
+
+def _run_case(found: Found, what: str, case: Case, place: Path) -> None:
     try:
         outcome = run_case(case, _shoal(place), place / "case")
     except Exception as error:  # what the judge cannot read is wrong as well
-        found.note("cases", "other", f"{case.name}: the judge fails: {type(error).__name__}: {error}")
+        found.note(what, "other", f"{case.name}: the judge fails: {type(error).__name__}: {error}")
         return
-    found.note("cases", outcome.sort, outcome.wrong and f"{case.name}: {outcome.wrong}")
+    found.note(what, outcome.sort, outcome.wrong and f"{case.name}: {outcome.wrong}")
     counted = [
         f"method {case.method}", f"input {case.source}", f"output {case.target or 'a folder'}",
         f"engine {case.engine}", f"table {case.table.shape}", *(f"model {model}" for model in case.models()),
@@ -164,6 +171,7 @@ def _writers(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> 
 PIECES = {
     "cases": _case,
     "spark": _on_spark,
+    "people": _people,
     "spoilt": _spoilt,
     "words": _words,
     "purchases": _histories,
