@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from secrets import randbits
 from typing import Any
@@ -44,19 +43,17 @@ from shoal.masking.whole_histories import refuse_whole, whole_of
 from shoal.policy import Policy
 from shoal.privacy.classes import CLASS, ByClass, in_classes
 from shoal.releases.ledger import Ledger
-from shoal.report.certificate import refuse_uncertified
 from shoal.risk.dependence import Dependence, dependence
 from shoal.split_tables import (
     MERGED,
     SplitTables,
     about,
-    beside_each,
-    beside_which,
     confidential_of,
     left_out_of_all,
-    paper_of,
     refuse_older,
+    refuse_uncertified_tables,
     shown_by,
+    targets_of,
 )
 from shoal.survey import Survey
 from shoal.utility.information_loss import losses_by_table, squared_losses
@@ -102,23 +99,19 @@ class ChunkedSplitDraft:
     ) -> ChunkedSplitRelease:
         """Writes a folder each, all judged before the first gets its name; the ledger records their classes once."""
         names = [name for name in self.drafts if name != MERGED]
-        targets = {name: str(target) for name, target in beside_each(folder, names).items()}
+        targets = targets_of(folder, names, certificate, merge=merge)
         refuse_older(folder, merge=merge)
-        if merge:
-            targets = {MERGED: folder, **targets}
-        papers = {name: paper_of(certificate, name) for name in targets}
-        for name, target in targets.items():
-            asked_by = partial(beside_which, name=name)
-            refuse_uncertified(target, [papers[name]], overwrite=overwrite, asked_by=asked_by)
+        refuse_uncertified_tables(targets, overwrite=overwrite)
         merged = None if merge else self._judged(MERGED, self.drafts[MERGED].public)
         cost = sum(mean.epsilon for mean in self.drafts[MERGED].survey.policy.private_means().values())
         recorded = [ledger, *[None] * len(targets)]  # with the last that gets its name, which is the first of them
         folders = {
-            name: ToFolder(self.drafts[name], self.facts[name], target, kind, overwrite, seed, book, cost)
+            name: ToFolder(self.drafts[name], self.facts[name], str(target.path), kind, overwrite, seed, book, cost)
             for (name, target), book in zip(targets.items(), recorded, strict=False)
         }
         outputs = [
-            to.output(papers[name], target=place_of(to.made.table, targets[name])) for name, to in folders.items()
+            to.output(targets[name].certificate, target=place_of(to.made.table, to.folder))
+            for name, to in folders.items()
         ]
         judgements = commit(outputs, overwrite=overwrite)
         named = zip(folders.items(), judgements, strict=True)

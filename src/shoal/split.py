@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, overload
 
@@ -34,7 +34,6 @@ from shoal.masking.whole_histories import refuse_whole, whole_of
 from shoal.policy import Policy
 from shoal.privacy.check import released_classes
 from shoal.release import Judgement, Release, as_file, judged
-from shoal.report.certificate import refuse_uncertified
 from shoal.risk.attack import Outcome
 from shoal.risk.dependence import Dependence, dependence
 from shoal.risk.joined import Standing, attack_joined, broken_together
@@ -42,13 +41,12 @@ from shoal.split_tables import (
     MERGED,
     SplitTables,
     about,
-    beside_each,
-    beside_which,
     confidential_of,
     left_out_of_all,
-    paper_of,
     refuse_older,
+    refuse_uncertified_tables,
     shown_by,
+    targets_of,
 )
 
 if TYPE_CHECKING:
@@ -108,18 +106,14 @@ class SplitDraft(Generic[Frame]):
         """
         self._check(merge, keep_order, ledger, report)
         self._judge_together()
-        targets = beside_each(path, list(self.tables))
+        targets = targets_of(path, list(self.tables), certificate, merge=merge)
         refuse_older(path, merge=merge)
-        papers = {name: paper_of(certificate, name) for name in self.tables}
-        queue = [(name, self.tables[name], target, papers[name]) for name, target in targets.items()]
-        if merge and self.merged is not None:
-            queue.insert(0, (MERGED, self.merged, Path(path), paper_of(certificate, MERGED)))
-        for name, _, target, paper in queue:
-            refuse_uncertified(target, [paper], overwrite=overwrite, asked_by=partial(beside_which, name=name))
+        refuse_uncertified_tables(targets, overwrite=overwrite)
+        drafts = {**self.tables, **({} if self.merged is None else {MERGED: self.merged})}
         means = [mean for made in self.tables.values() for mean in made.policy.private_means().values()]
         files = [
             as_file(
-                made if ledger is None else replace(made, spelling=None),
+                drafts[name] if ledger is None else replace(drafts[name], spelling=None),
                 target,
                 keep_order=keep_order,
                 certificate=paper,
@@ -129,13 +123,13 @@ class SplitDraft(Generic[Frame]):
                 epsilon=sum(mean.epsilon for mean in means),
                 shown_too=list(self.tables),
             )
-            for i, (_, made, target, paper) in enumerate(queue)
+            for i, (name, (target, paper)) in enumerate(targets.items())
         ]
         if report is not None:
             page = Paper[Path, Judgement](Path(report), lambda partial, *_: self._report(partial), private=True)
             files[0] = replace(files[0], papers=(*files[0].papers, page))
         releases = commit(files, overwrite=overwrite)
-        written = {name: judgement.release for (name, *_), judgement in zip(queue, releases, strict=True)}
+        written = {name: judgement.release for name, judgement in zip(targets, releases, strict=True)}
         merged = written.pop(MERGED, None) or (judged(self.merged) if self.merged is not None else None)
         return SplitRelease(written, merged, self.dependence, self.notes)
 

@@ -9,14 +9,16 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from shoal.data.paths import is_sql
 from shoal.data.schema import Role
 from shoal.errors import InputError
 from shoal.masking.publishing.confidential import Showing
 from shoal.policy import Policy
+from shoal.report.certificate import refuse_uncertified
 from shoal.risk.dependence import Dependence
 from shoal.show import Bars, Chart, Result, Series, Sheet
 
@@ -87,6 +89,27 @@ def beside_each(path: str | Path, names: Sequence[str]) -> dict[str, Path]:
     return targets
 
 
+class Target(NamedTuple):
+    """Where a table is written, and its certificate, if any is."""
+
+    path: Path
+    certificate: Path | None
+
+
+def targets_of(
+    path: str | Path, names: Sequence[str], certificate: str | Path | None, *, merge: bool
+) -> dict[str, Target]:
+    """Where each table goes; with `merge` the first is of all attributes in one."""
+    tables = {MERGED: Path(path)} if merge else {}
+    return {name: Target(to, paper_of(certificate, name)) for name, to in (tables | beside_each(path, names)).items()}
+
+
+def refuse_uncertified_tables(targets: Mapping[str, Target], *, overwrite: bool) -> None:
+    """Refuses certificates of earlier tables that would lie beside these and be none of theirs."""
+    for name, (path, certificate) in sorted(targets.items(), key=lambda target: target[0] == MERGED):
+        refuse_uncertified(path, [certificate], overwrite=overwrite, asked_by=partial(_beside_which, name=name))
+
+
 def paper_of(certificate: str | Path | None, name: str) -> Path | None:
     """Where the certificate of one table is written, if any is."""
     if certificate is None:
@@ -94,7 +117,7 @@ def paper_of(certificate: str | Path | None, name: str) -> Path | None:
     return Path(certificate) if name == MERGED else beside(certificate, name)
 
 
-def beside_which(path: Path, name: str) -> Path | None:
+def _beside_which(path: Path, name: str) -> Path | None:
     """`release.charge.json` -> `release.json`, beside which it is; None: beside none. Of all in one it is the path."""
     part = "." + re.sub(r"[^\w-]+", "_", name) if name else ""
     if not path.stem.removesuffix(part):

@@ -34,9 +34,9 @@ from shoal.privacy.consistency import refuse_inconsistent
 from shoal.privacy.linked import Linked
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Verdict
 from shoal.release import Judgement, Release, as_file, judged
-from shoal.report.certificate import Checked, refuse_uncertified
+from shoal.report.certificate import Checked
 from shoal.show import Result, Sheet
-from shoal.split_tables import beside, beside_which, paper_of
+from shoal.split_tables import Target, beside, paper_of, refuse_uncertified_tables
 
 if TYPE_CHECKING:
     from shoal.data.dialects import Dialect
@@ -130,7 +130,9 @@ class TablesDraft:
         overwrite: bool = False,
     ) -> TablesRelease:
         """Writes `release.csv` and, of a table `visits`, `release.visits.csv`: all of them, or none."""
-        targets = files_of(path, self.policy)
+        files = files_of(path, self.policy).items()
+        targets = {name: Target(file, paper_of(certificate, name)) for name, file in files}
+        refuse_uncertified_tables(targets, overwrite=overwrite)
         outputs: list[Output[Path, Judgement]] = []
         verdicts: list[Verdict] = []
         classes: dict[str, EquivalenceClasses] = {}
@@ -144,10 +146,9 @@ class TablesDraft:
             return judgement
 
         for number, (name, made) in enumerate(self.tables.items()):
-            paper = paper_of(certificate, name)
-            refuse_uncertified(targets[name], [paper], overwrite=overwrite, asked_by=partial(beside_which, name=name))
             output = as_file(
-                made, targets[name], keep_order=keep_order, certificate=paper, report=report if not number else None,
+                made, targets[name].path, keep_order=keep_order, certificate=targets[name].certificate,
+                report=report if not number else None,
                 seed=None if seed is None else seed + number, ledger=None, disarm=disarm, overwrite=overwrite,
             )  # fmt: skip
             outputs.append(replace(output, judge=partial(judge, name=name, output=output)))

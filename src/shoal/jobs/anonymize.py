@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from secrets import randbits
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from shoal.release import Release
     from shoal.releases.ledger import Ledger
     from shoal.split import SplitRelease
+    from shoal.split_tables import Target
 
 _LARGE = 1 << 25  # bytes of a table while which is read the kernels are loaded
 
@@ -225,21 +225,24 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
 
     def refuse(self) -> None:
         """Raises, before any work, where these choices and files cannot be meant."""
-        from shoal.report.certificate import refuse_uncertified
-        from shoal.split_tables import beside, beside_which, paper_of
-
         refuse_written(self.written, self.output, self._engine())
         if self._engine() != "memory":
             self._refuse_in_parts()
             return
-        names, certificate = self.policy.confidential, self.certificate
-        first, *others = [beside(self.output, name) for name in names] or [Path(self.output)]
-        papers = {name: paper_of(certificate, name) for name in names}
-        merged = [Path(self.output), certificate] if self.merge else []
-        check_paths(_all_read(self), first, [*others, self.report, *papers.values(), *merged], overwrite=self.overwrite)
-        for name, paper in papers.items():
-            asked_by = partial(beside_which, name=name)
-            refuse_uncertified(beside(self.output, name), [paper], overwrite=self.overwrite, asked_by=asked_by)
+        files = [path for target in self._targets().values() for path in target]
+        first, *others = files or [Path(self.output)]
+        check_paths(_all_read(self), first, [*others, self.report], overwrite=self.overwrite)
+        self._refuse_uncertified()
+
+    def _targets(self) -> dict[str, Target]:
+        from shoal.split_tables import targets_of
+
+        return targets_of(self.output, self.policy.confidential, self.certificate, merge=self.merge)
+
+    def _refuse_uncertified(self) -> None:
+        from shoal.split_tables import refuse_uncertified_tables
+
+        refuse_uncertified_tables(self._targets(), overwrite=self.overwrite)
 
     def work(self) -> SplitRelease | ChunkedSplitRelease:
         """Reads the table, makes one for each confidential column, and writes all of them or none."""
@@ -277,8 +280,6 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
     def _refuse_in_parts(self) -> None:
         from shoal.chunked_split import elsewhere, refuse_independent
         from shoal.data.paths import is_sql
-        from shoal.report.certificate import refuse_uncertified
-        from shoal.split_tables import MERGED, beside_each, beside_which, paper_of
 
         engine = self._engine()
         if self.independent:
@@ -290,13 +291,9 @@ class Split(Job["SplitRelease | ChunkedSplitRelease"]):
             )
         if is_sql(self.output):
             raise elsewhere(str(self.output))
-        merged = {MERGED: Path(self.output)} if self.merge else {}
-        folders = {**beside_each(self.output, self.policy.confidential), **merged}
-        papers = {name: paper_of(self.certificate, name) for name in folders}
-        _refuse_folders(self, list(folders.values()), list(papers.values()), engine)
-        for name, folder in folders.items():
-            asked_by = partial(beside_which, name=name)
-            refuse_uncertified(folder, [papers[name]], overwrite=self.overwrite, asked_by=asked_by)
+        targets = self._targets().values()
+        _refuse_folders(self, [to.path for to in targets], [to.certificate for to in targets], engine)
+        self._refuse_uncertified()
 
     def _work_in_parts(self) -> ChunkedSplitRelease:
         from shoal.chunked_split import split_to
