@@ -9,7 +9,7 @@ Defined in docs/spec.md#atoms.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 import polars as pl
 
 from shoal.masking.partition import ABSENT, Labels
+from shoal.privacy.classes import counts_of, rows
 from shoal.releases.atoms import Counts, Pool
 from shoal.releases.budget import Budget
 from shoal.releases.changes import Changed, changed
@@ -250,23 +251,46 @@ def _in_both(first: Labels, second: Labels, persons: Labels) -> int:
 def _pair(first: Published, second: Published, a: Labels, b: Labels, k: int, confidential: list[str]) -> Pair:
     overlaps = of_records = overlapping(a, b)
     pool = Pool.of([first, second])
-    common = int(overlaps["common"].sum())
+    common = None
     if pool.persons is not None:
         overlaps, common = _overlapping_people(a, b, pool.persons, overlaps), _in_both(a, b, pool.persons)
-    differ = overlaps.filter((pl.col("first_others") > 0) | (pl.col("second_others") > 0))
-    others = pl.concat([differ["first_others"], differ["second_others"]])
-    anonymity = pool.least
+    names, pooled = (first.name, second.name), _histogram(pool.least)
+    pair = pair_of(names, count_overlaps(overlaps), pooled, k, common)
+    attacks = tuple(differencing(first, second, of_records, confidential))
+    return replace(pair, differencing=attacks, changed=tuple(changed(first, second, k)))
+
+
+def count_overlaps(overlaps: pl.DataFrame) -> pl.DataFrame:
+    """What is counted of classes that share subjects, as `COUNTS`: their k', and what stands in one of them alone."""
+    differ = overlaps.filter(pl.any_horizontal(pl.col("first_others", "second_others") > 0))
+    others = pl.concat([differ["first_others"], differ["second_others"].alias("first_others")])
+    each = {"common": overlaps["common"], "unequal": differ["common"], "others": others.filter(others > 0)}
+    return pl.concat([rows(what, counted(numbers)) for what, numbers in each.items()])
+
+
+def counted(numbers: pl.Series) -> pl.DataFrame:
+    """How often each number occurs."""
+    return numbers.alias("key").to_frame().group_by("key").agg(pl.len().alias("count"))
+
+
+def pair_of(
+    names: tuple[str, str], counts: pl.DataFrame, pooled: Mapping[int, int], k: int, common: int | None = None
+) -> Pair:
+    """Two releases by what was counted of their overlaps, and with how many so many subjects are alike in both.
+
+    Subjects may be people of several records: then `common` says how many of them are in both.
+    """
+    shared, unequal, others = (counts_of(counts, what) for what in ("common", "unequal", "others"))
     return Pair(
-        (first.name, second.name),
-        common,
-        overlaps.height,
-        differ.height,
-        _least(differ["common"]),
-        _least(others.filter(others > 0)),
-        int(anonymity.min(initial=len(anonymity))),
-        int((anonymity < k).sum()),
-        tuple(differencing(first, second, of_records, confidential)),
-        tuple(changed(first, second, k)),
+        names,
+        int((shared["key"] * shared["count"]).sum()) if common is None else common,
+        int(shared["count"].sum()),
+        int(unequal["count"].sum()),
+        _least(unequal["key"]),
+        _least(others["key"]),
+        min(pooled, default=0),
+        sum(subjects for size, subjects in pooled.items() if size < k),
+        (),
     )
 
 

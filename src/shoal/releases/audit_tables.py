@@ -33,7 +33,7 @@ from shoal.privacy.classes import (
     shown,
     summed,
 )
-from shoal.releases.audit import WORST, Audit, Pair
+from shoal.releases.audit import WORST, Audit, Pair, count_overlaps, counted, pair_of
 from shoal.releases.published import need_columns, subjects_of
 
 _SUBJECT = ("@who", "@whose")  # two hashes of a subject
@@ -193,13 +193,12 @@ class _Atoms:
 
 
 def _histogram(atoms: Table) -> dict[int, int]:
-    """Size of an atom -> subjects in atoms of that size."""
-    sizes = counts_of(summed(all_of(atoms.map(_by_size, COUNTS))), "atoms")
-    return dict(sizes.select("key", subjects=pl.col("key") * pl.col("count")).iter_rows())
+    """With how many a subject is alike -> subjects."""
+    return _by_sizes(counts_of(summed(all_of(atoms.map(_by_size, COUNTS))), "pooled"))
 
 
 def _by_size(batch: Batch) -> pl.DataFrame:
-    return rows("atoms", _counted(batch.frame["@subjects"]))
+    return rows("pooled", counted(batch.frame["@subjects"]))
 
 
 @dataclass(frozen=True)
@@ -278,53 +277,27 @@ def _joined(atoms: pl.DataFrame) -> pl.DataFrame:
 def _beside_first(frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
     """Each class of the first release is here with all classes of the second that it meets."""
     others = pl.col("@subjects").sum().over(_FIRST) - pl.col("@subjects")
-    return _joined(frame).with_columns(others.alias("first others"), pl.coalesce(_SECOND, _FIRST).alias("@key"))
+    return _joined(frame).with_columns(others.alias("first_others"), pl.coalesce(_SECOND, _FIRST).alias("@key"))
 
 
-_BESIDE_FIRST = pl.Schema({**_Two.schema, "first others": pl.Int64()})
+_BESIDE_FIRST = pl.Schema({**_Two.schema, "first_others": pl.Int64()})
 
 
 def _beside_second(frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
     """And here each of the second with all of the first: what is asked of a pair can be counted."""
-    subjects = pl.col("@subjects")
-    others = subjects.sum().over(_SECOND) - subjects
-    both = frame.with_columns(others.alias("second others")).filter(
-        pl.all_horizontal(pl.col(_FIRST, _SECOND).is_not_null())
-    )
-    differ = both.filter(pl.any_horizontal(pl.col("first others", "second others") > 0))
-    left = pl.concat([differ["first others"], differ["second others"].alias("first others")])
-    return pl.concat(
-        [
-            rows("pooled", _counted(frame["@subjects"])),
-            rows("common", _counted(both["@subjects"])),
-            rows("unequal", _counted(differ["@subjects"])),
-            rows("others", _counted(left.filter(left > 0))),
-        ]
-    )
-
-
-def _counted(numbers: pl.Series) -> pl.DataFrame:
-    return numbers.alias("key").to_frame().group_by("key").agg(pl.len().alias("count"))
+    others = pl.col("@subjects").sum().over(_SECOND) - pl.col("@subjects")
+    both = frame.with_columns(others.alias("second_others"), common=pl.col("@subjects"))
+    meeting = both.filter(pl.all_horizontal(pl.col(_FIRST, _SECOND).is_not_null()))
+    return pl.concat([rows("pooled", counted(frame["@subjects"])), count_overlaps(meeting)])
 
 
 def _pair(atoms: Table, i: int, j: int, releases: Sequence[_Release], k: int, chunks: int) -> Pair:
     two = atoms.map(_Two(_label(i), _label(j)), _Two.schema).exchange(ByHash(chunks, "@key"), chunks)
     by_second = two.map(_beside_first, _BESIDE_FIRST).exchange(ByHash(chunks, "@key"), chunks)
     counts = summed(all_of(by_second.map(_beside_second, COUNTS)))
-    pooled, common, unequal, others = (counts_of(counts, what) for what in ("pooled", "common", "unequal", "others"))
-    below = pooled.filter(pl.col("key") < k)
-    return Pair(
-        (releases[i].name, releases[j].name),
-        int((common["key"] * common["count"]).sum()),
-        int(common["count"].sum()),
-        int(unequal["count"].sum()),
-        _least(unequal),
-        _least(others),
-        _least(pooled) or 0,
-        int((below["key"] * below["count"]).sum()),
-        (),
-    )
+    return pair_of((releases[i].name, releases[j].name), counts, _by_sizes(counts_of(counts, "pooled")), k)
 
 
-def _least(counts: pl.DataFrame) -> int | None:
-    return int(counts["key"][0]) if counts.height else None
+def _by_sizes(atoms: pl.DataFrame) -> dict[int, int]:
+    """Size of an atom -> subjects in atoms of that size."""
+    return dict(atoms.select("key", subjects=pl.col("key") * pl.col("count")).iter_rows())
