@@ -146,7 +146,7 @@ def test_day_and_month_that_nothing_tells_apart_are_asked_for(engine: str, tmp_p
 def test_what_is_no_date_further_down_is_refused_by_name(tmp_path: Path) -> None:
     words = pl.DataFrame({"born": ["13.04.1943"] * 10_000 + ["31.02.1943"]})
     words.write_csv(tmp_path / "t.csv")
-    with pytest.raises(InputError, match=r"Column 'born' is Date .* and '31\.02\.1943' further down"):
+    with pytest.raises(InputError, match=r"Column 'born' holds dates .* and '31\.02\.1943' further down"):
         collected(open_table(tmp_path / "t.csv", "disk"))
 
 

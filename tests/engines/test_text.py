@@ -45,7 +45,8 @@ def test_a_head_that_shows_all_gives_the_types_of_the_whole() -> None:
 )
 def test_what_turns_up_too_late_is_refused_by_name(name: str, later: str) -> None:
     words = pl.DataFrame({name: [*WORDS[name], later]})
-    with Disk() as disk, pytest.raises(InputError, match=f"Column '{name}' .*'{later}' further down"):
+    named = rf"^Column '{name}' holds .* and '{later}' further down \(record {len(words)}\): correct it, .*--read "
+    with Disk() as disk, pytest.raises(InputError, match=named):
         collected(AsText().typed(disk.table(words.lazy()), WORDS.select(name)))
 
 

@@ -100,10 +100,15 @@ class Typed:
         """The batch with its columns typed, and as they are spelled where that is to be kept."""
         frame = batch.frame
         texts = [column.alias(f"{SPELLED}{column.name}") for column in frame] if self.spelled else []
-        return frame.with_columns(*(_as(frame[name], dtype, self.forms) for name, dtype in self.types.items()), *texts)
+        typed = (_as(frame[name], dtype, self.forms, batch.position) for name, dtype in self.types.items())
+        return frame.with_columns(*typed, *texts)
 
 
-def _as(column: pl.Series, dtype: pl.DataType, forms: Forms) -> pl.Series:
+_NUMBERED = 1 << 33  # beyond it a position is that of a task of Spark and a record of it
+_HELD = {pl.Int64: "whole numbers", pl.Float64: "numbers", pl.Date: "dates", pl.Boolean: "true and false"}
+
+
+def _as(column: pl.Series, dtype: pl.DataType, forms: Forms, position: int) -> pl.Series:
     column, form = forms.known(column), forms.columns.get(column.name)
     if dtype == pl.String:
         texts = with_empty_missing(column)
@@ -117,9 +122,16 @@ def _as(column: pl.Series, dtype: pl.DataType, forms: Forms) -> pl.Series:
     if dtype == pl.Int64 and form is None and count_zero_led(words):
         stray |= words.str.contains(r"^0\d")
     if stray.any():
-        value = words.filter(stray)[0]
-        raise InputError(
-            f"Column {column.name!r} is {dtype} in its first {HEAD:,} records and {value!r} further down: "
-            "correct it, or give the table as Parquet, which knows its types."
-        )
+        row = int(stray.arg_true()[0])
+        raise _too_late(column.name, dtype, words[row], position + row + 1)
     return values
+
+
+def _too_late(name: str, dtype: pl.DataType, value: str, record: int) -> InputError:
+    """The error of a value that is none of its column's, beyond the records that show what these are."""
+    where = f" (record {record:,})" if record < _NUMBERED else ""
+    return InputError(
+        f"Column {name!r} holds {_HELD.get(type(dtype), 'dates with times')} in its first {HEAD:,} records and "
+        f"{value!r} further down{where}: correct it, say that it means missing ({as_option(name, [value])}), or give "
+        "the table as Parquet, which knows its types."
+    )
