@@ -14,6 +14,7 @@ from shoal import PromiseError
 from shoal.data.codebook import Codebook, Variable, coded, labelled, variables_of
 from shoal.data.files import read_table, write_table
 from shoal.data.statistical_files import codebook_of, inspect_statistical
+from shoal.policy import Policy
 from tests.cli.conftest import Shoal
 from tests.sas_files import write_sas7bdat
 
@@ -106,6 +107,37 @@ def test_labels_make_the_round_trip_and_none_that_nobody_shows(shoal: Shoal, sav
     assert read_table(output)["inc"].null_count() == N // 5
     checked = shoal("check", output, "--certificate", "c.json")
     assert checked.code == 0, checked.err
+
+
+@pytest.mark.parametrize("output", ["r.sav", "r.dta"])
+def test_texts_are_labelled_and_missing_by_codes_too_where_the_format_has_it(
+    shoal: Shoal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    table = pl.DataFrame(
+        {"age": [20.0 + i % 4 for i in range(N)], "town": [("A", "B", "X", "")[i % 4] for i in range(N)]}
+    )
+    labels = {"A": "Aachen", "B": "Bonn", "X": "refused"}
+    pyreadstat.write_sav(table, "d.sav", variable_value_labels={"town": labels}, missing_ranges={"town": ["X"]})
+    options = ("--quasi", "age", "--insensitive", "town", "--k", "5", "--certificate", "c.json")
+    run = shoal("anonymize", "d.sav", "-o", output, *options)
+    assert run.code == 0, run.err
+    assert sorted(read_table(output)["town"].drop_nulls().unique()) == ["Aachen", "Bonn"]
+    assert shoal("check", output, "--certificate", "c.json").code == 0
+    if output == "r.sav":
+        released, about = pyreadstat.read_sav(output, user_missing=True, output_format="polars")
+        assert released["town"].value_counts().sort("town").rows() == [("", 30), ("A", 30), ("B", 30), ("X", 30)]
+        assert about.variable_value_labels["town"] == labels
+        assert about.missing_ranges["town"] == [{"lo": "X", "hi": "X"}]
+
+
+def test_a_starting_policy_states_the_order_that_only_the_type_knows(shoal: Shoal, sav: Path) -> None:
+    assert shoal("profile", sav, "--write-policy", "shoal.toml").code == 0
+    assert Policy.read(Path("shoal.toml")).attributes["edu"].domain == ("none", "primary", "tertiary")
+    policy = ("--policy", "shoal.toml")
+    assert shoal("anonymize", sav, "-o", "r.csv", *policy).code == 0
+    for command in (("risk", "r.csv"), ("check", "r.csv"), ("utility", sav, "r.csv")):
+        assert shoal(*command, *policy).code == 0
 
 
 def test_the_tables_of_a_split_are_labelled(shoal: Shoal, sav: Path) -> None:

@@ -52,6 +52,12 @@ class Codebook:
         kept = {name: codes.gather(rows) for name, codes in self.missing.items() if name in told_apart}
         return replace(self, missing=kept)
 
+    def without_texts(self) -> Codebook:
+        """The same for a format that labels no texts: categories coded by them stay as they are shown."""
+        plain = {n: v for n, v in self.variables.items() if not any(isinstance(c, str) for c in v.categories)}
+        others = {n: replace(v, categories={}, missing={}) for n, v in self.variables.items() if n not in plain}
+        return replace(self, variables=plain | others)
+
     def labels(self, columns: Sequence[str]) -> Iterator[str]:
         """What is written about these columns, for a reader to judge: no row shows it."""
         labels = {name: self.variables[name].label for name in columns if name in self.variables}
@@ -199,6 +205,11 @@ def _codes(column: pl.Series, variable: Variable) -> pl.Series | None:
 
 def _with_missing(column: pl.Series, variable: Variable, codes: pl.Series | None) -> tuple[pl.Series, list[Code]]:
     """The column with codes for missing where its cells are missing, and those that it shows; SPSS declares three."""
+    if codes is not None and column.dtype == codes.dtype == pl.String:
+        held = codes.filter(column.is_null()).drop_nulls().unique().sort().to_list()
+        if not 0 < len(held) <= _DECLARED or column.is_in(held).any():
+            return column, []
+        return pl.select(pl.coalesce(column, codes).alias(column.name)).to_series(), held
     if codes is None or not (column.dtype.is_numeric() and codes.dtype.is_numeric()):
         return column, []
     held = codes.filter(column.is_null()).drop_nulls().unique().sort().to_list()

@@ -40,13 +40,12 @@ def codebook_of(path: str | Path) -> Codebook | None:
         return None
     codes, about = _read(Path(path))
     variables = variables_of(codes, about)
-    declared = [name for name in (about.missing_ranges or {}) if codes[name].dtype.is_numeric()]
+    declared = list(about.missing_ranges or {})
     missing = {}
     if declared:
         raw = _package()(Path(path), usecols=declared, user_missing=True, output_format="polars")[0]
         for name in declared:
-            held = raw[name].cast(pl.Float64).set(codes[name].is_not_null(), None).fill_nan(None)
-            missing[name] = held
+            missing[name] = held = _held(raw[name], codes[name])
             known = {_whole(code): "" for code in held.drop_nulls().unique().sort()}
             variables[name] = _with_missing(variables[name], known)
     return Codebook(variables, missing)
@@ -58,8 +57,14 @@ def _with_missing(variable: Any, known: dict[Code, str]) -> Any:
     return replace(variable, missing={**known, **variable.missing})
 
 
-def _whole(code: float) -> Code:
-    return int(code) if code.is_integer() else code
+def _held(raw: pl.Series, codes: pl.Series) -> pl.Series:
+    """The code for missing of each record that has one."""
+    known = raw.cast(pl.Float64).fill_nan(None) if raw.dtype.is_numeric() else raw.replace("", None)
+    return known.set(codes.is_not_null(), None)
+
+
+def _whole(code: float | str) -> Code:
+    return int(code) if isinstance(code, float) and code.is_integer() else code
 
 
 def _package(kind: str = "sav") -> Any:
@@ -83,7 +88,8 @@ def write_statistical(frame: pl.DataFrame, path: Path, book: Codebook | None = N
     kind = STATISTICAL[path.suffix.lower()]
     options: dict[str, Any] = {"compress": True} if path.suffix.lower() == ".zsav" else {}
     if book is not None:
-        content = coded(frame, book if kind == "sav" else Codebook(book.variables)) if kind != "xport" else None
+        shown = book if kind == "sav" else Codebook(book.variables).without_texts()
+        content = coded(frame, shown) if kind != "xport" else None
         options["column_labels"] = _labels(frame, book)
         if content is not None:
             frame, options["variable_value_labels"] = content.table, content.value_labels

@@ -98,9 +98,11 @@ def profile_attribute(column: pl.Series, reading: Reading, codes: Codes) -> Attr
 
 
 def _choice(reading: Reading, column: pl.Series, role: Role) -> dict[str, object]:
-    """What a policy says of a column of codes or bands; those that are masked are shown by their beginnings."""
+    """What a policy says of codes, bands and ordered categories; masked codes are shown by their beginnings."""
     if reading.order is not None:
         return {"kind": "ordinal", "domain": list(reading.order)}
+    if reading.kind is Kind.ORDINAL and isinstance(column.dtype, pl.Enum):  # a release is text, and has no such type
+        return {"kind": "ordinal", "domain": column.dtype.categories.to_list()}
     if reading.kind is not Kind.NOMINAL or not reading.reason:
         return {}
     tree = prefix_tree(column, column.name) if reading.nests and role is Role.QUASI_IDENTIFIER else None
