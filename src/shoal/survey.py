@@ -9,6 +9,7 @@ import polars as pl
 
 from shoal.data.forms import Forms
 from shoal.data.frames import check_names
+from shoal.data.identity import identity_text
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Role, Schema, need_quasi, refuse_missing
 from shoal.data.weights import need_weights
@@ -124,6 +125,9 @@ def survey(table: Table, policy: Policy, *, subject: str | None = None, forms: F
     unseen = [name for name in whole_table.schema if name.startswith(KEPT)]
     whose = (subject, policy.person, policy.household_column, *in_order_of(policy.models))
     unseen += [name for name in dict.fromkeys(whose) if name is not None and name not in ordered]
+    for owner in (policy.person, policy.household_column):
+        if owner is not None:
+            identity_text(pl.Series(owner, dtype=whole_table.schema[owner]))  # refused by its type, before it is read
     if policy.household_column is not None:
         refuse_homeless_in(whole_table, policy.household_column)
     if policy.person is not None:

@@ -210,3 +210,14 @@ def test_numbers_within_classes_do_not_say_how_many_people_have_a_value(engine: 
     shown = VISITS.with_columns(person_in_class=pl.int_range(pl.len()).over("age", "sex")).drop("pid")
     with pytest.raises(InputError, match="tells apart only within a class"):
         check_table(engine(shown), None, policy(models=models))
+
+
+@pytest.mark.parametrize("whose", ["person", "household"])
+def test_a_column_by_whose_type_nobody_is_known_again_is_refused_before_anything_is_done(
+    engine: Engine, whose: str
+) -> None:
+    table = VISITS.with_columns(pl.col("pid").cast(pl.Binary))
+    models = [shoal.Households(3)] if whose == "household" else [shoal.KAnonymity(3)]
+    chosen = shoal.Policy(quasi_identifiers=["age"], models=models, **{whose: "pid"})
+    with pytest.raises(InputError, match="Column 'pid' holds values of type Binary"):
+        anonymize_in_chunks(engine(table), chosen)

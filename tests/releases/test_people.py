@@ -81,8 +81,9 @@ def test_without_a_ledger_two_releases_give_away_whose_the_added_visit_is(tmp_pa
 def test_two_visits_of_one_person_are_no_two_people(ledger: Ledger) -> None:
     release(VISITS, ledger, "a.csv")
     twice = pl.concat([more(0), more(0).with_columns(visit=pl.lit("x"), charge=pl.lit(901, pl.Int64)), more(1)])
-    with pytest.raises(PromiseError, match="records of up to 2 people"):
+    with pytest.raises(PromiseError, match="records of up to 2 people") as refused:
         release(pl.concat([VISITS, twice]), ledger, "b.csv")
+    assert "--incremental" not in str(refused.value)  # which is refused where people may have several records
 
 
 def test_visits_that_k_people_of_a_class_add_are_released(ledger: Ledger) -> None:
@@ -157,8 +158,9 @@ def test_whole_histories_are_pooled_person_by_person(tmp_path: Path) -> None:
     linked = POLICY.changed(models=[Linked(3)])
     ledger = Ledger(tmp_path / "ledger.db", KEY, "pid")
     release(VISITS, ledger, "a.csv", linked)
-    with pytest.raises(PromiseError, match="fewer than 3"):
+    with pytest.raises(PromiseError, match="fewer than 3") as refused:
         release(VISITS.filter(pl.col("pid") != "p0"), ledger, "b.csv", linked)
+    assert "--incremental" not in str(refused.value)
     found = audited(ledger)
     assert (found.subjects, found.smallest_pooled_class >= 3) == (9, True)
     with pytest.raises(InputError, match="Whole histories are judged over releases by 'pid'"):

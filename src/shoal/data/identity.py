@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from shoal.errors import InputError
+
 EXACT = 2.0**53  # integers below it are exact as floats
 _UNSEEN = "\u200b\ufeff"  # characters without width that files bring along
 _WHOLE = r"^(-?\d+)\.0*$"
@@ -19,6 +21,13 @@ def identity_text(column: pl.Series) -> pl.Series:
     Whole numbers lose their point, moments at midnight their time, texts the blanks about them and the way their
     accents are composed. Leading zeros stay: they belong to a code.
     """
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        raise InputError(
+            f"Column {column.name!r} holds values of type {column.dtype}, by which nobody is known again: turn it into "
+            "a column of numbers, dates or text."
+        )
+    if column.dtype == pl.Duration:
+        column = column.cast(pl.Int64)
     if column.dtype.is_float():
         column = column.fill_nan(None)
     text = column.cast(pl.String)

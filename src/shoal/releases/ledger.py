@@ -35,6 +35,8 @@ from shoal.data.pseudonym_choices import ShownPseudonyms
 from shoal.data.pseudonyms import check_key, fresh_key, read_key
 from shoal.data.scratch import Unfinished, make_private
 from shoal.errors import InputError, PromiseError, require
+from shoal.privacy.households import Households
+from shoal.privacy.linked import Linked
 from shoal.privacy.t_closeness import TCloseness
 from shoal.releases.budget import Budget, budget_of, refuse_spent
 from shoal.releases.of_people import (
@@ -249,7 +251,9 @@ class Ledger:
                 f"ask for at least {promised}. Nothing was released."
             )
         _refuse_laxer([promise for entry in earlier for promise in entry.promises], what.promises, release)
-        refuse_exposed([entry.recorded for entry in earlier], release, what.k)
+        histories = {promise["name"] for promise in what.promises} & {Linked.name, Households.name}
+        goes_on = not (release.of_people or histories)
+        refuse_exposed([entry.recorded for entry in earlier], release, what.k, goes_on=goes_on)
         refuse_spent([(entry.recorded, entry.epsilon) for entry in earlier], (release, what.epsilon), limit)
 
     def add(self, release: Published, what: Promised, file: str | Path) -> Exposure | None:

@@ -103,8 +103,11 @@ def _joined(first: Labels, second: Labels, classes: int) -> Labels:
     return label
 
 
-def refuse_exposed(earlier: Sequence[Recorded], release: Recorded, k: int) -> None:
-    """Raises where a subject would fall below k over the pool of all releases, and says what would help."""
+def refuse_exposed(earlier: Sequence[Recorded], release: Recorded, k: int, *, goes_on: bool = True) -> None:
+    """Raises where a subject would fall below k over the pool of all releases, and says what would help.
+
+    `goes_on` says that such a release can be made after those before it, class by class.
+    """
     exposed = exposure(earlier, release, k)
     if exposed is None:
         return
@@ -121,12 +124,12 @@ def refuse_exposed(earlier: Sequence[Recorded], release: Recorded, k: int) -> No
         if exposed.changed
         else ""
     )
+    after = " Or release with --incremental, which keeps the classes shown before." if goes_on else ""
     raise PromiseError(
         f"Together with the {len(earlier)} release{'s' * (len(earlier) != 1)} before it this one would leave "
         f"{_whom(exposed.subjects, of_people=release.of_people)} with fewer than {k} who cannot be told apart, "
         f"{exposed.smallest} at the least ({_where(release, exposed.example)}).{values} Nothing was released. The "
-        f"least change that would do: {' and '.join(changes)}. Or release with --incremental, "
-        "which keeps the classes shown before."
+        f"least change that would do: {' and '.join(changes)}.{after}"
     )
 
 
