@@ -23,11 +23,11 @@ def own_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def doubled(x: int) -> int:
+def doubled(x: float) -> float:
     sys.modules.pop("own_kernel", None)  # as a program that begins anew
     from own_kernel import doubled  # type: ignore[import-not-found]
 
-    found: int = doubled(x)
+    found: float = doubled(x)
     return found
 
 
@@ -54,4 +54,13 @@ def test_the_bar_says_so_and_is_told_no_more_when_it_has_ended(
         step("grouping")
         assert doubled(2) == 4
     assert "compiling for this machine, once" in shown.getvalue()
+    assert heard == []
+
+
+def test_where_no_bar_is_shown_one_line_says_so(own_kernel: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with console.stages("anonymize", 2) as step:
+        step("grouping")
+        assert doubled(2) == 4
+        assert doubled(2.5) == 5
+    assert capsys.readouterr().err.count("compiling for this machine, once") == 1
     assert heard == []

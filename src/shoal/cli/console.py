@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Any
 
 from rich.console import Console
@@ -90,12 +91,26 @@ def stages(title: str, total: int) -> Iterator[Callable[[str], None]]:
     elif for_machines():
         yield events.stage
     else:
-        with events.heard(_lines(title)):
+        with _lines(title) as listen, events.heard(listen):
             yield events.stage
 
 
-def _lines(title: str) -> events.Listener:
-    """A line a stage; within a long one a line a minute, with what is done of it."""
+_COMPILING = "compiling for this machine, once"
+
+
+@contextmanager
+def _compiling(tell: Callable[[], None]) -> Iterator[None]:
+    """Within it, `tell` is called whenever a kernel is compiled."""
+    heard.append(tell)
+    try:
+        yield
+    finally:
+        heard.remove(tell)
+
+
+@contextmanager
+def _lines(title: str) -> Iterator[events.Listener]:
+    """A line a stage; within a long one a line a minute, with what is done of it. One line if anything is compiled."""
     began = time.monotonic()
     last = "", began
 
@@ -106,10 +121,17 @@ def _lines(title: str) -> events.Listener:
         if event.stage == "done" or (event.stage == stage and now - at < _A_LINE):
             return
         last = event.stage, now
-        done = f", {event.done:,} of {event.total:,}" if event.total else ""
-        print(f"[{title} {now - began:.0f} s] {printable(event.stage)}{done}", file=sys.stderr, flush=True)
+        line(printable(event.stage) + (f", {event.done:,} of {event.total:,}" if event.total else ""))
 
-    return listen
+    @cache
+    def compiling() -> None:
+        line(_COMPILING)
+
+    def line(words: str) -> None:
+        print(f"[{title} {time.monotonic() - began:.0f} s] {words}", file=sys.stderr, flush=True)
+
+    with _compiling(compiling):
+        yield listen
 
 
 @contextmanager
@@ -140,10 +162,7 @@ def _bar(title: str, total: int) -> Iterator[events.Listener]:
             progress.update(task, completed=completed, total=max(total, len(begun)), description=event.stage)
 
         def compiling() -> None:
-            progress.update(task, description="compiling for this machine, once", refresh=True)
+            progress.update(task, description=_COMPILING, refresh=True)
 
-        heard.append(compiling)
-        try:
+        with _compiling(compiling):
             yield listen
-        finally:
-            heard.remove(compiling)
