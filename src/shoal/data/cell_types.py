@@ -82,6 +82,7 @@ class Page:
     def _cells(self, columns: list[int]) -> dict[int, tuple[pl.Series, pl.Series]]:
         """Each column as text, errors included, and the types of its cells."""
         texts, _ = self._load(dict.fromkeys(columns, "string"), columns)
+        numbers, _ = self._load(dict.fromkeys(columns, "float"), columns)  # as text they would be rounded
         _, others = self._load(dict.fromkeys(columns, "duration"), columns)  # all but dates are named
         cells = {}
         for place, at in enumerate(columns):
@@ -92,8 +93,11 @@ class Page:
                 if column == at and (match := _TYPE.search(error.detail)):
                     types[row] = _TYPES.get(match[1], "dates")
                     words[row] = _ERRORS.get(match[2], "#ERROR!") if match[1] == "Error" else words[row]
-            name = self.names[at]
-            cells[at] = pl.Series(name, words, dtype=pl.String), pl.Series(name, types, dtype=pl.String)
+            text, kinds = (pl.Series(self.names[at], each, dtype=pl.String) for each in (words, types))
+            cells[at] = (
+                text.zip_with((kinds != "numbers").fill_null(value=True), _exact(numbers.to_series(place))),
+                kinds,
+            )
         return cells
 
     def _settled(self, words: pl.Series, types: pl.Series, text: Collection[str]) -> pl.Series:
@@ -148,6 +152,13 @@ def _values(words: pl.Series, main: str) -> pl.Series:
     if main == "truths":
         return words == "true"
     return as_numbers(words, ".") if main == "numbers" else as_dates(words)
+
+
+def _exact(numbers: pl.Series) -> pl.Series:
+    """Each number as text that reads back as the same, whole ones without decimals."""
+    whole = (numbers == numbers.round()) & (numbers.abs() <= EXACT)
+    plain = numbers.cast(pl.Int64, strict=False).cast(pl.String)
+    return plain.zip_with(whole.fill_null(value=False), numbers.cast(pl.String))
 
 
 def _plainest(column: pl.Series) -> pl.Series:
