@@ -1,7 +1,8 @@
 """Separation loss: of the pairs of records that an attribute tells apart, the share that it no longer does.
 
 It counts records, not distances, so that it compares attributes of different kinds (docs/spec.md#separation-loss): a
-birth date that is kept as text costs what it costs as a date. Unlike Eq. 3 it does not see how far values lie apart.
+birth date that is kept as text costs what it costs as a date where both stand in the same classes. Where the grouping
+puts dates together more coarsely than texts it still costs less. Unlike Eq. 3 it does not see how far values lie apart.
 """
 
 from __future__ import annotations
