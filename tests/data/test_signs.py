@@ -59,6 +59,27 @@ def test_columns_get_their_roles_by_name_in_each_language(language: str) -> None
         assert "by name" in suggestion.reason
 
 
+# Of other scripts what would harm most: given name, family name, birth date, sex, diagnosis, wage
+OTHER_SCRIPTS = {
+    "tr": "Ad Soyadı Doğum_tarihi Cinsiyet Teşhis Maaş",
+    "ru": "Имя Фамилия Дата_рождения Пол Диагноз Зарплата",
+    "zh": "名字 姓名 出生日期 性别 诊断 工资",
+    "ja": "名前 氏名 生年月日 性別 診断 給与",
+}
+
+
+@pytest.mark.parametrize("language", OTHER_SCRIPTS)
+def test_names_dates_and_outcomes_are_seen_in_other_scripts_too(language: str) -> None:
+    values = (["Xi", "Иван"], ["Xu", "伟"], ["14.08.1951", "01.12.2010"], [1, 2], ["a", "b"], [25_000, 31_500])
+    for name, held, role in zip(OTHER_SCRIPTS[language].split(), values, (ID, ID, QI, QI, CONF, CONF), strict=True):
+        suggestion = suggest_role(pl.Series(name, held), present=9, distinct=len(held), uniques=0)
+        assert (suggestion.role, "by name" in suggestion.reason) == (role, True), (name, suggestion.reason)
+
+
+def test_an_advertisement_is_no_turkish_name() -> None:
+    assert suggest_role(pl.Series("ad_text", ["a", "b"]), present=9, distinct=2, uniques=0).role is QI
+
+
 def test_what_people_are_asked_most_has_words_in_every_language() -> None:
     table = word_table()
     asked = ["personal names", "street addresses", "codes of small areas", "full dates", "phone numbers", "age"]

@@ -39,7 +39,8 @@ CODE_SIGNS = (
     CodeSign(
         "postcode",
         r"""\w*zip(_code)? post(al)?_codes? plz(-\w+)? \w*postleitzahl code-postal codigo-postal codice-postale
-            codice-di-avviamento-postale kod-pocztowy postn(umme)?r postinumero postal""",
+            codice-di-avviamento-postale kod-pocztowy postn(umme)?r postinumero postal
+            posta-kodu (почтовыи-)?индекс 邮编 邮政编码 郵便番号""",
         nests=True,
     ),
     CodeSign("postcode", "cap cep psc cp pin(_code)?", nests=True, digits=4),
@@ -53,7 +54,8 @@ CODE_SIGNS = (
     ),
     CodeSign(
         "sex or gender",
-        "i?sex gender geschlecht sexe sexo genre genero sesso geslacht plec płec kon køn sukupuoli pohlavi",
+        """i?sex gender geschlecht sexe sexo genre genero sesso geslacht plec płec kon køn sukupuoli pohlavi
+            cinsiyet пол 性别 性別""",
     ),
     CodeSign(
         "race or ethnic group",

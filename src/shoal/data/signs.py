@@ -1,6 +1,6 @@
 """Signs of what a column is: how people's identifiers and attributes are called and what they look like.
 
-What they are called, in twelve languages, stands in `sign_words.toml`; what they look like stands below. Rows carry
+What they are called, in sixteen languages, stands in `sign_words.toml`; what they look like stands below. Rows carry
 the letter of the identifier in HIPAA's Safe Harbor list (45 CFR 164.514(b)(2)(i), items A to R) where they belong to
 one. To recognise something new, add a row.
 """
