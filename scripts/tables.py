@@ -32,7 +32,7 @@ def table(sort: str) -> str:
     if sort == "engines":
         strange = {each.name for known in (MEASURES, ATTACKS) for each in known.listed() if not _is_ours(each)}
         known = [each for each in capabilities() if each.name not in strange]
-        return _rows(("sort", "", "disk and spark"), [(c.sort, c.name, c.in_chunks.how or "no") for c in known])
+        return _rows(("sort", "", "disk and spark"), [(c.sort, c.name, str(c.in_chunks)) for c in known])
     catalogues: dict[str, Catalogue[Any]] = {"models": MODELS, "generators": GENERATORS}
     if sort in catalogues:
         catalogue = catalogues[sort]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from shoal.catalogue import INSIDE, SAME, Catalogue, Chunks, Entry
+from shoal.catalogue import ALL_PAIRS, INSIDE, SAME, Catalogue, Chunks, Entry
 from shoal.errors import InputError
 from shoal.masking import METHODS
 from shoal.masking.whole_histories import refuse_other_methods, refuse_whole, whole_of
@@ -26,11 +26,13 @@ class Capability:
 _OTHERS = {
     "private means, values shown alike": INSIDE,
     "pooled audit by key": SAME,
-    "audit by linking, differencing": Chunks(),
+    "audit by linking": Chunks(because=ALL_PAIRS),
+    "audit by differencing, changed values": Chunks(because="values of single subjects do not go along"),
     "ledger": SAME,
     "incremental": Chunks("the same people; new ones grouped inside chunks"),
     "split, over shared classes": Chunks("to folders of this machine; without a report"),
-    "split, with classes of their own": Chunks(),
+    "split, with classes of their own": Chunks(because="what all tables leave of each person is judged together"),
+    "several tables, rules of consistency": Chunks(because="all rows of everybody are put side by side"),
     "report": Chunks("counts of all records, values of some that are drawn"),
     "the order of the input": Chunks("on disk; a table of Spark has no order"),
 }

@@ -49,10 +49,17 @@ def parameter(
 
 @dataclasses.dataclass(frozen=True)
 class Chunks:
-    """How something works on a table that is read in chunks, by disk and Spark alike; where not, what to do instead."""
+    """How something works on a table that is read in chunks, by disk and Spark alike.
+
+    Where it does not, `instead` says what to do, and `because` why that is so.
+    """
 
     how: str = ""
     instead: str = ""
+    because: str = ""
+
+    def __str__(self) -> str:
+        return self.how or f"no: {self.because}".removesuffix(": ")
 
     @property
     def can(self) -> bool:
@@ -63,6 +70,7 @@ class Chunks:
 SAME = Chunks("same result")
 INSIDE = Chunks("inside chunks")
 INSIDE_RANDOM = Chunks("inside random chunks")
+ALL_PAIRS = "every record with every other"
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(parameter, dataclasses.field))

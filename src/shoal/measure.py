@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal import events
-from shoal.catalogue import SAME, Chunks, Registry
+from shoal.catalogue import ALL_PAIRS, SAME, Chunks, Registry
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import MISSING, Microdata
 from shoal.data.parse_cells import read_cells
@@ -34,7 +34,7 @@ HigherIs = Literal["riskier", "safer", "better", "worse"]
 
 OF_VALUES = Chunks("same result up to a million values")
 DRAWN = Chunks("of records drawn evenly from each table")
-IN_MEMORY = Chunks(instead="measure it in memory")
+IN_MEMORY = Chunks(instead="measure it in memory", because=ALL_PAIRS)
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def test_releases_in_folders_are_audited_by_key(shoal: Shoal) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("risk r --original d --measures all", "--original needs the whole table in memory"),
+        ("risk r --read encoding=latin1", "--read encoding needs the whole table in memory"),
         ("risk r --read delimiter=;", "--read delimiter needs the whole table in memory"),
         ("risk r.parquet --engine dsik", "There is no engine 'dsik'. Did you mean 'disk'?"),
         ("utility d r --read names=numbered", "--read names needs the whole table in memory"),
@@ -148,4 +148,4 @@ def test_what_engines_can_do_is_printed(shoal: Shoal) -> None:
     assert listed["engines"] == ["memory", "disk", "spark"]
     by_name = {each["name"]: each for each in listed["capabilities"]}
     assert by_name["coarsen"] == {"sort": "method", "name": "coarsen", "in_parts": "same result"}
-    assert by_name["audit by linking, differencing"]["in_parts"] is None
+    assert by_name["audit by linking"]["in_parts"] is None

@@ -229,6 +229,25 @@ def test_tables_in_the_same_order_are_paired_on_disk(table: pl.DataFrame, how: s
     assert close(error.values, measured(table, masked, chosen, "utility", ["sse"], paired=True).values)
 
 
+@pytest.mark.parametrize("how", MASKINGS)
+def test_values_within_a_few_ranks_of_their_masked_ones_are_counted_beside_their_originals(
+    table: pl.DataFrame, how: str
+) -> None:
+    chosen = policy() if how == "grouped" else policy("age_yrs", "sex", "los", "patzip")
+    masked = masked_by(table, chosen, **MASKINGS[how])
+    names = ["interval_disclosure", "correct_links", "rank_linkage"]
+    expected = measured(table, masked, chosen, "risk", names[:1], paired=True).values
+    with Disk() as disk:
+        both = known_of(disk.table(table.lazy()), chosen), disk.table(masked.lazy())
+        found = tables.measured_tables(*both, names, "risk", paired=True)
+        unpaired = tables.measured_tables(*both, names[:1], "risk")
+    assert 0.0 < expected["interval_disclosure"] < 1.0
+    assert close(found.values, expected)
+    why = "It looks for each record among all others, all at once: measure it in memory."
+    assert found.left_out == dict.fromkeys(names[1:], why)
+    assert unpaired.left_out == {"interval_disclosure": tables.UNPAIRED}
+
+
 def test_tables_that_cannot_be_compared_are_refused(table: pl.DataFrame) -> None:
     with Disk() as disk:
         source, empty = disk.table(table.lazy()), disk.table(table.clear().lazy())

@@ -69,7 +69,7 @@ def engines(as_json: opt.Json = False) -> None:
         Sheet(
             f"{sort.capitalize()}s",
             ("", "memory", "disk and spark"),
-            [(entry.name, "yes", entry.in_chunks.how or "no") for entry in known if entry.sort == sort],
+            [(entry.name, "yes", str(entry.in_chunks)) for entry in known if entry.sort == sort],
         )
         for sort in dict.fromkeys(entry.sort for entry in known)
     ]
@@ -98,7 +98,12 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
             *(*_PROMISES, "population", "cells_fixed", *_ALWAYS),
         )
     ),
-    "risk": frozenset(("source", *_ROLES, "when", "group", "fraction", "population", "weights", "threshold", *_ALWAYS)),
+    "risk": frozenset(
+        (
+            *("source", *_ROLES, "when", "group", "fraction", "population", "weights", "threshold"),
+            *("original", "measures", "paired", *_ALWAYS),
+        )
+    ),
     "utility": frozenset(("original", "masked", *_ROLES, "hierarchies", "measures", "paired", *_ALWAYS)),
     "audit": frozenset(("files", "key", "policy", "quasi", "confidential", "k", *_ALWAYS)),
 }

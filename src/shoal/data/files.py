@@ -218,7 +218,7 @@ def refuse_long_texts(frame: pl.DataFrame) -> None:
                 )
 
 
-_AT_ONCE = Chunks(instead="write the table as Parquet or CSV")
+_AT_ONCE = Chunks(instead="write the table as Parquet or CSV", because="such a file is read at once")
 
 
 @dataclass(frozen=True)

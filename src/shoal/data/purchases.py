@@ -58,7 +58,7 @@ class Purchases(Generator):
 
     customers: int = parameter("how many customers; about 95 records each", default=400, least=2)
 
-    in_chunks = Chunks(instead="write it to a file")
+    in_chunks = Chunks(instead="write it to a file", because="purchases are worked on in memory")
     examples = ("--customers 400 --seed 7 -o t.csv", "--customers 100000 -o t.parquet")
 
     def table(self, seed: int | None = None) -> pl.DataFrame:

@@ -17,6 +17,7 @@ from shoal.show.result import Result
 if TYPE_CHECKING:
     import polars as pl
 
+    from shoal.engines.table import Table
     from shoal.measure import Measured
     from shoal.policy import Policy
     from shoal.risk.measure import Risk as Exposure
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from shoal.show.charts import Chart
     from shoal.show.sheet import Sheet
     from shoal.utility.measure import Utility as Kept
+    from shoal.utility.placed import Known
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,6 +152,7 @@ class Risk(Job[RiskMeasured]):
         from shoal.engines.opening import open_table
         from shoal.risk.measure import assess_risk
         from shoal.risk.scenarios import scenarios
+        from shoal.utility.tables import measured_tables
 
         events.stage("opening")
         masked = may_be_masked(self.policy, self.when)
@@ -164,7 +167,11 @@ class Risk(Job[RiskMeasured]):
         intruders = scenarios(
             table, schema, population=people, fraction=self.fraction, weights=weights, threshold=self.threshold
         )
-        return RiskMeasured(exposure, intruders)
+        if self.original is None:
+            return RiskMeasured(exposure, intruders)
+        events.stage("measuring beside the original")
+        both = _both_in_parts(self.original, self.source, self.policy, self.layout, engine, self.master)
+        return RiskMeasured(exposure, intruders, measured_tables(*both, self.measures, "risk", paired=self.paired))
 
 
 @dataclass(frozen=True, repr=False)
@@ -229,19 +236,27 @@ class Utility(Job[UtilityMeasured]):
         return UtilityMeasured(kept, measured(before, after, self.policy, "utility", self.measures, paired=paired))
 
     def _in_parts(self, engine: str) -> UtilityMeasured:
-        from shoal.assess import known_of
-        from shoal.engines.opening import open_table
         from shoal.utility.tables import compare_tables, measured_tables
 
         events.stage("opening")
-        layout, quasi = self.layout.over(self.policy.reading), self.policy.quasi_identifiers
-        forms = layout.in_parts(engine, self.policy)
-        before = known_of(open_table(self.original, engine, master=self.master, forms=forms), self.policy)
-        shown = replace(layout.in_parts(engine, self.policy, released=True), reading=forms.settled(Reading.of(layout)))
-        after = open_table(self.masked, engine, master=self.master, masked=quasi, forms=shown)
+        before, after = _both_in_parts(self.original, self.masked, self.policy, self.layout, engine, self.master)
         events.stage("measuring")
         kept = compare_tables(before, after, paired=self.paired)
         if not self.measures:
             return UtilityMeasured(kept)
         events.stage("taking the measures named")
         return UtilityMeasured(kept, measured_tables(before, after, self.measures, paired=self.paired))
+
+
+def _both_in_parts(
+    original: str | Path, masked: str | Path, policy: Policy, layout: Layout, engine: str, master: str | None
+) -> tuple[Known, Table]:
+    """What one pass over the original tells, and its release, which is read as the original is."""
+    from shoal.assess import known_of
+    from shoal.engines.opening import open_table
+
+    layout = layout.over(policy.reading)
+    forms = layout.in_parts(engine, policy)
+    before = known_of(open_table(original, engine, master=master, forms=forms), policy)
+    shown = replace(layout.in_parts(engine, policy, released=True), reading=forms.settled(Reading.of(layout)))
+    return before, open_table(masked, engine, master=master, masked=policy.quasi_identifiers, forms=shown)

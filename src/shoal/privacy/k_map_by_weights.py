@@ -40,7 +40,7 @@ class KMapByWeights(PrivacyModel):
     cells_fixed: bool = parameter("whether nothing of the cells was drawn from the sample", default=False)
 
     needs = ("sampling weights",)
-    in_chunks = Chunks(instead="use k-map with a sampling fraction")
+    in_chunks = Chunks(instead="use k-map with a sampling fraction", because="weights do not go along with chunks")
     by_weights = True
     instead_of_k = True
     leaves_open = (

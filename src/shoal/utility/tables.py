@@ -24,7 +24,7 @@ from shoal.engines.paired import ORIGINAL, AtRandom, records_alike, side_by_side
 from shoal.engines.table import Table
 from shoal.engines.whole import POSITION, SAMPLE
 from shoal.errors import InputError
-from shoal.measure import Measure, Measured, Pair, taken
+from shoal.measure import About, Measure, Measured, Pair, taken
 from shoal.privacy.classes import all_of, class_sizes
 from shoal.utility.correlations import Correlations
 from shoal.utility.discernibility import average_class_size, discernibility
@@ -138,11 +138,11 @@ def _losses(both: Both) -> tuple[dict[str, float], dict[str, float]]:
 
 
 def measured_tables(
-    original: Known, masked: Table, names: Sequence[str] = ("all",), *, paired: bool = False
+    original: Known, masked: Table, names: Sequence[str] = ("all",), about: About = "utility", *, paired: bool = False
 ) -> Measured:
-    """The measures of utility of these names; one that has no value on these tables is left out by name."""
+    """The measures of these names; one that has no value on these tables is left out by name."""
     both = Compared(read_tables(original, masked), paired)
-    return taken(names, "utility", both.measure, both.how)
+    return taken(names, about, both.measure, both.how)
 
 
 @dataclass(frozen=True)
@@ -158,8 +158,8 @@ class Compared:
             raise InputError(UNPAIRED)
         if measure.of_statistics:
             return measure(self.statistics)
-        if measure.needs_pairs:
-            raise InputError("It compares single records with their originals: measure it in memory.")
+        if measure.needs_pairs or measure.about == "risk":
+            raise InputError("It looks for each record among all others, all at once: measure it in memory.")
         return measure(self.drawn)
 
     def how(self, measure: Measure) -> str:
