@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Literal
+from functools import cached_property, wraps
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ from shoal import events
 from shoal.catalogue import ALL_PAIRS, SAME, Chunks, Registry
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import MISSING, Microdata
-from shoal.data.parse_cells import read_cells
+from shoal.data.parse_cells import exactly
 from shoal.data.schema import Attribute, Kind
 from shoal.errors import InputError, StoppedError
 from shoal.show import Bars, Chart, Result, Series, Sheet
@@ -59,6 +59,7 @@ class Pair:
     kept: npt.NDArray[np.int64] | None = None  # masked row i is original row kept[i]; None: all, in their order
     linked_at_most: int = 100_000  # original records that are looked for among the masked ones
     several: Mapping[str, MaskedColumn] = field(default_factory=dict)  # nominal columns that show sets of values
+    made: dict[str, Any] = field(default_factory=dict, init=False, repr=False, compare=False)  # by `once`
 
     @classmethod
     def of(
@@ -70,12 +71,14 @@ class Pair:
         after = np.column_stack([_midpoints(columns[name]) for name in names])
         if not len(after):
             raise InputError("No record is released: there is nothing to measure.")
-        several = {name: _exact(columns[name], original) for name in names if (columns[name].size > 1).any()}
+        several = {n: exactly(columns[n], original[n].values) for n in names if (columns[n].size > 1).any()}
         return cls(tuple(original.schema[name] for name in names), before, after, kept, several=several)
 
     def sample(self, most: int) -> Pair:
         """At most so many of the released records, drawn at random, beside their originals."""
         n = len(self.masked)
+        if n <= most and self.kept is None:
+            return self
         drawn = (
             np.arange(n) if self.kept is None else np.argsort(self.kept, kind="stable")
         )  # in whatever order they come
@@ -130,6 +133,23 @@ def nothing_in_order() -> InputError:
     return InputError("No attribute is numeric, ordinal or a date and varies: there is nothing to measure.")
 
 
+Made = TypeVar("Made")
+
+
+def once(make: Callable[[Pair], Made]) -> Callable[[Pair], Made]:
+    """What several measures need of a pair: made when it is first asked for, and kept on the pair."""
+    name = f"{make.__module__}.{make.__qualname__}"
+
+    @wraps(make)
+    def kept(pair: Pair) -> Made:
+        if name not in pair.made:
+            pair.made[name] = make(pair)
+        made: Made = pair.made[name]
+        return made
+
+    return kept
+
+
 def _positions(original: Microdata, name: str) -> Matrix:
     coded = original[name]
     return np.append(coded.positions, np.nan)[np.where(coded.codes == MISSING, len(coded.positions), coded.codes)]
@@ -140,13 +160,6 @@ def _midpoints(column: MaskedColumn) -> Matrix:
     if column.attribute.kind is Kind.NOMINAL:
         middle = np.where(column.size == 1, column.low, np.nan)
     return middle[column.index]
-
-
-def _exact(column: MaskedColumn, original: Microdata) -> MaskedColumn:
-    """With every value that a cell admits."""
-    if column.runs is not None:
-        return column
-    return read_cells(column.values(), column.attribute, original[column.attribute.name].values)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import shoal
 from shoal.data.schema import Kind
 from shoal.draft import draft
 from shoal.errors import InputError, PromiseError
-from shoal.kernels.linking import Space, assigned, blocks_of, own_shares
+from shoal.kernels.linking import Sets, Space, assigned, blocks_of, own_shares
 from shoal.masking.grouped import Grouping
 from shoal.measure import Pair
 from shoal.risk import found_again as module
@@ -55,13 +55,26 @@ def space_of(n: int, records: int, seed: int = 0) -> Space:
     rng = np.random.default_rng(seed)
     people, shown = np.round(rng.normal(size=(n, 3)), 1), np.round(rng.normal(size=(records, 3)), 1)
     codes = [rng.integers(4, size=(rows, 2)).astype(np.int32) for rows in (n, records)]
-    return Space(people, shown, *codes, rng.random((n, 2)))
+    return Space(people, shown, *codes, rng.random((n, 2)), sets_of(n, records, rng), rng.integers(1, 4, records))
+
+
+def sets_of(n: int, records: int, rng: np.random.Generator) -> Sets:
+    """Two attributes: of 3 values in 5 cells, of 4 values in 6 cells."""
+    values, cells = (np.column_stack([rng.integers(most, size=rows) for most in ends]).astype(np.int32)
+                     for rows, ends in ((n, (3, 4)), (records, (5, 6))))  # fmt: skip
+    far = rng.random((2, 11))
+    return Sets(values, cells + np.int32([0, 5]), np.array([0, 15]), np.array([0, 5, 11]), rng.random(39) < 0.4, *far)
 
 
 def all_distances(space: Space) -> Matrix:
     line = ((space.people[:, None] - space.records[None]) ** 2).sum(axis=2)
     differs = space.values[:, None] != space.shown[None]
-    return line + (differs * space.weights[:, None]).sum(axis=2)
+    of_sets = np.zeros(line.shape)
+    for j, (rows, wide, first) in enumerate(((0, 5, 0), (15, 6, 5))):
+        cell, value = space.sets.cells[:, j], space.sets.values[:, j]
+        admitted = space.sets.admits[rows + value[:, None] * wide + cell[None] - first]
+        of_sets += np.where(admitted, space.sets.inside[cell], space.sets.outside[cell])
+    return line + (differs * space.weights[:, None]).sum(axis=2) + of_sets
 
 
 def test_blocks_give_what_comparing_all_gives() -> None:
@@ -69,14 +82,17 @@ def test_blocks_give_what_comparing_all_gives() -> None:
     assert len(blocks_of(space).starts) > 10
     distances = all_distances(space)
     mine = distances[own, own]
-    as_near = (distances <= mine[:, None] * (1 + 1e-9)).sum(axis=1)
+    assert space.distances(own) == pytest.approx(mine)
+    as_near = (distances <= mine[:, None] * (1 + 1e-9)) @ space.often
     expected = np.where(mine <= distances.min(axis=1) * (1 + 1e-9), 1 / as_near, 0)
     assert own_shares(space, own) == pytest.approx(expected)
 
 
 def test_codes_alone_are_enough() -> None:
     space = space_of(300, 300)
-    space = space._replace(people=np.empty((300, 0)), records=np.empty((300, 0)), shown=space.values)
+    nothing = Sets(*np.empty((2, 300, 0), np.int32), np.empty(0, np.int64), np.array([0]), *np.empty((3, 0)))
+    space = space._replace(people=np.empty((300, 0)), records=np.empty((300, 0)), shown=space.values, sets=nothing)
+    space = space._replace(sets=nothing._replace(admits=np.empty(0, np.bool_)), often=np.ones(300, np.int64))
     _, same, counts = np.unique(space.values, axis=0, return_inverse=True, return_counts=True)
     assert own_shares(space, np.arange(300)) == pytest.approx(1 / counts[same.ravel()])
 

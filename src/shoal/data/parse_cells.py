@@ -7,6 +7,7 @@ one row a stretch of values, its two ends still text; these become ascending run
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +40,14 @@ def read_cells(column: pl.Series, attribute: Attribute, values: pl.Series | None
         runs = _category_runs(shown, attribute, values)
     low, high, size = _summary(runs, attribute.kind)
     return MaskedColumn(attribute, index, shown.cast(pl.String), low, high, size, runs)
+
+
+def exactly(column: MaskedColumn, values: pl.Series) -> MaskedColumn:
+    """A masked column with exactly what each of its cells admits, among these values of the original."""
+    if column.runs is not None:
+        return column
+    cells = read_cells(column.text, column.attribute, values)
+    return replace(cells, index=cells.index[column.index])
 
 
 def _dictionary(column: pl.Series) -> tuple[npt.NDArray[np.int32], pl.Series]:

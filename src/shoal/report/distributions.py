@@ -8,7 +8,7 @@ bins of a histogram.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,7 @@ import polars as pl
 
 from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Coded
-from shoal.data.parse_cells import read_cells
+from shoal.data.parse_cells import exactly
 from shoal.data.schema import Kind
 from shoal.show import Bars, Histogram
 from shoal.show.charts import both
@@ -89,8 +89,7 @@ class Admitted:
 def admitted(coded: Coded, column: MaskedColumn) -> Admitted:
     """The stretches of positions that each cell of a masked column admits."""
     if column.runs is None and (column.size < column.high - column.low + 1).any():  # sets with gaps
-        read = read_cells(column.text, coded.attribute, coded.values)
-        column = replace(read, index=read.index[column.index])
+        column = exactly(column, coded.values)
     runs = column.runs
     if runs is None:
         cell = np.flatnonzero(~np.isnan(column.low))

@@ -69,7 +69,7 @@ class Done:
             [InRole(title, _names(names), what) for role, title, what in _ROLES if (names := schema.with_role(role))],
             release.notes,
             [
-                (name, words.shown(masked.columns[name], findings.precisions[name], levels.get(name)))
+                (name, words.shown(findings.columns[name], findings.precisions[name], levels.get(name)))
                 for name in quasi[:ATTRIBUTES]
             ],
             f" The first {ATTRIBUTES} of {len(quasi):,} are listed." if len(quasi) > ATTRIBUTES else "",

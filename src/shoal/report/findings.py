@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.cells import MaskedColumn
+from shoal.data.parse_cells import exactly
 from shoal.data.schema import Schema
 from shoal.engines.table import Table
 from shoal.measure import About, Measured, Pair, evaluate, measures
@@ -68,6 +69,7 @@ class Findings:
 
     before: Risk
     after: Risk
+    columns: Mapping[str, MaskedColumn]  # the quasi-identifiers as they are shown, sets with all that they hold
     owners: tuple[BeforeAndAfter, ...]  # people, or households, where these are counted
     sizes: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # of the classes, before and after
     journalist: tuple[AnyChance, AnyChance] | tuple[None, None]  # before and after, where the population is known
@@ -97,8 +99,8 @@ def most(risks: pl.Series) -> float:
 
 def measure(release: Reported) -> Findings:
     """Measures all that the page shows of a release."""
-    original, columns, kept = release.original, release.masked.columns, release.masked.kept
-    quasi = release.schema.quasi_identifiers
+    original, kept, quasi = release.original, release.masked.kept, release.schema.quasi_identifiers
+    columns = {name: _read(column, original[name].values) for name, column in release.masked.columns.items()}
     learnt = [name for name in release.schema.confidential if name not in quasi]
     tables = release.tables()
     values_of = confidential_values if release.drawn is None else listed_values
@@ -107,10 +109,15 @@ def measure(release: Reported) -> Findings:
     values = zip(families, before.families, after.families, strict=True)
     known = Schema(tuple(release.schema[name] for name in quasi))
     risk = assess_risk(tables.original, known, groups=release.policy.groups)
-    pair = Pair.of(original, {name: columns[name] for name in quasi[:MOST]}, kept)
+    pair = replace(Pair.of(original, columns, kept), linked_at_most=SAMPLE)
+    few = pair
+    if len(quasi) > MOST:
+        first = {name: columns[name] for name in quasi[:MOST]}
+        few = replace(Pair.of(original, first, kept), linked_at_most=SAMPLE)
     return Findings(
         before=risk,
         after=_risk_after(release, tables.released, risk, after.counts),
+        columns=columns,
         owners=_owners(release, tables, before.counts),
         sizes=(before.sizes, after.sizes),
         journalist=_journalist(release, tables),
@@ -125,11 +132,16 @@ def measure(release: Reported) -> Findings:
         two_way=two_way_tables([original[name] for name in quasi[:MOST]], [columns[name] for name in quasi[:MOST]]),
         attacked=attacked(release, after.counts.smallest),
         measured={
-            "risk": _linked(Pair.of(original, columns, kept), pair, among_all=release.drawn in (None, release.read)),
-            "utility": evaluate(pair.sample(SAMPLE), ["all"], "utility"),
+            "risk": _linked(pair, few, among_all=release.drawn in (None, release.read)),
+            "utility": evaluate(few.sample(SAMPLE), ["all"], "utility"),
         },
         drawn=release.drawn,
     )
+
+
+def _read(column: MaskedColumn, values: pl.Series) -> MaskedColumn:
+    """Sets with all values that they hold, read once for all that compares them."""
+    return exactly(column, values) if (column.size > 1).any() else column
 
 
 def _linked(every: Pair, few: Pair, *, among_all: bool) -> Measured:
@@ -144,8 +156,8 @@ def _linked(every: Pair, few: Pair, *, among_all: bool) -> Measured:
     if not among_all:
         return compared
     parts = (
-        evaluate(replace(every, linked_at_most=SAMPLE), by_all, "risk"),
-        evaluate(replace(few, linked_at_most=SAMPLE), [name for name in linked if name not in by_all], "risk"),
+        evaluate(every, by_all, "risk"),
+        evaluate(few, [name for name in linked if name not in by_all], "risk"),
         compared,
     )
     return Measured(*(_merged([getattr(part, item.name) for part in parts]) for item in fields(Measured)))

@@ -39,7 +39,7 @@ class Loss:
     @classmethod
     def of(cls, release: Reported, findings: Findings) -> Self:
         """Gathered from a release and what was measured of it."""
-        quasi, columns, agreement = release.original.quasi, release.masked.columns, findings.correlations.agreement
+        quasi, columns, agreement = release.original.quasi, findings.columns, findings.correlations.agreement
         return cls(
             _loss_rows(release, findings),
             [_losses(findings), *_exactness(findings)],

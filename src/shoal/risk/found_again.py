@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-import polars as pl
 
 from shoal.catalogue import Chunks
 from shoal.measure import Pair, measure
 from shoal.risk.attack import Outcome, Scene, attack, wilson
-from shoal.risk.spaces import BY
+from shoal.risk.spaces import BY, different
 
 if TYPE_CHECKING:
     from shoal.kernels.linking import Space
@@ -77,14 +76,14 @@ def all_links(pair: Pair, one_to_one: Sequence[str] = ()) -> list[Links]:
 
     some = _drawn(pair)
     pair = pair.sample(len(pair.masked))  # whoever is in the release, beside what is shown of them
-    spaces = {name: make(pair) for name, make in BY.items()}
-    nearest = [Links(_NEAREST + name, own_shares(space.of(some), some)) for name, space in _different(spaces)]
+    row = different(pair).row
+    spaces = {name: make(pair, some) for name, make in BY.items()}
+    nearest = [Links(_NEAREST + name, own_shares(space, row[some])) for name, space in _different(spaces)]
     nearest.sort(key=lambda links: -links.share)
     if nearest[0].share == 1.0:
         return nearest
     best = [links.attack.removeprefix(_NEAREST) for links in nearest[:_ASSIGNED]]
-    alike = _alike(pair)
-    return nearest + [Links(_ONE_TO_ONE + name, _one_to_one(spaces[name], some, alike)) for name in one_to_one or best]
+    return nearest + [Links(_ONE_TO_ONE + name, _one_to_one(spaces[name], row[some])) for name in one_to_one or best]
 
 
 def _most(pair: Pair) -> int:
@@ -105,27 +104,19 @@ def _different(spaces: dict[str, Space]) -> Iterator[tuple[str, Space]]:
             met.append(space)
 
 
-def _one_to_one(space: Space, some: npt.NDArray[np.int64], alike: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-    """1 / the records that show the same where a person gets one that shows what the own one does, else 0."""
+def _one_to_one(space: Space, own: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+    """1 / the records that show the same where a person gets one that shows what the `own` one does, else 0."""
     from shoal.kernels.linking import assigned
 
-    distance = space.of(some).distances(some)
+    distance = space.distances(own)
     step = _STEP * float(np.median(distance) or distance.mean())
     if step == 0.0:  # all are at their own records
-        return np.zeros(len(some))
-    anew = np.random.default_rng(0).permutation(some)  # who is like somebody else is not told from them by the order
-    among = space.of(some)._replace(records=space.records[anew], shown=space.shown[anew])
-    got = assigned(among, step, _BIDS * len(some))
-    right = (got >= 0) & (alike[anew[got]] == alike[some])
-    chances: npt.NDArray[np.float64] = np.where(right, 1.0 / np.bincount(alike)[alike[some]], 0.0)
+        return np.zeros(len(own))
+    anew = np.random.default_rng(0).permutation(own)  # who is like somebody else is not told from them by the order
+    got = assigned(space.among(anew), step, _BIDS * len(own))
+    right = (got >= 0) & (anew[got] == own)
+    chances: npt.NDArray[np.float64] = np.where(right, 1.0 / space.often[own], 0.0)
     return chances
-
-
-def _alike(pair: Pair) -> npt.NDArray[np.int64]:
-    """A number a record, the same for all that show the same."""
-    several = [column.index for column in pair.several.values()]
-    cells = pl.from_numpy(np.column_stack([pair.masked, *several]))
-    return cells.select(pl.struct(pl.all()).rank("dense").cast(pl.Int64) - 1).to_series().to_numpy()
 
 
 @attack

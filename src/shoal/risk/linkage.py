@@ -16,6 +16,7 @@ Defined in docs/spec.md#linkage.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -24,7 +25,7 @@ import numpy.typing as npt
 from shoal.data.schema import Kind
 from shoal.errors import require
 from shoal.measure import Pair, measure
-from shoal.risk.spaces import both_ranks, by_deviations, by_mahalanobis, by_ranks
+from shoal.risk.spaces import both_ranks, by_deviations, by_mahalanobis, by_ranks, different
 
 if TYPE_CHECKING:
     from shoal.kernels.linking import Space
@@ -57,19 +58,19 @@ def rank_linkage(pair: Pair, *, log: Literal["ln1p", "ln"] = "ln1p") -> float:
 @measure("risk", "riskier", needs_pairs=True, how=sampled, promised=False)
 def correct_links(pair: Pair) -> float:
     """Share of people whose nearest masked record is their own, by distance in standard deviations."""
-    return _correct(pair, by_deviations(pair))
+    return _correct(pair, by_deviations)
 
 
 @measure("risk", "riskier", needs_pairs=True, how=sampled, promised=False)
 def correct_links_mahalanobis(pair: Pair) -> float:
     """Share of people whose nearest masked record is their own, by Mahalanobis distance."""
-    return _correct(pair, by_mahalanobis(pair))
+    return _correct(pair, by_mahalanobis)
 
 
 @measure("risk", "riskier", needs_pairs=True, how=sampled, promised=False)
 def correct_links_rank(pair: Pair) -> float:
     """Share of people whose nearest masked record is their own, by distance in ranks."""
-    return _correct(pair, by_ranks(pair))
+    return _correct(pair, by_ranks)
 
 
 # ---- distances
@@ -80,7 +81,7 @@ def nearest_in_ranks(pair: Pair, *, largest: bool = False) -> npt.NDArray[np.flo
     from shoal.kernels.neighbours import nearest
 
     original, masked = both_ranks(pair)
-    return np.sqrt(nearest(original[_linked(pair)], masked, largest=largest))
+    return np.sqrt(nearest(original[_linked(pair)], masked[different(pair).first], largest=largest))
 
 
 def _linked(pair: Pair) -> npt.NDArray[np.int64]:
@@ -88,7 +89,7 @@ def _linked(pair: Pair) -> npt.NDArray[np.int64]:
     return np.arange(n) if n <= most else np.random.default_rng(0).choice(n, most, replace=False)
 
 
-def _correct(pair: Pair, space: Space) -> float:
+def _correct(pair: Pair, near: Callable[[Pair, npt.NDArray[np.int64]], Space]) -> float:
     """The expected share of correct links; a suppressed record has none."""
     from shoal.kernels.linking import own_shares
 
@@ -96,4 +97,4 @@ def _correct(pair: Pair, space: Space) -> float:
     own[slice(None) if pair.kept is None else pair.kept] = np.arange(len(pair.masked))
     linked = _linked(pair)
     there = linked[own[linked] >= 0]
-    return float(own_shares(space.of(there), own[there]).sum() / len(linked))
+    return float(own_shares(near(pair, there), different(pair).row[own[there]]).sum() / len(linked))

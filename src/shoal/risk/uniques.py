@@ -20,7 +20,8 @@ from shoal.engines.memory import MemoryTable
 from shoal.engines.table import CHUNK, COUNTED, Batch, Table, selected
 from shoal.engines.whole import LISTED
 from shoal.errors import InputError
-from shoal.privacy.classes import ByClass, Sizes, all_of, class_sizes, list_classes
+from shoal.privacy.classes import ByClass, Sizes, all_of, class_sizes, list_classes, shown
+from shoal.privacy.model import as_told_apart
 
 EQUALITY = "class equality"
 FITTING = "worst case (fitting)"
@@ -75,13 +76,27 @@ def count_uniques(
 def uniques_of_nested(table: Table, ordered: Sequence[str], records: int) -> Iterator[int]:
     """Unique records by the first attribute, by the first two, and so on; masked cells count as equal or not."""
     nested = [tuple(ordered[: count + 1]) for count in range(len(ordered))]
-    if table.whole is not None or _most_alike(table, ordered[0]) > _AT_ONCE:
+    if (frame := table.whole) is not None:
+        yield from _narrowed(frame, ordered)
+        return
+    if _most_alike(table, ordered[0]) > _AT_ONCE:
         yield from (_single(class_sizes(table, names, records)) for names in nested)
         return
     chunks = table.chunks(records)  # who is alike by more attributes is alike by the first
     together = selected(table, ordered).exchange(ByClass(nested[0], chunks), chunks)
     counts = all_of(together.map(_Nested(tuple(nested)), _Nested.schema))
     yield from (int(counts.filter(pl.col("known") == known)["uniques"].sum()) for known in range(len(nested)))
+
+
+def _narrowed(frame: pl.DataFrame, ordered: Sequence[str]) -> Iterator[int]:
+    """Whoever is unique by some attributes is so by more: only the others are looked at again."""
+    cells = shown(frame, ordered)
+    cells = cells.select(
+        cell.alias(name) for cell, name in zip(as_told_apart(cells.schema, ordered), ordered, strict=True)
+    )
+    for count in range(1, len(ordered) + 1):
+        cells = cells.filter(pl.len().over(ordered[:count]) > 1)
+        yield frame.height - cells.height
 
 
 def _most_alike(table: Table, name: str) -> int:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from shoal.data.schema import Kind
 from shoal.errors import InputError
-from shoal.measure import Matrix, Pair, measure
+from shoal.measure import Matrix, Pair, measure, once
 
 _MOST = 20_000  # records of each table
 _VALUES = 30  # of a nominal attribute
@@ -47,6 +47,7 @@ def pmse_ratio(pair: Pair) -> float:
     return observed / expected
 
 
+@once
 def _pmse(pair: Pair) -> tuple[float, float]:
     """pMSE, and what it would be by chance."""
     before, after = _draw(len(pair.original)), _draw(len(pair.masked))
