@@ -18,6 +18,7 @@ from shoal.draft import draft
 from shoal.errors import InputError, PromiseError
 from shoal.jobs import Anonymize
 from shoal.policy import Policy
+from shoal.privacy.model import PrivacyModel
 from shoal.release import judged
 
 SECRET = bytes(range(32))
@@ -349,3 +350,22 @@ def test_a_second_spelling_of_somebody_is_given_no_pseudonym_of_its_own(engine: 
     chosen = policy(person="patient", models=[shoal.KAnonymity(5)], identifiers=[], shift=None)
     with pytest.raises(InputError, match=r"says whose a record is, and 'p\d+ ' is counted as 'p\d+'"):
         shoal.anonymize(spelled, chosen, engine=engine)
+
+
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+@pytest.mark.parametrize("model", [shoal.KAnonymity(4), shoal.Linked(4)], ids=["persons", "linked"])
+def test_whoever_has_no_pseudonym_is_counted_as_the_policy_and_the_certificate_say(
+    model: PrivacyModel, engine: str, tmp_path: Path
+) -> None:
+    table = visits().with_columns(patient=pl.when(pl.int_range(240) % 9 > 0).then("patient"))
+    table.write_csv(tmp_path / "d.csv")
+    chosen = policy(person="patient", missing_person="one-each", models=[model], shift=None)
+    target, certificate = tmp_path / f"r-{engine}.csv", tmp_path / "r.json"
+    Anonymize(tmp_path / "d.csv", chosen, target, certificate, key=tmp_path / "k", engine=engine).run()
+    assert json.loads(certificate.read_text())["missing_person"] == "one-each"
+    from shoal.jobs import Check
+
+    assert Check(target, certificate=certificate, engine=engine).run().holds
+    assert Check(target, chosen, engine=engine).run().holds
+    with pytest.raises(InputError, match=r"is empty in record \d+ .* and in \d+ more"):
+        Check(target, chosen.changed(missing_person="refuse"), engine=engine).run()

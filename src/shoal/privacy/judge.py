@@ -121,9 +121,10 @@ def judge_table(
 
 
 def _of_histories(table: Table, schema: Schema, model: WholeHistories, sizes: Sizes) -> Verdict:
-    """By the numbers that the table shows: a row without one could be put together with any other."""
-    column = model.shown_in(table.schema, schema.person)
-    refuse_gaps_in(table, column, one_each=False)
+    """By the numbers that the table shows; what a row without one belongs to must be said."""
+    column, person = model.shown_in(table.schema, schema.person), schema.person
+    one_each = model.together == "person" and person is not None and person.one_each
+    refuse_gaps_in(table, column, one_each=one_each)
     return model.reached(fewest_alike(table, schema.quasi_identifiers, column, sizes.records))
 
 

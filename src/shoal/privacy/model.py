@@ -122,7 +122,8 @@ class EquivalenceClasses:
         if self.schema is None or self.schema.person is None:
             return None
         if (column := self.showing_people) is not None:
-            return numbered(self.frame.lazy().select(column).collect().to_series())
+            shown = self.frame.lazy().select(column).collect().to_series()
+            return numbered(shown, one_each=self.schema.person.one_each)
         if self.source is None:
             raise InputError(
                 f"The release does not show whose each record is ({self.schema.person.column!r} or {IN_CLASS!r}): how "

@@ -26,7 +26,7 @@ from shoal.data.outputs import CERTIFICATE
 from shoal.data.paths import is_sql, refuse_pipe
 from shoal.data.people import BY_CUSTODIAN, BY_FILE, what_counts
 from shoal.data.person import shown_person
-from shoal.data.schema import Attribute, Kind, Role, Schema
+from shoal.data.schema import Attribute, Kind, Person, Role, Schema
 from shoal.errors import InputError, PromiseError
 from shoal.policy import Policy
 from shoal.policy_files import refuse_own_code
@@ -79,7 +79,7 @@ def certify(
         "made_by": f"shoal {shoal.__version__}",
         "records": shown.records,
         "counts": counts,
-        **({} if person is None else {"person": person}),
+        **_people(person, schema.person),
         "columns": list(shown.columns),
         "quasi_identifiers": schema.quasi_identifiers,
         "confidential": schema.confidential,
@@ -98,6 +98,14 @@ def certify(
             for promise, verdict in zip(promises, verdicts, strict=True)
         ],
     }
+
+
+def _people(shown: str | None, person: Person | None) -> dict[str, Any]:
+    """The column that tells people apart and, where it may be empty, that such records are of a person each."""
+    if shown is None or person is None:
+        return {}
+    gaps = {"missing_person": "one-each"} if person.one_each and shown == person.column else {}
+    return {"person": shown, **gaps}
 
 
 def _read_as(values: dict[str, Any], dialect: Dialect) -> dict[str, Any]:
@@ -210,6 +218,7 @@ def read_certificate(
             confidential=content["confidential"],
             insensitive=[name for name in content["insensitive"] if name not in (who, *_homes(content))],
             person=who,
+            missing_person=content.get("missing_person", "refuse"),
             pseudonyms=content.get("pseudonyms", {}),
             attributes=content["attributes"],
             reading=content.get("read", {}),

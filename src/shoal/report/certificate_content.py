@@ -35,6 +35,7 @@ class Content(BaseModel):
     records: Count
     counts: Literal[COUNTED, BY_CUSTODIAN, BY_FILE, OF_HOUSEHOLDS]  # type: ignore[valid-type]
     person: str | None = None
+    missing_person: Literal["one-each"] | None = None
     columns: Names
     quasi_identifiers: Names
     confidential: Names
