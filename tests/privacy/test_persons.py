@@ -78,6 +78,7 @@ def test_the_rest_may_be_released_and_the_person_is_not() -> None:
             {"person": None, "models": [Persons(3)]},
             "persons counts people: name the column that tells them apart (--person COLUMN).",
         ),
+        ({"models": [shoal.MeasuredRisk(0.2)]}, "measured-risk is a share of records, not of people"),
         ({"models": [Persons(21)]}, "persons at 21 cannot be reached: the whole table in one class reaches only 20"),
         ({"missing_person": "nobody"}, "The policy's 'missing_person' should be 'refuse' or 'one-each'."),
     ],

@@ -73,6 +73,13 @@ class MeasuredRisk(PrivacyModel):
             )
         return replace(self, replayed=method.seedless)
 
+    def of_people(self) -> PrivacyModel:
+        """Refused: whoever has several records is found where one of them is, and counted once for each."""
+        raise InputError(
+            f"{self.name} is a share of records, not of people, who are found where one record of theirs is: promise "
+            "persons or linked, or leave out whom a record is about (--person)."
+        )
+
     def refuse_in_chunks(self, engine: str) -> None:
         """Who is found among all is found in a chunk too; of other measures nothing of the kind is known."""
         if self.measure != MeasuredRisk.measure:
