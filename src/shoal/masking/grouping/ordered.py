@@ -35,9 +35,10 @@ def hilbert_words(rows: npt.NDArray[np.float32], low: npt.NDArray[np.float32] | 
     from shoal.kernels.threads import in_blocks
 
     n, m = rows.shape
-    bits = min(8, max(4, 64 // m))
-    # Eight sigma keep full resolution, long tails share the last cell: they must not blur the bulk.
-    steps = np.full(m, min(16.0, 2**bits / 8), np.float32)
+    bits = min(16, max(4, 64 // m))
+    # Eight sigma keep full resolution (sixteen where bits are plenty), long tails share the last cell: they must not
+    # blur the bulk.
+    steps = np.full(m, 2.0 ** max(bits - 4, min(bits - 3, 4)), np.float32)
     low = least(rows) if low is None else low
     keys = np.empty((-(-m * bits // 64), n), np.uint64)
     in_blocks(n, 1 << 17, lambda a, b: hilbert_keys(rows[a:b], low, steps, bits, keys[:, a:b]))
