@@ -32,6 +32,18 @@ def test_naming_a_method_compiles_nothing() -> None:
     assert not loaded_after("import shoal\nshoal.Policy, shoal.anonymize, shoal.Hilbert") & {"numba", "matplotlib"}
 
 
+def test_cells_are_shown_and_read_without_pandas() -> None:
+    asked = """
+import numpy as np, polars as pl
+from shoal.data.cells import set_text
+from shoal.data.schema import Attribute, Kind
+from shoal.data.parse_cells import read_cells
+shown = set_text(pl.Series("a", ["x", "y"]), np.array([0, 2, 3]), np.array([0, 1, 1], np.int32))
+read_cells(shown, Attribute("a", frozenset(), Kind.NOMINAL))
+"""
+    assert "pandas" not in loaded_after(asked)
+
+
 @pytest.mark.parametrize("name", shoal.__all__)
 def test_every_public_name_is_there(name: str) -> None:
     assert getattr(shoal, name).__name__ == name

@@ -163,8 +163,10 @@ def set_text(values: pl.Series, offsets: npt.NDArray[np.int64], codes: npt.NDArr
     """`{a;b}` in the order of the codes, or the value itself where there is only one."""
     import pyarrow as pa
 
+    begins = pl.Series(offsets).to_arrow()  # `pa.array` would import pandas, to see whether this is of its
+
     def in_lists(items: pl.Series) -> pl.Series:
-        return pl.Series(values.name, pa.LargeListArray.from_arrays(pa.array(offsets), items.to_arrow()))
+        return pl.Series(values.name, pa.LargeListArray.from_arrays(begins, items.to_arrow()))
 
     lists = in_lists(inner_text(values).gather(codes))
     alone = plain_text(values).gather(in_lists(pl.Series(codes)).list.first())

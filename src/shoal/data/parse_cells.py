@@ -58,10 +58,10 @@ def _dictionary(column: pl.Series) -> tuple[npt.NDArray[np.int32], pl.Series]:
         column = column.cast(pl.String)
     encoded = column.rechunk().to_arrow().dictionary_encode()
     shown = pl.Series(column.name, pl.from_arrow(encoded.dictionary), dtype=column.dtype)
+    index = pl.Series(encoded.indices)  # whose own `to_numpy` would import pandas
     if column.null_count():
-        index = encoded.indices.fill_null(len(shown))
-        return index.to_numpy(), shown.extend_constant(None, 1)
-    return encoded.indices.to_numpy(), shown
+        return index.fill_null(len(shown)).to_numpy(), shown.extend_constant(None, 1)
+    return index.to_numpy(), shown
 
 
 def _summary(
