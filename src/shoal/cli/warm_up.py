@@ -25,6 +25,7 @@ COMMANDS = (
     f"anonymize d.csv -o r.csv {_ROLES} --report r.html --certificate r.json",
     f"anonymize d.csv -o l.csv {_ROLES} --l 2",
     f"anonymize d.csv -o c.csv {_ROLES} --t 0.4",
+    f"anonymize d.csv -o e.csv {_QUASI} --confidential race --k 5 --t 0.9",
     f"anonymize d.csv -o p.csv {_ROLES} --person oshpd_id",
     *(f"anonymize d.csv -o {method}.csv {_ROLES} --method {method}" for method in ("kd", "sorted", "mdav", "mdav+")),
     f"anonymize d.csv -o stratified.csv {_ROLES} --t 0.4 --method stratified",

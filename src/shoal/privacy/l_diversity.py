@@ -133,7 +133,7 @@ def _codes(coded: Coded) -> npt.NDArray[np.int32]:
     """Of each record, one for all spellings of a value."""
     meant = whatever_spelled(coded.values)
     if not meant.null_count() and meant.n_unique() == len(meant):
-        return coded.codes
+        return coded.codes.copy()  # its own, as below: kernels would be compiled once more for what is read-only
     first = pl.DataFrame({"value": meant}).with_row_index("code").select(pl.col("code").first().over("value"))
     spelled = np.where(meant.is_null(), MISSING, first.to_series().to_numpy()).astype(np.int32)
     return np.append(spelled, np.int32(MISSING))[coded.codes]
