@@ -10,6 +10,7 @@ import shutil
 import time
 from argparse import Namespace
 from dataclasses import replace
+from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import ClassVar
@@ -75,7 +76,10 @@ def test_ordered_values_stand_at_equal_steps() -> None:
     ("cell", "value", "admitted"),
     [
         ("[20;21]", 21, True), ("[20;21]", 22, False), ("*", "x", True), ("{a;b\\;c}", "b;c", True),
-        ("{a;b}", "c", False), ("\\*", "*", True), (None, None, True), (None, 3, False), ("5.0", 5, True),
+        ("{a;b}", "c", False), ("all but {a;b}", "c", True), ("all but {a;b}", "b", False), ("all but c", "c", False),
+        ("2001-Q2", date(2001, 4, 1), True), ("2001-Q2", date(2001, 7, 1), False), ("1990s", date(1999, 1, 1), True),
+        ("2001-03", date(2001, 4, 1), False), ("\\*", "*", True), (None, None, True), (None, 3, False),
+        ("5.0", 5, True),
         ("65+", 70, True), ("65+", 60, False), ("902**", "90210", True), ("902**", "00937", False),
     ],
 )  # fmt: skip
@@ -164,6 +168,15 @@ WHO = Table(
     {"identifier": pl.Series([f"person-{i:012x}" for i in range(12)])},
 )
 RANGES = [f"[{low};{low + 3}]" for low in (20, 40, 60) for _ in range(4)]
+
+
+def test_a_group_whose_label_names_a_rare_value_is_noticed() -> None:
+    towns = pl.Series("town", ["town-00000000000a"] * 3 + ["town-00000000000b"])
+    table = replace(TABLE, quasi=(Column("town", towns, ordered=False),))
+    for label, wrong in (("town-00000000000a and 1 more", False), ("town-00000000000b and 1 more", True)):
+        rows: list[judge.Row] = [{"town": label, "ill": ILL.values[i], "rid": RID[i]} for i in range(4)]
+        assert (judge.untrue(rows, table, {}, 3) is not None) is wrong
+        assert judge.untrue(rows, table, {}) is not None
 
 
 def case(method: str = "hilbert", variant: str = "", known: str = "", **promises: float) -> Case:

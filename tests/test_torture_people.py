@@ -27,7 +27,7 @@ LOT = (3, 1, 6, 2, 5, 4)  # the number of each person
 
 def case(promise: str, *, in_class: bool = False, form: str = "", **promises: float) -> Case:
     people = People(promise, "pid", OWNER, IDS, in_class=in_class, counted=promise != "pseudonym", form=form)
-    return Case(3, TABLE, "hilbert", promises, "distinct", "", (), 0.0, ".csv", ".csv", "memory", 1, people)
+    return Case(3, TABLE, "hilbert", promises, "distinct", "", (), 0.0, ".csv", ".csv", "memory", 1, people=people)
 
 
 def rows_of(**columns: list[object]) -> list[Row]:

@@ -14,6 +14,7 @@ with what was asked (`verdicts`) by code of the torture's own.
 | tables, and what is asked of them | `tables`, `cases` |
 | what must be true of an answer, a release, its certificate, its bytes | `verdicts`, `judge`, `reading` |
 | people with several records, households, pseudonyms | `people`, `crowds` |
+| files as systems export them: dates, amounts, words for missing, remarks | `exports` |
 | every command on damaged files | `fuzz` |
 | values that are taken for one another | `collisions` |
 | minimality, deFinetti, intersection | `attacks` |

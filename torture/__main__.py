@@ -24,6 +24,7 @@ CHUNK = 20  # cases given to a process at a time
 BESIDE = {
     "spark": 100,
     "people": 3,
+    "exports": 10,
     "spoilt": 3,
     "words": 3,
     "attacks": 200,

@@ -55,6 +55,7 @@ class Case:
     target: str  # suffix of the output; empty: a folder
     engine: str
     parts: int  # files of the input
+    built: bool = False  # hierarchies are left to Shoal
     people: People | None = None  # where they are what is counted, or shown by pseudonyms
 
     @property
@@ -136,7 +137,8 @@ def draw_case(
     options = _options(rng, method, table, whole=in_memory or not sensible)
     suppress = float(rng.choice([0, 0, 0.1, 0.4])) if method in (*GROUPING, "recode", "cut-points") else 0.0
     parts = int(rng.integers(1, 4)) if not in_memory else 1
-    return Case(seed, table, method, promises, variant, known, options, suppress, source, target, engine, parts)
+    built = method == "recode" and bool(rng.random() < 0.4)
+    return Case(seed, table, method, promises, variant, known, options, suppress, source, target, engine, parts, built)
 
 
 # What a method is for, where that is not every column.
@@ -234,8 +236,12 @@ def words_of(case: Case, folder: Path) -> list[str]:
     else:
         words += ["--engine", case.engine]
     words += ["--suppress", f"{case.suppress:g}"] if case.suppress else []
-    words += ["--hierarchies", str(_hierarchies(case, folder / "trees"))] if case.method == "recode" else []
+    words += ["--hierarchies", str(_hierarchies(case, folder / "trees"))] if _trees_given(case) else []
     return [*words, *case.options[len(case.parameters) :]]
+
+
+def _trees_given(case: Case) -> bool:
+    return case.method == "recode" and not case.built
 
 
 def _written(case: Case, folder: Path) -> str:

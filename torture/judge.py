@@ -114,14 +114,21 @@ def _equal(some: Sequence[Any], every: Sequence[Any], values: Sequence[Any]) -> 
 # ---- truth
 
 
-def untrue(rows: Iterable[Row], table: Table, trees: dict[str, dict[str, str]]) -> str | None:
-    """A released cell that does not admit the value of the record it is about; `trees`: value -> its group's label."""
+def untrue(rows: Iterable[Row], table: Table, trees: dict[str, dict[str, str]], named: int = 0) -> str | None:
+    """A released cell that does not admit the value of the record it is about; `trees`: value -> its group's label.
+
+    Where Shoal builds the groups a label may name some of the values, each of so many records at least.
+    """
     place = {rid: i for i, rid in enumerate(table.rid)}
     for row in rows:
         i = place[row["rid"]]  # type: ignore[index]
         for column in table.quasi:
             cell, value = row[column.name], column.value(i)
             label = trees.get(column.name, {}).get(_written(value))
+            if named and not column.ordered and re.search(r" and \d+ more$|^\d+ rare values$", cell or ""):
+                if wrong := _rare_in(str(cell), column, named):
+                    return wrong
+                continue
             if not (cell == "*" or _shows(cell, label) or admits(cell, value)):
                 return f"{column.name!r} shows {row[column.name]!r} for {column.value(i)!r}"
             if escaped_in_vain(cell):
@@ -145,8 +152,11 @@ def admits(cell: str | None, value: object) -> bool:
             return bool(low <= _place(value, value) <= high)
         except ValueError:
             return False
-    if re.fullmatch(r"\{.*\}", cell, re.DOTALL):
-        return any(same(part, value) for part in re.findall(r"(?:\\.|[^\\;])+", cell[1:-1], re.DOTALL))
+    if match := re.fullmatch(r"(all but )?\{(.*)\}", cell, re.DOTALL):
+        there = any(same(part, value) for part in re.findall(r"(?:\\.|[^\\;])+", match[2], re.DOTALL))
+        return there != bool(match[1])
+    if isinstance(value, dt.date) and re.fullmatch(r"\d{4}(-\d\d|-Q\d|-W\d\d|s)?", cell):
+        return cell in _periods(value)
     if isinstance(value, int | float | Decimal) and re.fullmatch(r"-?[\d.]+\+", cell):  # a last band that is open
         return float(cell[:-1]) <= value
     if re.search(r"(?<!\\)\*$", cell):  # the first characters of a code
@@ -154,19 +164,34 @@ def admits(cell: str | None, value: object) -> bool:
     return same(cell, value)
 
 
+def _rare_in(label: str, column: Column, named: int) -> str | None:
+    """A value of fewer records than that, named in the label of a group."""
+    for value, count in Counter(column.values.drop_nulls().to_list()).items():
+        if count < named and re.fullmatch(r"[a-z]+-[0-9a-f]{12}", str(value)) and str(value) in label:
+            return f"{column.name!r} shows {label!r}, which names {value!r} of {count} records"
+    return None
+
+
+def _periods(day: dt.date) -> list[str]:
+    """Month, quarter, week, year and decade of a day, as they are written."""
+    year, week, _ = day.isocalendar()
+    of_year = [f"{day.year}-{day.month:02}", f"{day.year}-Q{(day.month + 2) // 3}", f"{day.year}"]
+    return [*of_year, f"{year}-W{week:02}", f"{day.year // 10}0s"]
+
+
 def _shows(cell: str | None, label: str | None) -> bool:
     """Is the cell this label, and could nobody take it for a mask?"""
     if cell is None or label is None or not same(cell, label):
         return False
-    return not re.search(r"^\[.*;.*\]$|^\{.*\}$|(?<!\\)\*$", cell)
+    return not re.search(r"^\[.*;.*\]$|^(all but )?\{.*\}$|(?<!\\)\*$", cell)
 
 
 def escaped_in_vain(cell: str | None) -> bool:
     """Is the cell one escaped text that would read as itself without?"""
-    if cell is None or re.fullmatch(r"\[.*;.*\]|\{.*\}|.*(?<!\\)\*", cell, re.DOTALL):
+    if cell is None or re.fullmatch(r"\[.*;.*\]|(all but )?\{.*\}|.*(?<!\\)\*", cell, re.DOTALL):
         return False
     plain = re.sub(_ESCAPED, r"\1", cell)
-    misread = rf"^\[.*;.*\]$|^\{{.*\}}$|\*$|{_ESCAPED}"
+    misread = rf"^\[.*;.*\]$|^(all but )?\{{.*\}}$|\*$|{_ESCAPED}"
     return plain != cell and not re.search(misread, plain, re.DOTALL)
 
 

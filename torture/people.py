@@ -72,7 +72,7 @@ def draw_people(rng: np.random.Generator, table: Table, *, plain: bool, typed: b
     owner = _households(rng, table.rows) if promise == "households" else _visits(rng, table.rows)
     sorts = [sort for sort in _IDS if (sort in _EVERYWHERE or not plain) and (sort != "decimal" or typed)]
     if promise == "pseudonym":  # of each spelling one of its own
-        sorts = [sort for sort in sorts if sort != "spaced"]
+        sorts = [sort for sort in sorts if sort not in ("spaced", "spelled")]
     sort = str(rng.choice(sorts))
     ids = _IDS[sort](rng, owner)
     one_each = False
@@ -156,6 +156,12 @@ def _spaced(rng: np.random.Generator, owner: Any) -> pl.Series:
     return pl.Series([f"{name}{' ' * int(rng.integers(0, 2))}" for name in _tokens(rng, owner)])
 
 
+def _spelled(rng: np.random.Generator, owner: Any) -> pl.Series:
+    """Neither does how an accent is put together, nor a point behind a whole number."""
+    names = [(f"Zoë {who}", f"Zoe\u0308 {who}") if who % 2 else (f"{who}", f"{who}.0 ") for who in owner]
+    return pl.Series([pair[int(rng.integers(0, 2))] for pair in names])
+
+
 def _cased(rng: np.random.Generator, owner: Any) -> pl.Series:
     """Of two people each one has the other's number, but for its case."""
     return pl.Series([f"{'kq'[who % 2] if who % 4 < 2 else 'KQ'[who % 2]}x{who // 4:04}" for who in owner])
@@ -177,7 +183,7 @@ def _decimals(rng: np.random.Generator, owner: Any) -> pl.Series:
 
 
 _IDS = {
-    "number": _number, "long number": _long, "token": _tokens, "spaced": _spaced, "cased": _cased, "zeros": _zeros,
-    "birthday": _birthdays, "decimal": _decimals,
+    "number": _number, "long number": _long, "token": _tokens, "spaced": _spaced, "spelled": _spelled,
+    "cased": _cased, "zeros": _zeros, "birthday": _birthdays, "decimal": _decimals,
 }  # fmt: skip
 _EVERYWHERE = ("number", "token", "cased")

@@ -26,7 +26,7 @@ def read_release(path: Path) -> list[Row]:
     if path.name.endswith((".csv", ".tsv", ".csv.gz")):
         packed = path.read_bytes()
         text = (gzip.decompress(packed) if path.suffix == ".gz" else packed).decode("utf-8")
-        return _rows(list(_records(text, "\t" if ".tsv" in path.name else ",")))
+        return _rows(list(records_of(text, "\t" if ".tsv" in path.name else ",")))
     if path.suffix == ".xlsx":
         return _rows(_sheet(path))
     if path.suffix == ".db":
@@ -57,7 +57,7 @@ def _rows(records: list[list[str | None]]) -> list[Row]:
     return [dict(zip((name or "" for name in names), record, strict=True)) for record in rest]
 
 
-def _records(text: str, delimiter: str) -> Iterator[list[str | None]]:
+def records_of(text: str, delimiter: str) -> Iterator[list[str | None]]:
     """Fields as they stand: None for nothing, an empty text only where it is quoted."""
     field = re.compile(rf'(?:"((?:[^"]|"")*)"|([^{re.escape(delimiter)}\n]*))({re.escape(delimiter)}|\n|\Z)')
     record: list[str | None] = []

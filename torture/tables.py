@@ -26,7 +26,19 @@ NAMES = (
 # Texts that read as masks or numbers, and two whose hashes were made to collide.
 WORDS = (
     *("*", "9*", "937**", "[1;2]", "{a;b}", "\\", "85+", "[70-80)", "a;b", "a,b", 'say "so"', "null", "NA", "007"),
-    *("bmiibtAJMkTB", "ecgpK_]EavZb", "=1+1", "@SUM(1)", "é", " lead", "trail ", "-", "True"),
+    *(
+        "bmiibtAJMkTB",
+        "ecgpK_]EavZb",
+        "all but {a;b}",
+        "a to b",
+        "=1+1",
+        "@SUM(1)",
+        "é",
+        " lead",
+        "trail ",
+        "-",
+        "True",
+    ),
 )
 
 

@@ -221,13 +221,18 @@ def _found_too_many(case: Case, rows: list[Row]) -> str | None:
 
 
 def _trees(case: Case) -> dict[str, dict[str, str]]:
-    return {column.name: labels(column) for column in case.table.quasi} if case.method == "recode" else {}
+    return (
+        {column.name: labels(column) for column in case.table.quasi}
+        if case.method == "recode" and not case.built
+        else {}
+    )
 
 
 def _untrue(case: Case, rows: list[Row]) -> str | None:
     if case.target not in READ_BACK or case.method not in TRUTHFUL or case.publish != "range" or case.show:
         return None
-    return judge.untrue(rows, case.table, _trees(case))
+    named = int(case.promises.get("k", case.promises.get("k-map", 1))) if case.built else 0
+    return judge.untrue(rows, case.table, _trees(case), named)
 
 
 def leak(case: Case, output: Path, rows: list[Row]) -> str | None:

@@ -17,6 +17,7 @@ from threading import Thread
 from torture.attacks import all_tables, guessed, intersection
 from torture.cases import Case, draw_case, draw_people_case
 from torture.collisions import confused
+from torture.exports import run_export
 from torture.fuzz import make_files, run_one, run_words
 from torture.kills import kill_some, write_at_once
 from torture.process import Answer, Shoal
@@ -130,6 +131,13 @@ def _histories(found: Found, seed: int, engines: tuple[str, ...], place: Path) -
     found.note(f"purchase histories {what}", "broken promise", wrong and f"purchases {seed}: {wrong}")
 
 
+def _export(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> None:
+    what, wrong = run_export(seed, _shoal(place), _emptied(place / "export"))
+    found.note(
+        f"exports with dates, amounts and remarks, {what}", "broken promise", wrong and f"exports {seed}: {wrong}"
+    )
+
+
 def _split(found: Found, seed: int, engines: tuple[str, ...], place: Path) -> None:
     what, wrong = run_split(seed, _shoal(place), _emptied(place / "split"))
     found.note(f"tables split by confidential columns, {what}", "broken promise", wrong and f"splits {seed}: {wrong}")
@@ -172,6 +180,7 @@ PIECES = {
     "cases": _case,
     "spark": _on_spark,
     "people": _people,
+    "exports": _export,
     "spoilt": _spoilt,
     "words": _words,
     "purchases": _histories,
