@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+from collections import Counter
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -202,3 +204,48 @@ def test_letters_of_stata_are_missing() -> None:
     variables = variables_of(codes, about)
     assert variables["q"].missing == {"a": "refused"}
     assert labelled(codes, variables)["q"].to_list() == ["yes", None, "no"]
+
+
+@pytest.mark.parametrize("source", ["d.dta", "d.sas7bdat"])
+def test_letters_for_missing_reach_stata_files_in_columns_that_leave_as_they_are(
+    shoal: Shoal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ages, asked = [["b", 20.0, 21.0, 22.0][i % 4] for i in range(40)], ["a", None, 1.0, 2.0, "z"] * 8
+    if source == "d.dta":
+        table = pl.DataFrame({name: pl.Series(cells, dtype=pl.Object) for name, cells in (("age", ages), ("q", asked))})
+        labels = {"age": {"b": "unborn"}, "q": {1: "yes", 2: "no", "a": "refused", "c": "nobody"}}
+        pyreadstat.write_dta(
+            table, source, variable_value_labels=labels, missing_user_values={"age": ["b"], "q": ["a", "c", "z"]}
+        )
+    else:
+        write_sas7bdat(tmp_path / source, {"age": _sas(ages), "q": _sas(asked)}, {"age": "", "q": ""})
+    options = ("--quasi", "age", "--insensitive", "q", "--k", "5", "--certificate", "c.json")
+    run = shoal("anonymize", source, "-o", "r.dta", *options)
+    assert run.code == 0, run.err
+    assert "'age' (b); 'q' (a, z" in " ".join((run.out + run.err).split())
+    released, about = pyreadstat.read_dta("r.dta", user_missing=True, output_format="dict")
+    assert Counter(released["q"]) == dict.fromkeys(["a", "z", None, 1.0, 2.0], 8)
+    assert about.missing_user_values == {"q": ["a", "z"]}  # a quasi-identifier shows one kind of missing
+    assert about.variable_value_labels == ({"q": {1: "yes", 2: "no", "a": "refused"}} if source == "d.dta" else {})
+    assert shoal("check", "r.dta", "--certificate", "c.json").code == 0
+    assert shoal("anonymize", source, "-o", "r.sav", *options[:-2]).code == 0  # SPSS has no letters
+    assert pyreadstat.read_sav("r.sav", user_missing=True, output_format="polars")[0]["q"].null_count() == 24
+
+
+def _sas(cells: list[Any]) -> list[float | str]:
+    """Numbers as SAS has them: a letter for missing stands in the bits of a number that is none."""
+    return [
+        cell if isinstance(cell, float) else struct.unpack("<d", struct.pack("<Q", _bits(cell or ".")))[0]
+        for cell in cells
+    ]
+
+
+def _bits(letter: str) -> int:
+    return 0xFFFF << 48 | (~ord(letter.upper()) & 0xFF) << 40
+
+
+def test_categories_of_broken_codes_stay_labels_in_stata_files(tmp_path: Path) -> None:
+    book = Codebook({"q": Variable(categories={0.5: "half", 1: "whole"})})
+    write_table(pl.DataFrame({"q": ["half", "whole"]}), tmp_path / "r.dta", book=book)
+    assert read_table(tmp_path / "r.dta")["q"].to_list() == ["half", "whole"]

@@ -6,13 +6,15 @@ numbers stand beside the labelled ones (0 = none, 1, 2, 3, ... 97 = more) is no 
 What leaves with a release is made anew and says no more than its rows do. A column whose cells are categories of the
 codebook, and no masks of them, is written as codes again, with the labels of those codes that are shown; one with
 masked cells ({single;widowed}, [low;middle]) is written as text. Codes for missing are told apart in columns that are
-released as they are, and in SPSS files alone; elsewhere they are just missing, as every promise counts them.
+released as they are: those of SPSS in SPSS files, the letters of Stata and SAS in Stata files. Elsewhere they are just
+missing, as every promise counts them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -52,9 +54,9 @@ class Codebook:
         kept = {name: codes.gather(rows) for name, codes in self.missing.items() if name in told_apart}
         return replace(self, missing=kept)
 
-    def without_texts(self) -> Codebook:
-        """The same for a format that labels no texts: categories coded by them stay as they are shown."""
-        plain = {n: v for n, v in self.variables.items() if not any(isinstance(c, str) for c in v.categories)}
+    def with_whole_codes(self) -> Codebook:
+        """The same for a format that labels whole numbers alone: categories of other codes stay as they are shown."""
+        plain = {n: v for n, v in self.variables.items() if all(isinstance(c, int) for c in v.categories)}
         others = {n: replace(v, categories={}, missing={}) for n, v in self.variables.items() if n not in plain}
         return replace(self, variables=plain | others)
 
@@ -170,8 +172,8 @@ class Coded:
     missing: dict[str, list[Code]]
 
 
-def coded(table: pl.DataFrame, book: Codebook) -> Coded:
-    """The released table as codes again, with the labels of what it shows and no others."""
+def coded(table: pl.DataFrame, book: Codebook, *, letters: bool = False) -> Coded:
+    """The released table as codes again, with the labels of what it shows and no others; `letters` are for missing."""
     known = {name: book.variables[name] for name in table.columns if name in book.variables}
     columns, values, measures, missing = [], {}, {}, {}
     for name, variable in known.items():
@@ -179,7 +181,8 @@ def coded(table: pl.DataFrame, book: Codebook) -> Coded:
         if variable.categories and (codes := _codes(column, variable)) is not None:
             occurring = set(codes.drop_nulls())
             column, shown = codes, {code: text for code, text in variable.categories.items() if code in occurring}
-        column, lacking = _with_missing(column, variable, book.missing.get(name))
+        lacked = book.missing.get(name)
+        column, lacking = _with_letters(column, lacked) if letters else _with_missing(column, lacked)
         if lacking:
             missing[name] = lacking
         if named := shown | {code: variable.missing[code] for code in lacking if variable.missing.get(code)}:
@@ -203,7 +206,7 @@ def _codes(column: pl.Series, variable: Variable) -> pl.Series | None:
     )
 
 
-def _with_missing(column: pl.Series, variable: Variable, codes: pl.Series | None) -> tuple[pl.Series, list[Code]]:
+def _with_missing(column: pl.Series, codes: pl.Series | None) -> tuple[pl.Series, list[Code]]:
     """The column with codes for missing where its cells are missing, and those that it shows; SPSS declares three."""
     if codes is not None and column.dtype == codes.dtype == pl.String:
         held = codes.filter(column.is_null()).drop_nulls().unique().sort().to_list()
@@ -217,6 +220,17 @@ def _with_missing(column: pl.Series, variable: Variable, codes: pl.Series | None
         return column, []
     filled = pl.select(pl.coalesce(column.cast(pl.Float64), codes.cast(pl.Float64))).to_series()
     return filled.alias(column.name), [_plain(code) for code in held]
+
+
+def _with_letters(column: pl.Series, codes: pl.Series | None) -> tuple[pl.Series, list[Code]]:
+    """The numbers with letters for missing where they are missing, and the letters that it shows; Stata has a to z."""
+    if codes is None or codes.dtype != pl.String or not column.dtype.is_numeric():
+        return column, []
+    held = codes.filter(column.is_null()).drop_nulls().unique().sort().to_list()
+    if not held or not set(held) <= set(ascii_lowercase):
+        return column, []
+    cells = [code if cell is None else cell for cell, code in zip(column.cast(pl.Float64), codes, strict=True)]
+    return pl.Series(column.name, cells, dtype=pl.Object), held
 
 
 _DECLARED = 3  # single codes for missing that an SPSS file can declare of a column

@@ -40,15 +40,25 @@ def codebook_of(path: str | Path) -> Codebook | None:
         return None
     codes, about = _read(Path(path))
     variables = variables_of(codes, about)
-    declared = list(about.missing_ranges or {})
-    missing = {}
-    if declared:
-        raw = _package()(Path(path), usecols=declared, user_missing=True, output_format="polars")[0]
-        for name in declared:
-            missing[name] = held = _held(raw[name], codes[name])
-            known = {_whole(code): "" for code in held.drop_nulls().unique().sort()}
-            variables[name] = _with_missing(variables[name], known)
+    missing = _missing_codes(Path(path), codes, about)
+    for name, held in missing.items():
+        known = {_whole(code): "" for code in held.drop_nulls().unique().sort()}
+        variables[name] = _with_missing(variables[name], known)
     return Codebook(variables, missing)
+
+
+def _missing_codes(path: Path, codes: pl.DataFrame, about: Any) -> dict[str, pl.Series]:
+    """The code or letter for missing of each record, of the columns that have any."""
+    kind = STATISTICAL[path.suffix.lower()]
+    declared = list(about.missing_ranges or {})
+    lettered = [column.name for column in codes if column.dtype.is_numeric() and column.null_count()]
+    names = declared if kind == "sav" else [] if kind == "xport" else lettered
+    if not names:
+        return {}
+    raw = _package(kind)(path, usecols=names, user_missing=True, output_format="polars")[0]
+    if kind == "sav":
+        return {name: _held(raw[name], codes[name]) for name in names}
+    return {name: _letters(raw[name]) for name in names if raw[name].dtype == pl.Object}
 
 
 def _with_missing(variable: Any, known: dict[Code, str]) -> Any:
@@ -61,6 +71,11 @@ def _held(raw: pl.Series, codes: pl.Series) -> pl.Series:
     """The code for missing of each record that has one."""
     known = raw.cast(pl.Float64).fill_nan(None) if raw.dtype.is_numeric() else raw.replace("", None)
     return known.set(codes.is_not_null(), None)
+
+
+def _letters(raw: pl.Series) -> pl.Series:
+    """The letter for missing of each record that has one, in Stata's lower case."""
+    return pl.Series(raw.name, [cell.lower() if isinstance(cell, str) else None for cell in raw], dtype=pl.String)
 
 
 def _whole(code: float | str) -> Code:
@@ -88,13 +103,15 @@ def write_statistical(frame: pl.DataFrame, path: Path, book: Codebook | None = N
     kind = STATISTICAL[path.suffix.lower()]
     options: dict[str, Any] = {"compress": True} if path.suffix.lower() == ".zsav" else {}
     if book is not None:
-        shown = book if kind == "sav" else Codebook(book.variables).without_texts()
-        content = coded(frame, shown) if kind != "xport" else None
+        shown = book if kind == "sav" else book.with_whole_codes()
+        content = coded(frame, shown, letters=kind == "dta") if kind != "xport" else None
         options["column_labels"] = _labels(frame, book)
         if content is not None:
             frame, options["variable_value_labels"] = content.table, content.value_labels
         if content is not None and kind == "sav":
             options |= {"variable_measure": content.measures, "missing_ranges": content.missing}
+        if content is not None and kind == "dta":
+            options["missing_user_values"] = content.missing
     frame = long_integers_as_text(frame).with_columns(pl.col(pl.Categorical, pl.Enum).cast(pl.String))
     getattr(pyreadstat, f"write_{kind}")(frame, path, **options)
     if read_statistical(path).height != frame.height:  # pyreadstat does not tell when the disk is full
