@@ -98,7 +98,7 @@ docs: setup
 COMPILE := .venv/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-emit-index-url $(UPGRADE)
 lock: setup
 	$(COMPILE) pyproject.toml --all-extras --group dev -o requirements/dev.txt
-	$(COMPILE) pyproject.toml --extra plot -c requirements/dev.txt -o requirements/run.txt
+	$(COMPILE) pyproject.toml --extra plot --extra ui -c requirements/dev.txt -o requirements/run.txt
 	$(COMPILE) --group install -c requirements/dev.txt -o requirements/install.txt
 
 clean:

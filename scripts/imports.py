@@ -17,7 +17,8 @@ from scripts.sources import tree
 ROOT = Path(__file__).parents[1] / "src" / "shoal"
 LAYERS = [
     {"__main__"},
-    {"cli", "web"},
+    {"cli"},
+    {"web"},
     {"testing"},
     {"jobs"},
     {"compare", "split", "tables"},

@@ -43,7 +43,8 @@ def test_what_a_user_needs_is_among_what_a_developer_needs_in_the_same_version()
 def test_all_that_the_project_asks_for_is_locked() -> None:
     project, groups = PROJECT["project"], PROJECT["dependency-groups"]
     assert names(project["dependencies"]) <= packages("run")
-    assert names(project["optional-dependencies"]["plot"]) <= packages("run")  # the studies draw
+    for extra in ("plot", "ui"):  # the studies draw, and the demo ends with the app
+        assert names(project["optional-dependencies"][extra]) <= packages("run")
     assert names(groups["install"]) <= packages("install")
     for asked in (*project["optional-dependencies"].values(), *groups.values()):
         assert names(asked) <= packages("dev")

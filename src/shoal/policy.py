@@ -154,9 +154,19 @@ class Policy(BaseModel):
         path = Path(path)
         refuse_pipe(path)
         try:
-            choices = tomllib.loads(path.read_text(encoding="utf-8-sig"))
+            text = path.read_text(encoding="utf-8-sig")
         except OSError as error:
             raise InputError(f"The policy {str(path)!r} cannot be read: {error.strerror}.") from None
+        except UnicodeDecodeError as error:
+            raise InputError(f"The policy {str(path)!r} is not valid TOML: {error}.") from None
+        return cls.of_text(text, path, within=within, own_code=own_code)
+
+    @classmethod
+    def of_text(cls, text: str, path: str | Path, *, within: str | Path | None = None, own_code: bool = True) -> Self:
+        """From a text that is to be the file of this path, as `read` reads it."""
+        path = Path(path)
+        try:
+            choices = tomllib.loads(text)
         except (ValueError, RecursionError) as error:  # of numbers with thousands of digits, too
             raise InputError(f"The policy {str(path)!r} is not valid TOML: {error}.") from None
         if not own_code:

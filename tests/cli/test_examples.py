@@ -15,7 +15,7 @@ import pytest
 
 from tests.cli.conftest import COMMANDS, Run, Shoal, run_command
 
-LONG = ("shoal study ", "shoal demo", "shoal sample purchases --customers 100000", "shoal warm-up")
+LONG = ("shoal study ", "shoal demo", "shoal sample purchases --customers 100000", "shoal ui", "shoal warm-up")
 MILLIONS = re.compile(r"\d{7}")
 ASKS = ("shoal scenario",)  # questions, which a test cannot answer
 OWN = (
@@ -158,5 +158,5 @@ def test_an_example_runs_and_fits_80_columns(try_out, example: str) -> None:  # 
 
 def test_every_command_that_is_quick_has_an_example_here() -> None:
     shown = {" ".join(words) for example in examples() for words in (words_of(example)[:1], words_of(example)[:2])}
-    long = {"demo", "warm-up"} | {command for command in COMMANDS if command.startswith("study ")}
+    long = {"demo", "ui", "warm-up"} | {command for command in COMMANDS if command.startswith("study ")}
     assert set(COMMANDS) - shown == long

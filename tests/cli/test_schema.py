@@ -142,6 +142,7 @@ SILENT = {  # they print nothing for machines
     "sample discharges",
     "sample purchases",
     "schema",
+    "ui",
     "warm-up",
 }
 

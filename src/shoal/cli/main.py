@@ -26,6 +26,7 @@ from shoal.cli import (
     schema,
     study,
     transactions,
+    ui,
     warm_up,
 )
 from shoal.cli import run as project_run
@@ -65,7 +66,7 @@ def _root(
 
 for group in (
     sample, profile, scenario, hierarchy, anonymize, project_run, measure, attack, compare, transactions, releases,
-    pseudonym, study, listings, engines, schema, warm_up,
+    pseudonym, study, listings, engines, schema, ui, warm_up,
 ):  # fmt: skip
     group.register(app)
 for command in every_command(app):

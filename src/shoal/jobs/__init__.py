@@ -15,6 +15,7 @@ from shoal.jobs.ledger import LedgerFile
 from shoal.jobs.measure import Risk, Utility
 from shoal.jobs.profile import Profile
 from shoal.jobs.pseudonym import MapPseudonyms, RevealPseudonyms, RotateKey
+from shoal.jobs.run import Run
 from shoal.jobs.sample import Regenerate, Sample
 from shoal.jobs.scenario import KPrime, Scenario
 from shoal.jobs.transactions import (
@@ -55,6 +56,7 @@ __all__ = [
     "RevealPseudonyms",
     "Risk",
     "RotateKey",
+    "Run",
     "Sample",
     "Scenario",
     "ShowHierarchy",

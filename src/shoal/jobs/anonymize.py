@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from shoal.chunked_split import ChunkedSplitRelease
     from shoal.data.forms import Forms
     from shoal.data.schema import Schema
+    from shoal.draft import Draft
     from shoal.engines.table import Table
     from shoal.policy import Policy
     from shoal.release import Release
@@ -91,11 +92,32 @@ class Anonymize(Job["Release | ChunkedRelease"]):
             return job._work_in_memory() if self._engine() == "memory" else job._work_in_parts()
 
     def _work_in_memory(self) -> Release:
-        from shoal.draft import draft, with_people_numbered
-        from shoal.jobs.kernels import load_kernels
         from shoal.release import write
 
         ledger = self.ledger.opened(self.policy, several=not self.incremental)
+        made, seed = self._drafted(ledger)
+        release = write(
+            made, self.output, keep_order=self.keep_order, certificate=self.certificate, report=self.report, seed=seed,
+            ledger=ledger, disarm=self.disarm, overwrite=self.overwrite,
+        )  # fmt: skip
+        if self.explain is not None:
+            self._explain(release, self.explain)
+        self._keep_hierarchies(release.schema)
+        return release
+
+    def look(self) -> Release:
+        """The release as it would be written, judged by what it shows; nothing is written."""
+        from shoal.release import judged
+
+        with keyed(self.policy, self.key) as policy:
+            made, _ = replace(self, policy=policy)._drafted(None)
+            return judged(made)
+
+    def _drafted(self, ledger: Ledger | None) -> tuple[Draft, int | None]:
+        """The table, masked and with all that is noted of it, and the seed that its records are to be shuffled by."""
+        from shoal.draft import draft, with_people_numbered
+        from shoal.jobs.kernels import load_kernels
+
         policy, seed, text = prepared(self.policy, ledger, self.seed)
         events.stage("reading")
         if Path(self.source).is_file() and Path(self.source).stat().st_size > _LARGE:
@@ -114,14 +136,7 @@ class Anonymize(Job["Release | ChunkedRelease"]):
             made = with_people_numbered(made, seed)
         if ledger is not None:
             made = made.noted(ledger)
-        release = write(
-            made, self.output, keep_order=self.keep_order, certificate=self.certificate, report=self.report, seed=seed,
-            ledger=ledger, disarm=self.disarm, overwrite=self.overwrite,
-        )  # fmt: skip
-        if self.explain is not None:
-            self._explain(release, self.explain)
-        self._keep_hierarchies(release.schema)
-        return release
+        return made, seed
 
     def _engine(self) -> str:
         from shoal.engines.opening import engine_of

@@ -72,6 +72,8 @@ class Demonstrated(Result):
             f"Written to {folder}: {files}.",
             f"Open {folder / 'report.html'} in a browser, or check what was released:",
             f"  {check}",
+            "Go the way yourself, in the app:",
+            f"  shoal ui {folder}",
         )
         title = f"{self.before.records:,} synthetic discharges"
         rows = _rows(self.release, self.before, self.after)
