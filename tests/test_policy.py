@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from shoal.anonymize import anonymize
 from shoal.data.schema import Kind, Role
 from shoal.errors import InputError
 from shoal.masking import Hilbert, Stratified
@@ -294,3 +295,26 @@ def test_a_model_must_be_about_what_is_confidential(choices: dict[str, Any], wor
     policy = Policy(quasi_identifiers=["age"], **choices)
     with pytest.raises(InputError, match=words):
         policy.promises(policy.schema(TABLE))
+
+
+def test_a_label_goes_along_in_the_file_and_stands_in_printed_tables() -> None:
+    table = pl.DataFrame({"age": [30, 31] * 5, "dx": ["a", "b"] * 5})
+    labels = {"dx": {"label": "Diagnosis"}}
+    policy = Policy(
+        quasi_identifiers=["age"], confidential=["dx"], models=[KAnonymity(5), LDiversity(1, "dx")], attributes=labels
+    )
+    assert Policy(**tomllib.loads(policy.to_toml())) == policy
+    assert (policy.label("dx"), policy.label("age")) == ("Diagnosis", "age")
+    printed = str(anonymize(table, policy, seed=1))
+    assert "l-diversity of Diagnosis" in printed
+    assert "of dx" not in printed
+
+
+def test_a_policy_knows_its_table_by_the_name_of_the_file_alone() -> None:
+    policy = Policy(quasi_identifiers=["age"])
+    assert policy.table_name is None
+    named = policy.of_table(Path("secret folder") / "visits.csv")
+    assert named.changed(suppression=0.1).table_name == "visits.csv"
+    assert "visits" not in named.to_toml()
+    assert policy.of_table("postgresql://me:secret@host/db#visits").table_name is None
+    assert policy.changed(project={"source": "in/visits.csv"}).table_name == "visits.csv"

@@ -24,7 +24,7 @@ from shoal.errors import InputError
 from shoal.masking.collapse import few_classes
 from shoal.masking.whole_histories import whole_of
 from shoal.policy import Policy
-from shoal.privacy.check import refuse_broken, released_sheets
+from shoal.privacy.check import labelled, refuse_broken, released_sheets
 from shoal.privacy.classes import Sizes
 from shoal.privacy.histories import notes_together
 from shoal.privacy.in_chunks import judge_chunks, same_records, where_measured
@@ -176,7 +176,8 @@ class ChunkedRelease(Result):
         more = [("chunks", f"{self.facts['chunks']:,}"), ("engine", self.table.engine)]
         owners = [row for each in self.owners for row in each.rows()]
         legend = in_words(self.survey.promises, list(self.table.schema), self.survey.policy) if owners else ()
-        return released_sheets(title, self.to_dict(), more, self.verdicts, owners=owners, legend=legend)
+        verdicts = labelled(self.verdicts, self.survey.policy.label)
+        return released_sheets(title, self.to_dict(), more, verdicts, owners=owners, legend=legend)
 
     def to_dict(self) -> dict[str, Any]:
         """For the custodian."""

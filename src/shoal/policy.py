@@ -25,7 +25,7 @@ from shoal.data.attribute_choice import AttributeChoice as AttributeChoice
 from shoal.data.attribute_choice import AttributeTable as AttributeTable
 from shoal.data.built_attributes import Valued, built_attribute, chosen_attribute
 from shoal.data.household import role_of_household
-from shoal.data.paths import refuse_pipe
+from shoal.data.paths import is_sql, refuse_pipe
 from shoal.data.person import MissingPerson, role_of_person
 from shoal.data.project_choice import ProjectChoice as ProjectChoice
 from shoal.data.pseudonym_choices import PseudonymChoice, ShiftChoice, give_roles
@@ -93,6 +93,7 @@ class Policy(BaseModel):
 
     _folder: Path | None = PrivateAttr(None)  # of the file that it was read from, if it names others beside it
     _keys: Keys | None = PrivateAttr(None)  # of pseudonyms: goes along, and is never shown or written
+    _table: str | None = PrivateAttr(None)  # the name of the file that a release is made of; goes along, is not written
 
     def __init__(self, **choices: Unpack[Choices]) -> None:
         try:
@@ -211,8 +212,24 @@ class Policy(BaseModel):
         """The same policy with these choices in place of its own, validated like a new one."""
         chosen: dict[str, Any] = {**dict(self), **choices}
         policy = type(self)(**chosen)
-        policy._folder, policy._keys = self._folder, self._keys
+        policy._folder, policy._keys, policy._table = self._folder, self._keys, self._table
         return policy
+
+    def of_table(self, source: str | Path) -> Self:
+        """The same policy, knowing by its file's name which table is released; a database may be named by a secret."""
+        policy = self.changed()
+        policy._table = None if is_sql(source) else Path(source).name
+        return policy
+
+    @property
+    def table_name(self) -> str | None:
+        """The name of the table's file, where that is known."""
+        source = self.project.source
+        return self._table or (None if source is None or is_sql(source) else Path(source).name)
+
+    def label(self, column: str) -> str:
+        """What people call a column: as the policy says, otherwise its name."""
+        return self.attributes.get(column, AttributeChoice()).label or column
 
     @property
     def rules(self) -> tuple[Rule, ...]:

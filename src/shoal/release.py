@@ -32,7 +32,7 @@ from shoal.errors import InputError
 from shoal.masking.collapse import few_classes
 from shoal.masking.method import Masked, class_size
 from shoal.policy import Policy
-from shoal.privacy.check import judge, refuse_broken, released_classes, released_sheets
+from shoal.privacy.check import judge, labelled, refuse_broken, released_classes, released_sheets
 from shoal.privacy.consistency import refuse_inconsistent
 from shoal.privacy.histories import notes_together, shown_together
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict
@@ -160,7 +160,8 @@ class Release(Losses, Result, Generic[Frame]):
         more = [(name.replace("_", " "), str(fact)) for name, fact in facts]
         owners = [row for each in self.owners for row in each.rows()]
         legend = in_words(self.promises, self.table.columns, self.policy) if self.owners else ()
-        return released_sheets(title, self.to_dict(), more, self.verdicts, owners=owners, legend=legend)
+        verdicts = labelled(self.verdicts, self.policy.label)
+        return released_sheets(title, self.to_dict(), more, verdicts, owners=owners, legend=legend)
 
     def charts(self) -> list[Chart]:
         """How large the classes are before and after, and what each attribute lost."""
@@ -174,7 +175,7 @@ class Release(Losses, Result, Generic[Frame]):
         lost = Series("loss", [losses[name] for name in worst])
         return [
             Bars("Records by the size of their class", labels, both(before, after)),
-            Bars("Loss by attribute, in standard deviations", worst, (lost,), "number"),
+            Bars("Loss by attribute, in standard deviations", [*map(self.policy.label, worst)], (lost,), "number"),
         ]
 
     def write(

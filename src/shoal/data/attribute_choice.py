@@ -27,6 +27,7 @@ class AttributeChoice(BaseModel):
         default="refuse", description="what becomes of values that the hierarchy does not list"
     )
     weight: float = Field(default=1.0, gt=0)
+    label: str | None = Field(default=None, min_length=1, description="what people call it, in reports and tables")
 
 
 class AttributeTable(TypedDict, total=False):
@@ -37,3 +38,4 @@ class AttributeTable(TypedDict, total=False):
     hierarchy: str | Sequence[Sequence[str]] | dict[str, Any] | None
     unlisted: Literal["refuse", "top"]
     weight: float
+    label: str | None

@@ -88,7 +88,7 @@ class Anonymize(Job["Release | ChunkedRelease"]):
     def work(self) -> Release | ChunkedRelease:
         """Reads the table, masks it, and writes the release once every promise holds of the written file."""
         with keyed(self.policy, self.key) as policy:
-            job = replace(self, policy=policy)
+            job = replace(self, policy=policy.of_table(self.source))
             return job._work_in_memory() if self._engine() == "memory" else job._work_in_parts()
 
     def _work_in_memory(self) -> Release:

@@ -76,7 +76,9 @@ class Tables(Job["TablesRelease"]):
         for name, own in policies.items():
             # A key is known by what stands there, not by a number it reads as.
             frames[name] = layout.read(sources[name], own, [str(own.person)], forms[name])
-        made = tables_draft(frames, self.policy.changed(reading=layout), seed=self.seed, spellings=spellings)
+        made = tables_draft(
+            frames, self.policy.changed(reading=layout).of_table(self.source), seed=self.seed, spellings=spellings
+        )
         targets = files_of(self.output, self.policy)
         made = made.in_dialects({n: layout.dialect(sources[n], targets[n], self.written) for n in policies})
         return made.write(

@@ -5,7 +5,8 @@ Classes are found from what is shown, column by column, in Polars; nothing of an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -80,6 +81,11 @@ def judgement(verdicts: Sequence[Verdict], legend: Sequence[str] = ()) -> Sheet:
         for verdict in verdicts
     ]
     return Sheet("Judged on what is shown", ("promise", "asked", "reached", ""), rows, numbers=2, legend=tuple(legend))
+
+
+def labelled(verdicts: Sequence[Verdict], label: Callable[[str], str]) -> list[Verdict]:
+    """The verdicts with attributes as people call them, to be shown."""
+    return [replace(each, attribute=label(each.attribute)) if each.attribute else each for each in verdicts]
 
 
 def released_sheets(
