@@ -25,7 +25,7 @@ from shoal.data.attribute_choice import AttributeChoice as AttributeChoice
 from shoal.data.attribute_choice import AttributeTable as AttributeTable
 from shoal.data.built_attributes import Valued, built_attribute, chosen_attribute
 from shoal.data.household import role_of_household
-from shoal.data.paths import is_sql, refuse_pipe
+from shoal.data.paths import refuse_pipe
 from shoal.data.person import MissingPerson, role_of_person
 from shoal.data.project_choice import ProjectChoice as ProjectChoice
 from shoal.data.pseudonym_choices import PseudonymChoice, ShiftChoice, give_roles
@@ -42,7 +42,7 @@ from shoal.masking.publishing.confidential import Showing
 from shoal.masking.publishing.private_mean import PrivateMean, private_mean, refuse_several_records, require_epsilon
 from shoal.policy_choices import Choices as Choices
 from shoal.policy_choices import policy_fault
-from shoal.policy_files import beside, inside, named_files, named_source, refuse_own_code, seen_from
+from shoal.policy_files import beside, file_name, inside, named_files, named_source, refuse_own_code, see_from
 from shoal.privacy import MODELS
 from shoal.privacy.consistency import Owned, Rule, owned, rules_of
 from shoal.privacy.households import household_column, with_household
@@ -86,7 +86,6 @@ class Policy(BaseModel):
     pseudonyms: dict[str, PseudonymChoice] = Field({}, description="identifiers of which keyed pseudonyms are released")
     shift: ShiftChoice | None = Field(None, description="dates moved by as many days for each person")
     reading: InstanceOf[Reading] = Field(AS_IT_SEEMS, alias="read", description="how its files are read, as by --read")
-
     project: ProjectChoice = Field(
         default_factory=ProjectChoice.nothing, description="its table and the names of its files; what only people know"
     )
@@ -203,9 +202,7 @@ class Policy(BaseModel):
         content = self.model_dump(exclude_defaults=True, exclude_none=True)
         if not self.reading.chosen():
             del content["read"]
-        if (home := folder if folder is not None else self._folder) is not None:
-            for table, key in (*named_files(content), *named_source(content)):
-                table[key] = seen_from(Path(home), table[key])
+        see_from(folder if folder is not None else self._folder, content)
         return tomli_w.dumps(content)
 
     def changed(self, **choices: Unpack[Choices]) -> Self:
@@ -216,16 +213,15 @@ class Policy(BaseModel):
         return policy
 
     def of_table(self, source: str | Path) -> Self:
-        """The same policy, knowing by its file's name which table is released; a database may be named by a secret."""
+        """The same policy, knowing by its file's name which table is released."""
         policy = self.changed()
-        policy._table = None if is_sql(source) else Path(source).name
+        policy._table = file_name(source)
         return policy
 
     @property
     def table_name(self) -> str | None:
         """The name of the table's file, where that is known."""
-        source = self.project.source
-        return self._table or (None if source is None or is_sql(source) else Path(source).name)
+        return self._table or file_name(self.project.source)
 
     def label(self, column: str) -> str:
         """What people call a column: as the policy says, otherwise its name."""

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from shoal.data.paths import is_sql
 from shoal.errors import InputError
 
 
@@ -80,6 +81,18 @@ def inside(file: Path, within: str | Path | None, policy: Path, or_else: str = "
             f"put it there{or_else}."
         )
     return real
+
+
+def file_name(source: str | Path | None) -> str | None:
+    """The name of a table's file; a database has none, and is named by what may be secret."""
+    return None if source is None or is_sql(source) else Path(source).name
+
+
+def see_from(folder: str | Path | None, choices: Mapping[str, Any]) -> None:
+    """Names all files of a policy as they are named from that folder, if there is one."""
+    if folder is not None:
+        for table, key in (*named_files(choices), *named_source(choices)):
+            table[key] = seen_from(Path(folder), table[key])
 
 
 def seen_from(folder: Path, file: str) -> str:
