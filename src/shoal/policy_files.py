@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from shoal.data.paths import is_sql
 from shoal.errors import InputError
 
 
@@ -85,7 +84,7 @@ def inside(file: Path, within: str | Path | None, policy: Path, or_else: str = "
 
 def file_name(source: str | Path | None) -> str | None:
     """The name of a table's file; a database has none, and is named by what may be secret."""
-    return None if source is None or is_sql(source) else Path(source).name
+    return None if source is None or "://" in str(source) else Path(source).name
 
 
 def see_from(folder: str | Path | None, choices: Mapping[str, Any]) -> None:
