@@ -92,9 +92,8 @@ def wrong_in_certificate(case: Case, said: dict[str, Any], rows: list[Row]) -> s
         return f"the certificate says that {counts} are counted, these are {meant}"
     if people.form:
         stated = said["linked"][people.column]
-        known = [row for row in rows if row[people.column] is not None]
-        true = fewest_alike(known, case.table.quasi, people.of_record(case.table)) if known else 0
-        if stated is not None and stated != true:
+        true = fewest_alike(rows, case.table.quasi, people.of_record(case.table)) if rows else 0
+        if stated != true:
             return f"the certificate says that {stated} people show the same records, it is {true}"
     return None
 
@@ -121,8 +120,8 @@ def fewest_alike(rows: Iterable[Row], quasi: Sequence[Column], owner: Owners) ->
 
 
 def by_file(rows: Iterable[Row], shown: str) -> dict[str | None, object]:
-    """Whose each record is, as far as the file says."""
-    return {row["rid"]: row[shown] for row in rows}
+    """Whose each record is, as far as the file says; one that shows nothing there is of a person of her own."""
+    return {row["rid"]: ("nobody", row["rid"]) if row[shown] is None else row[shown] for row in rows}
 
 
 def misnumbered(rows: Iterable[Row], shown: str, owner: Owners) -> str | None:

@@ -333,6 +333,7 @@ def _check_is_fooled(case: Case, shoal: Shoal, folder: Path, rows: list[Row]) ->
     owner = None
     if case.people is not None and case.people.shown is not None and case.people.counted:
         words += ["--person", case.people.shown] if case.people.promise != "households" else []
+        words += ["--policy", str(folder / "policy.toml")] if case.people.one_each else []
         owner = crowds.by_file(changed, case.people.shown)
     answer = shoal(words)
     wrong = broken_promise(case, changed, owner)
