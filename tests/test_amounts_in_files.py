@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 from shoal.data.files import read_table
+from shoal.data.reading import Reading
 from shoal.errors import InputError
 from shoal.jobs import Anonymize, Check, Profile
 from shoal.policy import Policy
@@ -85,3 +86,32 @@ def test_a_cell_that_is_no_amount_is_named_with_its_line(tmp_path: Path) -> None
     path.write_text('wage\n"$1,234.50"\n$12.00\nlots\n$15.00\n')
     with pytest.raises(InputError, match=r"Column 'wage' mixes numbers and text: line 4 holds 'lots'\. "):
         read_table(path)
+
+
+@pytest.mark.parametrize("way", ["{}-", "({})"])
+@pytest.mark.parametrize("engine", ["memory", "disk"])
+def test_what_is_below_nothing_leaves_as_it_came(way: str, engine: str, tmp_path: Path) -> None:
+    paid = ["12.50", way.format("83.12"), "1,234.00", way.format("1,000.50")]
+    source, paper = tmp_path / "d.csv", tmp_path / "c.json"
+    lines = ["wage,ill", *(f'"{paid[i % 4]}",{i % 2}' for i in range(40))]
+    source.write_text("\n".join(lines))
+    policy = Policy(quasi_identifiers=["wage"], insensitive=["ill"], models=[KAnonymity(20)])
+    target = tmp_path / ("r" if engine == "disk" else "r.csv")
+    release = Anonymize(source, policy, target, engine=engine, certificate=paper).run()
+    assert f", those below nothing like {way.format('1,234,567.50')}." in " ".join(release.notes)
+    shown = pl.read_csv(target / "*.csv" if engine == "disk" else target, infer_schema=False)
+    assert set(shown["wage"]) == {f"[{way.format('1,000.50')};{way.format('83.12')}]", "[12.50;1,234.00]"}
+    assert Check(target, certificate=paper).run().holds
+    source.write_text("\n".join([*lines, "-7.00,1"]))
+    with pytest.raises(InputError, match=r"'-7\.00'"):
+        Anonymize(source, policy, tmp_path / f"odd{target.suffix}", engine=engine).run()
+
+
+def test_whole_numbers_with_a_minus_behind_are_asked_about_and_said_for_a_column(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("grade\n1\n2-\n2\n3-\n3\n")
+    with pytest.raises(
+        InputError, match=r"nothing shows whether '2-' is below nothing: say it, as in --read decimal\.grade=\."
+    ):
+        read_table(path)
+    assert read_table(path, Reading(decimal={"grade": "."}))["grade"].to_list() == [1, -2, 2, -3, 3]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shoal.data.amount_forms import AmountForm, Doubt, recognised
+from shoal.data.amount_forms import _NEGATIVES, AmountForm, Doubt, recognised
 
 KNOWN = {  # texts of a column -> the numbers that they are
     ("1,234.50", "12.00"): ("1234.50", "12.00"),
@@ -23,6 +23,14 @@ KNOWN = {  # texts of a column -> the numbers that they are
     ("12.5%", "100.0%"): ("12.5", "100.0"),
     ("1,234,567", "12"): ("1234567", "12"),
     ("12,5", "0,25"): ("12.5", "0.25"),
+    ("83.12-", "12.00"): ("-83.12", "12.00"),
+    ("1.234,50-", "12,00"): ("-1234.50", "12.00"),
+    ("12,50- €", "1.234,00 €"): ("-12.50", "1234.00"),
+    ("12,50 €-", "1.234,00 €"): ("-12.50", "1234.00"),
+    ("(1,234.50)", "12.00"): ("-1234.50", "12.00"),
+    ("($1,234.50)", "$12.00"): ("-1234.50", "12.00"),
+    ("$(1,234.50)", "$12.00"): ("-1234.50", "12.00"),
+    ("(12.5%)", "3.0%"): ("-12.5", "3.0"),
 }
 
 
@@ -42,6 +50,7 @@ def test_a_usual_form_is_recognised_read_and_written_again(texts: tuple[str, ...
         decimal=st.just(","),
         thousands=st.sampled_from(["", ".", " ", "'"]),
         decimals=st.integers(0, 3),
+        negative=st.sampled_from(sorted(_NEGATIVES)),
     ),
     st.lists(st.decimals(-(10**9), 10**9, places=4), min_size=1, max_size=8),
 )
@@ -57,6 +66,7 @@ def test_what_a_form_writes_it_reads_back(form: AmountForm, numbers: list[object
     ("texts", "doubt"),
     [
         (["1,234", "5,678"], "nothing shows whether '1,234' is a thousand or a fraction"),
+        (["1", "2-", "2", "3-", "3"], "nothing shows whether '2-' is below nothing"),  # grades
         (["$1,234.50", "€12.00"], "its amounts are in several units ($, €)"),
     ],
 )
@@ -85,6 +95,7 @@ def test_marks_in_large_numbers_alone_part_thousands() -> None:
     [
         ["10.0.0.1", "192.168.1.7"], ["732 829 320", "404 833 048"], ["030 123 456", "040 222 333"],
         ["114 55", "118 72"],
+        ["(212)", "(415)"], ["12", "13", "14-"], ["(12.50", "13.50)", "(1.50-"],
         ["Oslo", "Bergen"], ["4111 1111 1111 1111", "5500 0000 0000 0004"], ["1-2", "3-4"],
     ],
 )  # fmt: skip

@@ -1,5 +1,7 @@
 """Amounts as files write them: 1,234.50 and 1.234,50, 1 234,50 and 1'234.50, with a currency or a percent sign.
 
+What is less than nothing has its minus before or behind (83.12-), or stands in brackets (1,234.50).
+
 A form turns the text of a file into plain text, which is digits and a point, and plain text back into the file's. It is
 recognised from a column's distinct texts. Nothing is guessed: 1.234 throughout may be a thousand or a fraction, and
 that is said.
@@ -10,6 +12,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import polars as pl
 
@@ -20,7 +23,17 @@ _CURRENCIES = (
 )
 _UNIT = rf"(?:\p{{Sc}}|%|‰|{'|'.join(re.escape(word) for word in sorted(_CURRENCIES.split(), key=len, reverse=True))})"
 _BODY = rf"\d[\d.,'’{SPACES}]*\d|\d|[.,]\d+"
-_AMOUNT = rf"^([+-]?)({_UNIT}[{SPACES}]?)?([+-]?)({_BODY})([{SPACES}]?{_UNIT})?$"
+_AMOUNT = rf"^([+(-]?)({_UNIT}[{SPACES}]?)?([+(-]?)({_BODY})([)-]?)([{SPACES}]?{_UNIT})?([)-]?)$"
+_FIRST = "-{before}{body}{behind}"
+_LEADING = (_FIRST, "{before}-{body}{behind}")
+_NEGATIVES = {
+    _FIRST: "^-u?nu?$",
+    _LEADING[1]: "^u-nu?$",
+    "{before}{body}{behind}-": "^u?nu?-$",
+    "{before}{body}-{behind}": "^u?n-u$",
+    "({before}{body}{behind})": r"^\(u?nu?\)$",
+    "{before}({body}){behind}": r"^u\(n\)u?$|^\(n\)u$",
+}  # how a negative amount is written -> where signs stand beside its units and its number
 _SEVERAL = 5  # amounts above a thousand that show what a mark is for
 _ENOUGH = 1000  # texts that show whether a column may hold amounts
 
@@ -34,18 +47,18 @@ class AmountForm:
     decimal: str = "."
     thousands: str = ""
     decimals: int = 0  # at least so many; more where a number needs them
-    sign_first: bool = True  # a minus stands before the currency
+    negative: str = _FIRST  # how one below nothing is written
 
     def plain(self, words: pl.Series) -> pl.Series:
         """The texts as digits with a point; null where one is no such amount."""
-        groups = words.str.extract_groups(_AMOUNT).struct
-        unit = groups["2"].fill_null("") + "|" + groups["5"].fill_null("")
-        body = groups["4"]
+        parts = _parted(words)
+        unit, body, negative = parts["unit"], parts["body"], parts["negative"]
         grouped = body.str.contains(self._grouping).fill_null(value=False)
         number = body.str.replace_all(f"[{re.escape(self._marks)}]", "") if self.thousands else body
         number = number.str.replace(self.decimal, ".", literal=True)
-        text = groups["1"].str.replace("+", "", literal=True) + groups["3"].str.replace("+", "", literal=True) + number
-        fits = grouped & (unit.str.replace_all(f"[{SPACES}]", "") == self._unit)
+        text = pl.select(pl.when(negative != "").then("-" + number).otherwise(number)).to_series()
+        signed = negative.is_in(["", *self._negatives])
+        fits = grouped & signed & (unit == self._unit)
         return text.set(~fits | text.cast(pl.Float64, strict=False).is_null(), None).alias(words.name)
 
     @property
@@ -56,6 +69,14 @@ class AmountForm:
     @property
     def _unit(self) -> str:
         return re.sub(f"[{SPACES}]", "", f"{self.before}|{self.behind}")
+
+    @property
+    def _negatives(self) -> tuple[str, ...]:
+        """The ways of negative amounts that are read; before a number a minus may stand on either side of its unit."""
+        if self.negative in _LEADING:
+            return _LEADING
+        units = {"before": self.before, "body": "0", "behind": self.behind}
+        return tuple(way for way in _NEGATIVES if way.format(**units) == self.negative.format(**units))
 
     @cached_property
     def _grouping(self) -> str:
@@ -72,18 +93,20 @@ class AmountForm:
         if self.thousands:
             whole = f"{int(whole):,}".replace(",", self.thousands)
         body = whole + (self.decimal + fraction if fraction else "")
-        before = f"{sign}{self.before}" if self.sign_first else f"{self.before}{sign}"
-        return f"{before}{body}{self.behind}"
+        shape = self.negative if sign else "{before}{body}{behind}"
+        return shape.format(before=self.before, body=body, behind=self.behind)
 
     @property
     def is_plain(self) -> bool:
         """Whether all of it is digits and a point, which is read without a form."""
-        return (self.before, self.behind, self.decimal, self.thousands) == ("", "", ".", "")
+        leading = self.negative in _LEADING
+        return leading and (self.before, self.behind, self.decimal, self.thousands) == ("", "", ".", "")
 
     @property
     def sentence(self) -> str:
         """How the amounts are read, in words."""
-        return f"numbers written like {self.written('1234567.5')}"
+        below = "" if self.negative in _LEADING else f", those below nothing like {self.written('-1234567.5')}"
+        return f"numbers written like {self.written('1234567.5')}{below}"
 
     @property
     def order(self) -> str:
@@ -99,19 +122,23 @@ class Doubt:
     decimal: str = ""
 
 
-def recognised(words: pl.Series, decimal: str | None = None) -> AmountForm | Doubt | None:
-    """The form of a column's distinct texts, None where fewer than half are amounts; `decimal` is the stated mark."""
+def recognised(words: pl.Series, decimal: str | None = None, *, sure: bool = False) -> AmountForm | Doubt | None:
+    """The form of a column's distinct texts, None where fewer than half are amounts.
+
+    `decimal` is the stated mark; it is stated of this very column, or its kind is, where they are `sure` to be amounts.
+    """
     if words.head(_ENOUGH).str.contains(_AMOUNT).sum() * 2 < min(len(words), _ENOUGH):
         return None
-    groups = words.str.extract_groups(_AMOUNT).struct.unnest()
-    groups.columns = ["first", "before", "second", "body", "behind"]
-    amounts = groups.with_columns(pl.col("before", "behind").fill_null("")).drop_nulls("body")
-    units = amounts.select(
-        pl.concat_str("before", pl.lit("|"), "behind").str.replace_all(f"[{SPACES}]", "")
-    ).to_series()
+    amounts = _parted(words).drop_nulls("negative")
+    if amounts.is_empty():
+        return None
+    units = amounts["unit"]
     if units.n_unique() > 1:
         named = sorted(unit.replace("|", "") or "none" for unit in units.unique())
         return Doubt(f"its amounts are in several units ({', '.join(named)})")
+    negative = _negative(amounts, sure=sure)
+    if isinstance(negative, Doubt) or negative is None:
+        return negative
     marks = _marks(amounts["body"], decimal, money=units[0].strip("|%‰") != "")
     if isinstance(marks, Doubt) or marks is None:
         return marks
@@ -119,11 +146,44 @@ def recognised(words: pl.Series, decimal: str | None = None) -> AmountForm | Dou
     before, behind = (amounts[end].mode().sort()[0] for end in ("before", "behind"))
     fractions = amounts["body"].str.extract(rf"{re.escape(point)}(\d+)$").str.len_chars().fill_null(0)
     fixed = int(fractions[0]) if fractions.n_unique() == 1 else 0
-    sign_first = not (amounts["second"] == "-").any()
-    form = AmountForm(before, behind, point, thousands, fixed, sign_first)
+    form = AmountForm(before, behind, point, thousands, fixed, negative)
     if thousands and not before + behind and not fractions.max() and _of_one_length(amounts["body"]):
         return None
     return form if form.plain(words).count() * 2 >= len(words) else None
+
+
+def _parted(words: pl.Series) -> pl.DataFrame:
+    """Texts as body, units, and how they are negative; that is empty of others, and null of what is no amount."""
+    names = ["first", "before", "second", "body", "third", "behind", "fourth"]
+    groups = words.str.extract_groups(_AMOUNT).struct.unnest()
+    groups.columns = names
+    unit = [pl.when(pl.col(end).fill_null("") != "").then(pl.lit("u")).otherwise(pl.lit("")) for end in names[1::4]]
+    shape = pl.concat_str("first", unit[0], "second", pl.lit("n"), "third", unit[1], "fourth")
+    negative: Any = pl.when(shape.str.contains(r"^\+?u?nu?$|^u\+nu?$")).then(pl.lit(""))
+    for style, where in _NEGATIVES.items():
+        negative = negative.when(shape.str.contains(where)).then(pl.lit(style))
+    return groups.select(
+        words.alias("text"),
+        pl.col("before", "behind").fill_null(""),
+        pl.concat_str(pl.col("before").fill_null(""), pl.lit("|"), pl.col("behind").fill_null(""))
+        .str.replace_all(f"[{SPACES}]", "")
+        .alias("unit"),
+        "body",
+        negative=negative.otherwise(None),
+    )
+
+
+def _negative(amounts: pl.DataFrame, *, sure: bool) -> str | Doubt | None:
+    """How most negative amounts are written; in doubt where whole numbers alone show it, as grades do (2-)."""
+    below = amounts.filter(pl.col("negative") != "")
+    ways = below["negative"].mode().sort().to_list()
+    style = next((way for way in _NEGATIVES if way in ways), _FIRST)
+    marked = (pl.col("unit") != "|") | pl.col("body").str.contains(r"\D")
+    if style in _LEADING or sure or amounts.select(marked.any()).item():
+        return style
+    if not 1 < below.height <= amounts.height / 2:
+        return None  # a stray one, or numbers in brackets throughout
+    return Doubt(f"nothing shows whether {below['text'][0]!r} is below nothing", ".")
 
 
 def _of_one_length(bodies: pl.Series) -> bool:

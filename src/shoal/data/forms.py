@@ -183,7 +183,9 @@ class Forms:
 
     def _amounts(self, name: str, words: pl.Series) -> Form | None:
         """The form of these distinct texts where they are amounts and not plain numbers."""
-        amounts = amount_forms.recognised(words, self.reading.of_column("decimal", name))
+        marks = self.reading.decimal
+        sure = self.kinds.get(name) is Kind.NUMERIC or (isinstance(marks, Mapping) and name in marks)
+        amounts = amount_forms.recognised(words, self.reading.of_column("decimal", name), sure=sure)
         if isinstance(amounts, amount_forms.Doubt):
             option = quoted_item(f"decimal.{name}={amounts.decimal}") if amounts.decimal else ""
             self._doubt(name, amounts.doubt, "amounts", option)
