@@ -112,3 +112,20 @@ def test_a_profile_offers_marks_of_files_that_know_their_types(tmp_path: Path) -
 @pytest.mark.parametrize("values", [[99, 5, 7], list(range(100)), [-9, -3, *range(30)], [9.5, 10.5, 11.5]])
 def test_numbers_that_lie_among_others_are_no_marks(values: list[float]) -> None:
     assert marks_in(pl.Series("x", values)) == {}
+
+
+@pytest.mark.parametrize("mark", [9, -9, 99, 999, -1])
+@pytest.mark.parametrize("scale", [[1, 2, 3, 4, 5], [1, 2]])
+def test_a_number_apart_from_the_answers_of_a_scale_may_say_that_nothing_is_known(mark: int, scale: list[int]) -> None:
+    for kind in (pl.Int64, pl.Float64):
+        assert marks_in(pl.Series("x", [*scale, mark, mark, None], dtype=kind)) == {str(mark): 2}
+
+
+@pytest.mark.parametrize("values", [[0, 1, -1], [*range(1, 10)], [1, 2, 5, 9], [7, 8, 9], [1, 9], [0.5, 1, 9]])
+def test_numbers_that_go_on_with_a_scale_or_stand_beside_none_are_no_marks(values: list[float]) -> None:
+    assert marks_in(pl.Series("x", values)) == {}
+
+
+def test_north_dakota_among_states_is_no_mark() -> None:
+    assert marks_in(pl.Series("state", ["ND", "CA", "TX", "OH", "?"])) == {"?": 1}
+    assert marks_in(pl.Series("level", ["ND", "12", "7.5"])) == {"ND": 1}
