@@ -168,6 +168,37 @@ def test_values_tell_under_a_name_that_says_nothing(values: Sequence[str], role:
     assert "by values" in suggestion.reason
 
 
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("doctor", ["Dr. Smith", "Dr. Jones", "Dr. Okafor"]),
+        ("physician", ["Smith, J.", "Jones, A.B.", "Okafor, C."]),
+        ("consultant", ["J. Smith", "A.-B. Jones", "C. Okafor"]),
+        ("Arzt", ["Dr. med. Vogel", "Prof. Dr. Weiß", "Dr. Öztürk"]),
+        ("attending_physician", ["Smith, MD", "Jones, MD", "Okafor, MD"]),
+        ("v7", ["Mrs Smith", "Mr. Jones", "Ms Okafor"]),
+    ],
+)
+def test_a_column_of_whom_it_names_is_an_identifier(name: str, values: list[str]) -> None:
+    suggestion = suggest_role(pl.Series(name, values), present=99, distinct=len(values), uniques=0)
+    assert (suggestion.role, suggestion.what, suggestion.hipaa) == (ID, "names of persons", "A"), suggestion.reason
+
+
+@pytest.mark.parametrize(
+    "values", [["P01", "P02", "P03"], [17, 18, 19], ["Cardiology", "Surgery", "GP"], ["yes", "no"]]
+)
+def test_a_doctor_who_is_not_named_is_a_place_of_care(values: Sequence[object]) -> None:
+    suggestion = suggest_role(pl.Series("doctor", values), present=99, distinct=len(values), uniques=0)
+    assert (suggestion.role, suggestion.what) == (QI, "place of care or service")
+
+
+@pytest.mark.parametrize(
+    "values", [["Drama", "Comedy", "Drills"], ["Dr", "Prof", "None"], ["MS Windows", "Linux", "Mac"]]
+)
+def test_words_that_begin_like_titles_are_no_names(values: list[str]) -> None:
+    assert suggest_role(pl.Series("v7", values), present=99, distinct=3, uniques=0).role is QI
+
+
 def test_eleven_digits_that_pass_a_check_by_chance_are_no_national_numbers() -> None:
     numbers = [str(20_000_000_000 + 7_654_321 * i) for i in range(200)]
     assert suggest_role(pl.Series("v7", numbers), present=999, distinct=200, uniques=0).role is QI

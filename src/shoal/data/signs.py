@@ -115,6 +115,15 @@ _MARITAL = (
 )
 _CURRENCY = r"([€$£¥]|EUR|USD|GBP|CHF|SEK|NOK|DKK|PLN|CZK|K[čc]|zł|kr\.?|DM)"
 _MONEY = rf"[<>=.≤≥ ]*{_CURRENCY} ?-?[\d.,' ]*\d|[\w.,' <>=≤≥-]*\d ?{_CURRENCY}( .*)?"
+_TITLES = (
+    r"((dr|prof|mr|mrs|ms|miss|mx|sir|dame|sister|herrn?|frau|mme|mlle|sr|sra|srta|dott|dott\.?ssa|sig|sig\.?ra|dra?"
+    r"|drs|ing|mgr|mudr|dhr|mevr|lek|rn|md)[. ] ?)+"
+)
+_NAMED = r"\p{L}[\p{L}'’-]+"
+_TITLED = (
+    rf"(?i:{_TITLES}(\p{{L}}\.? ?)*)\p{{Lu}}[\p{{L}}'’. -]+|{_NAMED}([ -]{_NAMED})*, ?(?i:md|do|rn|phd|m\.d\.|dr\.?)"
+)
+_INITIALLED = rf"(\p{{Lu}}\.[ -]?)+{_NAMED}([ -]{_NAMED})*|{_NAMED},? (\p{{Lu}}\.? ?){{1,3}}|{_NAMED}, {_NAMED}( .*)?"
 _ID, _QI, _CONFIDENTIAL = Role.IDENTIFIER, Role.QUASI_IDENTIFIER, Role.CONFIDENTIAL
 SIGNS = (
     # HIPAA's items A to R. Areas and dates can be coarsened, so they are quasi-identifiers.
@@ -123,6 +132,7 @@ SIGNS = (
         shape=r"\p{L}[\p{L}'’.-]*(,? \p{L}[\p{L}'’.-]*){0,4}", check=_given_name,
         fits=r"\p{L}[\p{L}'’., -]*", share=0.3,
     ),
+    Sign("names of persons", _ID, "A", shape=_TITLED, fits=rf"{_TITLED}|{_INITIALLED}", least=2),
     Sign("street addresses", _ID, "B", shape=_STREET, fits=_LETTERS),
     Sign("codes of small areas", _QI, "B", shape=_POSTCODE, fits=r"[\dA-Za-z*. -]{2,10}"),
     Sign("codes of small areas, perhaps ZIP codes", _QI, "B", shape=r"\d{5}", hint=True),
