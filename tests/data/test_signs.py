@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -242,6 +243,38 @@ def test_numbers_that_count_up_in_the_first_column_are_those_of_households() -> 
     assert roles(pl.DataFrame({"x0": long[::-1], **PEOPLE}))["x0"] is QI
     assert roles(pl.DataFrame({"x0": households[::-1], **PEOPLE}))["x0"] is QI
     assert roles(pl.DataFrame({**PEOPLE, "x0": households}))["x0"] is QI
+
+
+WEIGHTS = [3.123456 + i / 7 for i in range(60)]
+
+
+@pytest.mark.parametrize(
+    "name", ["weight", "wgt", "pweight", "rb050", "db090", "Gewicht", "poids", "fnlwgt", "hh_weight", "weights", "peso"]
+)
+def test_sampling_weights_are_the_weights_and_have_no_role(name: str) -> None:
+    shown = profile(pl.DataFrame({**PEOPLE, name: WEIGHTS}), sets=0)
+    assert roles(pl.DataFrame({**PEOPLE, name: WEIGHTS}))[name] is None
+    assert shown.searched == 2
+    stated = tomllib.loads(shown.policy_toml())
+    assert stated["weights"] == name
+    assert stated["quasi_identifiers"] == ["age", "sex"]
+    assert any(row[0] == "weights" for row in shown.sheets()[1].rows)
+
+
+def test_of_several_weights_those_of_persons_are_taken_and_the_others_left_out() -> None:
+    shown = profile(pl.DataFrame({"db090": WEIGHTS, **PEOPLE, "rb050": WEIGHTS}), sets=0)
+    assert tomllib.loads(shown.policy_toml())["weights"] == "rb050"
+    assert [a.name for a in shown.attributes if a.role is None] == ["db090", "rb050"]
+
+
+def test_weights_of_bodies_and_what_can_be_no_weights_keep_a_role() -> None:
+    kilograms = [50 + i % 40 for i in range(60)]
+    assert roles(pl.DataFrame({**PEOPLE, "weight": kilograms}))["weight"] is QI
+    assert roles(pl.DataFrame({"height": [170, 180] * 30, "weight": WEIGHTS, **PEOPLE}))["weight"] is QI
+    assert roles(pl.DataFrame({"pweight": [0.0, *WEIGHTS[1:]], **PEOPLE}))["pweight"] is QI
+    assert roles(pl.DataFrame({"pweight": [None, *WEIGHTS[1:]], **PEOPLE}))["pweight"] is QI
+    visits = pl.DataFrame({"patient_id": [i // 2 for i in range(60)], **PEOPLE, "pweight": WEIGHTS})
+    assert "weights" not in tomllib.loads(profile(visits, sets=0).policy_toml())
 
 
 def test_words_beside_given_names_are_family_names() -> None:

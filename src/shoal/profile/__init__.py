@@ -23,6 +23,7 @@ from shoal.errors import InputError
 from shoal.profile.attribute import AttributeProfile as AttributeProfile
 from shoal.profile.attribute import encode, placed, profile_attribute, whose
 from shoal.profile.starting_policy import starting_policy
+from shoal.profile.weighing import WEIGHTS, with_weights
 from shoal.risk import identifying_sets
 from shoal.risk.identifying_sets import IdentifyingSet
 from shoal.show import Bars, Chart, Result, Series, Sheet
@@ -153,6 +154,7 @@ def _profiled(frame: object, sets: int) -> Profile:
     kinds = list(map(read_kind, table.get_columns()))
     encoded = list(map(encode, table.get_columns()))
     attributes = placed(table, tuple(map(profile_attribute, table.get_columns(), kinds, encoded)))
+    attributes = with_weights(table, attributes)
     searched = {
         a.name: codes
         for a, codes in zip(attributes, encoded, strict=True)
@@ -210,7 +212,7 @@ def _sheets(profile: Profile) -> list[Sheet]:
 
 def _measures(a: AttributeProfile, gaps: bool) -> tuple[str, ...]:
     shares = (f"{a.unique_share:.1%}", f"{a.separation:.1%}")
-    return (a.name, *[f"{a.missing:,}"] * gaps, f"{a.distinct:,}", *shares, a.kind, _spoken(a.role))
+    return (a.name, *[f"{a.missing:,}"] * gaps, f"{a.distinct:,}", *shares, a.kind, _spoken(a))
 
 
 def _singled_out(profile: Profile) -> Sheet:
@@ -239,11 +241,11 @@ def _singled_out(profile: Profile) -> Sheet:
 
 def _reasons(attributes: Iterable[AttributeProfile]) -> Iterator[tuple[str, str, str]]:
     """Each role and reason once, with the attributes it holds for."""
-    alike: dict[tuple[Role | None, str], list[str]] = {}
+    alike: dict[tuple[str, str], list[str]] = {}
     for a in attributes:
-        alike.setdefault((a.role, a.reason), []).append(a.name)
+        alike.setdefault((_spoken(a), a.reason), []).append(a.name)
     for (role, reason), names in alike.items():
-        yield _spoken(role), reason, ", ".join(names)
+        yield role, reason, ", ".join(names)
 
 
 def _kinds(attributes: Iterable[AttributeProfile]) -> Iterator[tuple[str, str, str]]:
@@ -255,5 +257,7 @@ def _kinds(attributes: Iterable[AttributeProfile]) -> Iterator[tuple[str, str, s
         yield kind, reason, ", ".join(names)
 
 
-def _spoken(role: Role | None) -> str:
-    return "none" if role is None else role.replace("_", "-")
+def _spoken(a: AttributeProfile) -> str:
+    if a.role is None:
+        return "weights" if a.what == WEIGHTS else "none"
+    return a.role.replace("_", "-")

@@ -9,6 +9,7 @@ from shoal.data.people import Repeating
 from shoal.data.reading import Reading
 from shoal.data.schema import Role
 from shoal.profile.attribute import AttributeProfile
+from shoal.profile.weighing import weights_among
 
 _LISTS = {
     "identifiers": Role.IDENTIFIER,
@@ -37,8 +38,19 @@ def starting_policy(attributes: Sequence[AttributeProfile], repeating: Sequence[
     owner = repeating[0] if repeating else None
     gaps = owner is not None and any(a.missing for a in attributes if a.name == owner.name)
     stated = "" if owner is None else _counted_by(owner, gaps)
-    chosen = f"{stated}{_texts(attributes)}{_promise(owner)}{_METHOD}{_kinds(attributes)}{_read(reading)}"
+    used = f"{_weights(attributes, owner)}{stated}{_texts(attributes)}"
+    chosen = f"{used}{_promise(owner)}{_METHOD}{_kinds(attributes)}{_read(reading)}"
     return f"{_PREAMBLE}\n{lists}\n{chosen}"
+
+
+def _weights(attributes: Sequence[AttributeProfile], owner: Repeating | None) -> str:
+    """The sampling weights, as a key; as a remark where people have several records, each of which would be weighed."""
+    weights = weights_among(attributes)
+    if weights is None:
+        return ""
+    of_visits = owner is not None and not owner.households
+    key = f"weights = {_toml_string(weights.name)}  # {weights.reason}\n"
+    return "\n" + (f"# Weights need one record a person:\n# {key}" if of_visits else key)
 
 
 def _counted_by(owner: Repeating, gaps: bool) -> str:
@@ -88,8 +100,8 @@ def _read(reading: Reading) -> str:
 
 
 def _texts(attributes: Sequence[AttributeProfile]) -> str:
-    """Free text as a remark: it has no role."""
-    texts = [a for a in attributes if a.role is None]
+    """Free text and further weights as a remark: they have no role."""
+    texts = [a for a in attributes if a.role is None and a is not weights_among(attributes)]
     return "".join(f"# {_toml_string(a.name)} is left out. {a.reason}\n" for a in texts)
 
 
