@@ -4,7 +4,7 @@
   const app = document.getElementById("app"), live = document.getElementById("live");
   const TEXT = "input:not([type=radio]):not([type=checkbox]):not([type=file]), textarea";
   let token = sessionStorage.getItem("token"), timer = 0, spoken = 0, loading = 0;
-  let since = "", sending = Promise.resolve();
+  let since = "", sending = Promise.resolve(), pending = 0;
 
   // The token comes in the fragment, which is never sent, and is taken out of the address at once.
   const take = () => {
@@ -29,6 +29,7 @@
       ? { ...Object.fromEntries(new URLSearchParams(location.search)), screen: frame()?.dataset.screen } : {};
     const form = { ...Object.fromEntries(request.body), ...about };
     const path = request.action + (request.action.startsWith("/do/") ? location.search : "");
+    pending++;
     ctx.fetch = () => sending = sending.catch(() => {}).then(async () => {  // one after the other
       clearTimeout(timer);
       const number = ++loading;
@@ -44,6 +45,7 @@
       return response;
     });
   });
+  document.addEventListener("htmx:finally:request", () => { pending = Math.max(0, pending - 1); });
   document.addEventListener("htmx:error", event => {
     if (event.detail.error?.name === "TypeError" && event.detail.ctx) show("gone");
   });
@@ -70,7 +72,7 @@
     const working = app.querySelector(".working"), poll = app.querySelector("[data-poll]");
     const share = working?.dataset.share ? `${working.dataset.share} % – ` : "";
     document.title = `${share}${frame()?.dataset.title ?? "Shoal"} – Shoal`;
-    for (const form of app.querySelectorAll("form[data-live]"))
+    for (const form of pending > 1 ? [] : app.querySelectorAll("form[data-live]"))  // unless more is on its way
       if (!form.contains(document.activeElement) || !document.activeElement.matches(TEXT)) form.reset();
     if (moved) { window.scrollTo(0, 0); app.querySelector("h1")?.focus({ preventScroll: true }); }
     else app.querySelector("main [role=alert]")?.scrollIntoView({ block: "nearest" });
