@@ -207,6 +207,11 @@ def test_records_are_coded_by_their_leaves() -> None:
     assert tree.encode(pl.Series([None, None])).tolist() == [MISSING, MISSING]
 
 
+def test_minus_zero_is_listed_as_zero() -> None:
+    tree = hierarchy_of([["-1.5", "*"], ["0.0", "*"], ["1.5", "*"]], "change")
+    assert tree.encode(pl.Series([-0.0, 0.0, 1.5, None])).tolist() == [1, 1, 2, MISSING]
+
+
 def test_a_value_that_is_not_listed_is_named() -> None:
     tree = hierarchy_of(AGES, "age")
     column = pl.Series("years", [1, 99, None, 98, 99])

@@ -176,8 +176,9 @@ class Hierarchy(Result):
         if column.dtype.is_float() and unlisted.any():  # whole numbers that stood beside missing ones: 26.0 is 26
             whole = column.cast(pl.Int64, strict=False)
             whole = whole.set(whole.cast(column.dtype) != column, None)
-            codes = np.where(unlisted, self._index(whole.cast(pl.String)), codes)
-            unlisted &= codes == MISSING
+            for alike in (whole, column.set(column == 0, 0.0)):  # -0.0 is 0.0
+                codes = np.where(unlisted, self._index(alike.cast(pl.String)), codes)
+                unlisted &= codes == MISSING
         return codes, unlisted
 
     def _index(self, text: pl.Series) -> npt.NDArray[np.int32]:
