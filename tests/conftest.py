@@ -5,12 +5,25 @@ They do not fail the run: random tests provoke some of them, and not every time.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
+from shoal.catalogue import Catalogue, Registry
+from shoal.data.files import FORMATS
+from shoal.data.generators import GENERATORS
+from shoal.masking import METHODS
+from shoal.measure import MEASURES
+from shoal.privacy import MODELS
+from shoal.risk.attack import ATTACKS
 from tests import messages
+
+CATALOGUES: tuple[Catalogue[Any], ...] = (METHODS, MODELS, GENERATORS)
+REGISTRIES: tuple[Registry[Any], ...] = (MEASURES, ATTACKS, FORMATS)
 
 _open: list[str] = []  # what is wrong with the messages, found at the end
 
@@ -19,6 +32,25 @@ _open: list[str] = []  # what is wrong with the messages, found at the end
 settings.register_profile("shoal", deadline=None, max_examples=10, derandomize=True)
 settings.register_profile("all", deadline=None, max_examples=200)
 settings.load_profile("shoal")
+
+
+@pytest.fixture(autouse=True)
+def catalogue_as_it_was() -> Iterator[None]:
+    """What a test, or a guide's code, adds to the catalogues is taken out again, and its modules are forgotten."""
+    added = [dict(catalogue._added) for catalogue in CATALOGUES]
+    registered = [dict(registry.loaded()) for registry in REGISTRIES]
+    folders = list(sys.path)
+    yield
+    for catalogue, before in zip(CATALOGUES, added, strict=True):
+        catalogue._added = before
+    for registry, before in zip(REGISTRIES, registered, strict=True):
+        registry.clear()
+        registry.update(before)
+    own = {Path(folder) for folder in sys.path if folder not in folders}
+    sys.path[:] = folders
+    for name, module in list(sys.modules.items()) if own else ():
+        if Path(getattr(module, "__file__", None) or "/").parent in own:
+            del sys.modules[name]
 
 
 def pytest_configure(config: pytest.Config) -> None:

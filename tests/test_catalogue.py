@@ -99,18 +99,13 @@ TOY_FORMAT = Format(
 
 
 @pytest.fixture
-def toys() -> Iterator[None]:
+def toys() -> None:
     shoal.METHODS.add(ToyMethod)
     shoal.MODELS.add(ToyModel)
     measure("utility", "better")(toy_measure)
     attack(toy_attack)
     FORMATS.add(TOY_FORMAT)
     GENERATORS.add(ToyGenerator)
-    yield
-    GENERATORS.remove("toy-generator")
-    shoal.METHODS.remove("toy-method")
-    shoal.MODELS.remove("toy-model")
-    del MEASURES["toy_measure"], ATTACKS["toy-attack"], FORMATS["toy"]
 
 
 def asked(*words: object) -> dict[str, Any]:

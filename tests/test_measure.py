@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
@@ -18,7 +17,7 @@ from shoal.data.microdata import Microdata
 from shoal.data.parse_cells import read_cells
 from shoal.data.schema import Kind
 from shoal.errors import InputError
-from shoal.measure import MEASURES, Pair, evaluate, find_measure, measure, measures
+from shoal.measure import Pair, evaluate, find_measure, measure, measures
 from shoal.policy import Policy
 from tests.oracles.linkage import E3_X, E3_Y, pair_of
 
@@ -39,16 +38,6 @@ POLICY = Policy(
     quasi_identifiers=["age", "town", "grade"],
     attributes={"grade": {"kind": "ordinal", "domain": ["low", "mid", "high"]}},
 )
-
-
-@pytest.fixture
-def register() -> Iterator[None]:
-    """Measures registered by a test are forgotten after it."""
-    measures()
-    known = dict(MEASURES)
-    yield
-    MEASURES.clear()
-    MEASURES.update(known)
 
 
 # ---- a pair of tables
@@ -117,7 +106,7 @@ def test_an_unknown_name_is_told_with_the_nearest_known() -> None:
         find_measure("rank_linkage", "utility")
 
 
-def test_a_measure_must_say_what_it_means(register: None) -> None:
+def test_a_measure_must_say_what_it_means() -> None:
     with pytest.raises(InputError, match="'silent' says nothing of itself"):
 
         @measure("risk", "safer")
@@ -128,7 +117,7 @@ def test_a_measure_must_say_what_it_means(register: None) -> None:
 # ---- one's own
 
 
-def test_ones_own_by_module_and_function(register: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ones_own_by_module_and_function(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_own_measures.py").write_text(
         "from shoal.measure import measure\n"
         "@measure('utility', 'better')\n"
@@ -159,7 +148,7 @@ def test_ones_own_by_module_and_function(register: None, tmp_path: Path, monkeyp
 # ---- several at once
 
 
-def test_what_has_no_value_is_left_out_with_the_reason(register: None) -> None:
+def test_what_has_no_value_is_left_out_with_the_reason() -> None:
     @measure("utility", "better")
     def endless(pair: Pair) -> float:
         """Never a number."""
