@@ -48,6 +48,7 @@ from shoal.privacy.classes import class_sizes
 from shoal.privacy.in_chunks import judged_by_classes, measured, measured_in_chunk, same_records
 from shoal.privacy.judge import Original, WentAlong
 from shoal.privacy.model import PrivacyModel
+from shoal.privacy.weighed import weights_in
 from shoal.pseudonymize import KEPT, judge_replaced, notes_of, replaced_in_chunks
 from shoal.releases.continued import GoingOn, going_on
 from shoal.releases.ledger import Ledger
@@ -183,7 +184,7 @@ def _carried(known: Survey, apart: Sequence[str], digests: Digests | None, *, ke
     types, policy = known.table.schema, known.policy
     judged_by = {model.attribute: types[model.attribute] for model in known.promises if model.attribute}
     originals = {name: dtype for name, dtype in judged_by.items() if name in policy.show}
-    whose = (policy.person, None if apart else policy.household_column)
+    whose = (policy.person, None if apart else policy.household_column, *weights_in(known.promises))
     originals |= {name: types[name] for name in (*apart, *whose) if name is not None}
     identified = {name: dtype for name, dtype in types.items() if name.startswith(KEPT)}
     return Carried(keep_order, digests, originals, bool(apart), identified)
@@ -300,8 +301,8 @@ def with_stars(known: Survey) -> list[str]:
 class Carried:
     """What goes along with masked records and is never released.
 
-    Their position, digests for a ledger, and `originals`: their own values of columns that classes show alike, where
-    a promise is about how these differ within a class. Where those are shown apart, also what is lost of the others.
+    Their position, digests for a ledger, and `originals`: whose they are, sampling weights, their own values of columns
+    that classes show alike, where a promise is about these. Where those are shown apart, what is lost of the others.
     """
 
     position: bool = False
@@ -395,5 +396,5 @@ class MaskChunk:
         if not self.carried.apart or masked.kept is None:
             return {}
         suppressed = np.setdiff1d(np.arange(len(original)), masked.kept, assume_unique=True)
-        own = {name: suppressed_losses([original[name]], suppressed) for name in self.carried.originals}
+        own = {name: suppressed_losses([original[name]], suppressed) for name in original.schema.confidential}
         return {LOST: losses_by_table(suppressed_losses(original.quasi, suppressed), own, len(original.quasi))}

@@ -42,6 +42,7 @@ from shoal.masking.publishing.private_mean import budget
 from shoal.masking.whole_histories import refuse_whole, whole_of
 from shoal.policy import Policy
 from shoal.privacy.classes import CLASS, ByClass, in_classes
+from shoal.privacy.weighed import weights_in
 from shoal.releases.ledger import Ledger
 from shoal.risk.dependence import Dependence, dependence
 from shoal.split_tables import (
@@ -239,7 +240,7 @@ def _only(known: Survey, name: str, shown: Table, carried: Carried, order: _Reor
         schema = known.attributes.schema.only(a for a in known.attributes.schema if a.name not in others)
         policy = about(known.policy, [name], {name: known.policy.show[name]})
         known = replace(known, policy=policy, attributes=replace(known.attributes, schema=schema), notes=())
-        kept = (name, known.policy.person)
+        kept = (name, known.policy.person, *weights_in(known.promises))
         carried = replace(carried, originals={n: dtype for n, dtype in carried.originals.items() if n in kept})
     table = shown.select([*known.schema.names, *carried.schema])
     return ChunkedDraft(known, table if order is None else table.map(order, table.schema), carried, order is None)
@@ -290,7 +291,7 @@ class _Facts:
 def _shown_in_classes(made: ChunkedDraft, known: Survey, alike: Alike) -> tuple[Table, Carried]:
     """The masked table with what each class shows of confidential attributes; and what still goes along."""
     quasi = tuple(made.survey.schema.quasi_identifiers)
-    judged = {*(model.attribute for model in known.promises), known.policy.person}
+    judged = {*(model.attribute for model in known.promises), known.policy.person, *weights_in(known.promises)}
     originals = {name: dtype for name, dtype in made.carried.originals.items() if name in judged}
     carried = replace(made.carried, originals=originals, apart=False, position=made.in_order)
     own = known.schema.only(attribute for attribute in known.schema if attribute.name in alike.show)
@@ -312,7 +313,7 @@ def _trial(made: ChunkedDraft, known: Survey) -> pl.DataFrame:
     """Some records, as they would come to a chunk."""
     sample = known.summary.sample.head(_TRIAL)
     quasi = made.survey.schema.quasi_identifiers
-    own = (pl.col(name).alias(f"{ORIGINAL}{name}") for name in made.carried.originals if name != known.policy.person)
+    own = (pl.col(name).alias(f"{ORIGINAL}{name}") for name in made.carried.originals if name in sample.columns)
     return sample.select(*quasi, *own, pl.lit(0.0).alias(LOST))
 
 

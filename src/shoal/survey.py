@@ -26,6 +26,7 @@ from shoal.policy import Policy
 from shoal.privacy.histories import in_order_of
 from shoal.privacy.model import PrivacyModel
 from shoal.privacy.people_in_chunks import refuse_gaps_in, refuse_homeless_in, with_people
+from shoal.privacy.weighed import weights_in
 from shoal.pseudonymize import KEPT
 
 
@@ -116,14 +117,14 @@ def survey(table: Table, policy: Policy, *, subject: str | None = None, forms: F
     counts = {name: records for name in asked if (records := summary.marginals[name].numbers()) is not None}
     schema = policy.schema({**unseen_columns, **columns}, counts=counts)
     schema = schema.only(attribute for attribute in schema if attribute.name in columns)
-    if policy.weights is not None:
-        need_weights(whole_table.schema, policy.weights)
+    for weights in (*weights_in(policy.models), *([policy.weights] if policy.weights is not None else [])):
+        need_weights(whole_table.schema, weights)
     whole = marginals = {name: summary.marginals[name].whole(schema[name]) for name in asked}
     notes = notes_before(policy, schema, names, roles, table.schema, lambda name: marginals[name].counts)
     notes = (*(() if forms is None else forms.notes), *notes)
     spelled = spelling_of(whole_table, shown_alike(schema, policy.show), forms or Forms())
     unseen = [name for name in whole_table.schema if name.startswith(KEPT)]
-    whose = (subject, policy.person, policy.household_column, *in_order_of(policy.models))
+    whose = (subject, policy.person, policy.household_column, *in_order_of(policy.models), *weights_in(policy.models))
     unseen += [name for name in dict.fromkeys(whose) if name is not None and name not in ordered]
     for owner in (policy.person, policy.household_column):
         if owner is not None:

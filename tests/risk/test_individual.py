@@ -149,4 +149,4 @@ def test_k_map_by_weights_is_refused_of_cells_drawn_from_the_records() -> None:
 
 def test_one_record_is_no_proof_whatever_its_weight() -> None:
     model = KMapByWeights(5, "w", test="individual")
-    assert model._reached(np.array([1, 2]), np.array([10_000.0, 10_000.0]))[0] == 1
+    assert model.levels_by_weights(np.array([1, 2]), np.array([10_000.0, 10_000.0]))[0] == 1

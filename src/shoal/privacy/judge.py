@@ -31,6 +31,7 @@ from shoal.privacy.histories import WholeHistories
 from shoal.privacy.histories_in_chunks import fewest_alike
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict, in_order
 from shoal.privacy.people_in_chunks import people_having, refuse_gaps_in
+from shoal.privacy.weighed import judged_by_weights, need_shown_weights
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,8 @@ def judge_table(
     for number, model in enumerate(models):
         if model.beside_original:
             judged[number] = _beside_original(table, schema, model, sizes, original, forms)
+        elif model.weights is not None:
+            judged[number] = _by_weights(table, schema, model, model.weights, sizes, original)
         elif model.counted_in is not None:
             judged[number] = model.verdict(_listed(table, schema, sizes, forms))
         elif isinstance(model, WholeHistories):
@@ -126,6 +129,18 @@ def _of_histories(table: Table, schema: Schema, model: WholeHistories, sizes: Si
     one_each = model.together == "person" and person is not None and person.one_each
     refuse_gaps_in(table, column, one_each=one_each)
     return model.reached(fewest_alike(table, schema.quasi_identifiers, column, sizes.records))
+
+
+def _by_weights(
+    table: Table, schema: Schema, model: PrivacyModel, weights: str, sizes: Sizes, original: Original | None
+) -> Verdict:
+    """By the original's weights, or those that the table shows where nothing else is given."""
+    quasi, records = tuple(schema.quasi_identifiers), sizes.records
+    if original is None:
+        need_shown_weights(table.schema, model)
+        return judged_by_weights(selected(table, [*quasi, weights]), quasi, weights, model, records)
+    both = original.beside(selected(table, quasi), [weights], records)
+    return judged_by_weights(both, quasi, f"{ORIGINAL}{weights}", model, records)
 
 
 def _counted(frame: pl.DataFrame, schema: Schema, sizes: Sizes, suppressed: int = 0) -> EquivalenceClasses:

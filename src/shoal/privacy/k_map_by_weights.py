@@ -16,12 +16,13 @@ from typing import Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
-from shoal.catalogue import Chunks, parameter
+from shoal.catalogue import SAME, parameter
 from shoal.data.microdata import Microdata
 from shoal.data.weights import weights_of
 from shoal.errors import InputError
 from shoal.privacy.k_map import inferred_of_records, reached
 from shoal.privacy.model import EquivalenceClasses, KnownPeople, PrivacyModel, Verdict
+from shoal.privacy.weighed import need_shown_weights
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -40,8 +41,7 @@ class KMapByWeights(PrivacyModel):
     cells_fixed: bool = parameter("whether nothing of the cells was drawn from the sample", default=False)
 
     needs = ("sampling weights",)
-    in_chunks = Chunks(instead="use k-map with a sampling fraction", because="weights do not go along with chunks")
-    by_weights = True
+    in_chunks = SAME
     instead_of_k = True
     leaves_open = (
         "Who knows that somebody is in the file",
@@ -94,20 +94,20 @@ class KMapByWeights(PrivacyModel):
             )
         return replace(self, cells_fixed=True)
 
-    def refuse_in_chunks(self, engine: str) -> None:
-        """An engine never has the weights of a class beside what it shows."""
-        raise InputError(
-            f"The engine {engine!r} cannot promise {self.name}: the weights of each class are known beside the whole "
-            f"table alone. Use --engine memory, or the sampling fraction (--k-map {self.k},fraction=0.1)."
-        )
-
     def levels(self, about: Any, order: Ints, starts: Ints) -> Floats:
         """People whom each class stands for, as far as its records show; without a table, its records."""
         sizes = np.diff(starts)
         if not isinstance(about, Microdata):
             return sizes.astype(np.float64)
         people = np.add.reduceat(weights_of(about.frame, self.weights)[order], starts[:-1])
-        return self._reached(sizes, people)
+        return self.levels_by_weights(sizes, people)
+
+    def levels_by_weights(self, sizes: Ints, people: Floats) -> Floats:
+        """People who fit each class, of which the test is sure; its records are that many people at least."""
+        share = np.minimum(sizes / people, 1.0)
+        known, which = np.unique(np.column_stack([sizes, share]), axis=0, return_inverse=True)
+        level = [1.0 if f == 1 else reached(int(f), float(p), self.test, self.alpha) for f, p in known]
+        return np.maximum(np.array(level, np.float64)[which], sizes)
 
     def meets(self, levels: Floats) -> npt.NDArray[np.bool_]:
         """Whether k people fit each class."""
@@ -119,6 +119,14 @@ class KMapByWeights(PrivacyModel):
             return Verdict(self.name, self.k, 0, True)
         smallest = int(classes.sizes.min())
         if smallest >= self.k:
+            return self.reached_by_weights(smallest, smallest)
+        order, starts = classes.members
+        people = np.add.reduceat(self._weights(classes)[order], starts[:-1])
+        return self.reached_by_weights(smallest, float(self.levels_by_weights(np.diff(starts), people).min()))
+
+    def reached_by_weights(self, smallest: int, least: float) -> Verdict:
+        """By the smallest class, and the people who fit the worst; k records are k people whatever weights say."""
+        if smallest == 0 or smallest >= self.k:
             return Verdict(self.name, self.k, smallest, True)
         if not self.cells_fixed:
             raise InputError(
@@ -126,15 +134,11 @@ class KMapByWeights(PrivacyModel):
                 "the sample was drawn, and a file does not show whether they were. If they were (bands and categories "
                 "written down beforehand, the same for all records), say so (--cells-fixed)."
             )
-        order, starts = classes.members
-        people = np.add.reduceat(self._weights(classes)[order], starts[:-1])
-        levels = self._reached(np.diff(starts), people)
-        achieved = float(levels.min())
         note = (
             "k-map is estimated by sampling weights, not counted: it presumes that the cells were fixed before the "
             "sample was drawn, and that each weight is how many people the record stands for."
         )
-        return Verdict(self.name, self.k, achieved, bool(self.meets(levels).all()), note=note)
+        return Verdict(self.name, self.k, least, bool(self.meets(np.array([least])).all()), note=note)
 
     def _weights(self, classes: EquivalenceClasses) -> Floats:
         """Of each released record: the original's, or the file's own where it shows them as they are."""
@@ -143,15 +147,5 @@ class KMapByWeights(PrivacyModel):
             source.need_pairs()
             weights = weights_of(source.original.frame, self.weights)
             return weights if source.rows is None else weights[source.rows]
-        if self.weights not in classes.frame.lazy().collect_schema():
-            raise InputError(
-                f"The file does not show the sampling weights {self.weights!r}: {self.name} can only be judged beside "
-                "the original, in the same order (--original FILE --paired)."
-            )
+        need_shown_weights(classes.frame.lazy().collect_schema(), self)
         return weights_of(classes.frame.lazy().select(self.weights).collect(), self.weights, in_order=False)
-
-    def _reached(self, sizes: Ints, people: Floats) -> Floats:
-        share = np.minimum(sizes / people, 1.0)
-        known, which = np.unique(np.column_stack([sizes, share]), axis=0, return_inverse=True)
-        level = [1.0 if f == 1 else reached(int(f), float(p), self.test, self.alpha) for f, p in known]
-        return np.maximum(np.array(level, np.float64)[which], sizes)

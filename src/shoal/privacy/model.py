@@ -245,7 +245,6 @@ class PrivacyModel(Entry):
 
     less_is_safer: ClassVar[bool] = False  # of its levels
     beside_original: ClassVar[bool] = False  # judged between both tables, not on what is released alone
-    by_weights: ClassVar[bool] = False  # its level follows from sampling weights, which a release need not show
     instead_of_k: ClassVar[bool] = False  # promised in place of k-anonymity, unless that is asked for as well
     prunes: ClassVar[tuple[str, ...]] = ()  # searches that leave out what provably misses it
     about_who: ClassVar[bool] = False  # tells nothing of what a class holds: one that misses it may be left out
@@ -265,8 +264,13 @@ class PrivacyModel(Entry):
         @property
         def attribute(self) -> str | None:
             """The confidential attribute it protects, None where it is about the quasi-identifiers."""
+
+        @property
+        def weights(self) -> str | None:
+            """The column of sampling weights that its level follows from, which a release need not show."""
     else:
         attribute = None
+        weights = None
 
     @property
     def asked(self) -> float:
@@ -321,6 +325,16 @@ class PrivacyModel(Entry):
     def verdict(self, classes: EquivalenceClasses) -> Verdict:
         """Judges the finished output."""
         raise unwritten(self, "verdict")
+
+    def levels_by_weights(
+        self, sizes: npt.NDArray[np.int64], people: npt.NDArray[np.float64]
+    ) -> npt.NDArray[np.float64]:
+        """The level of classes of so many records whose weights add up to so many people, where it asks for weights."""
+        raise unwritten(self, "levels_by_weights")
+
+    def reached_by_weights(self, smallest: int, least: float) -> Verdict:
+        """The verdict by the smallest class (0: there is none) and the least of these levels."""
+        raise unwritten(self, "reached_by_weights")
 
     def refuse_in_chunks(self, engine: str) -> None:
         """Refuses a promise that is judged beside the original, and of which chunks tell nothing sure of the whole."""

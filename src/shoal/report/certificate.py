@@ -150,7 +150,7 @@ def _stated(promise: PrivacyModel, verdict: Verdict, *, by_original: bool) -> di
     named = {name: getattr(model, name) for name in names if name not in kept_back}
     parameters = {name: value for name, value in named.items() if value is not None}
     judged = {name: getattr(verdict, name) for name in _JUDGED}
-    if promise.name == "measured-risk" or promise.by_weights or by_original:  # the release does not show the original
+    if promise.name == "measured-risk" or promise.weights or by_original:  # the release does not show the original
         del judged["achieved"]
     return {"name": promise.name} | parameters | judged | {"means": promise.in_words}
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -26,10 +26,11 @@ from shoal.engines.memory import table_of
 from shoal.engines.table import Table, records_of
 from shoal.errors import InputError, require
 from shoal.measure import Fact
-from shoal.privacy.classes import RECORDS, How, by_class, class_sizes
+from shoal.privacy.classes import RECORDS, by_class, class_sizes
 from shoal.privacy.k_map import KMap, individual_risk, reached
 from shoal.privacy.matching import people_fitting, population_of
 from shoal.privacy.people import people_of_classes
+from shoal.privacy.weighed import PEOPLE, PeopleByWeights
 from shoal.risk.classes import class_risk
 from shoal.risk.individual import IndividualRisk
 from shoal.risk.measure import need_quasi_identifiers
@@ -247,18 +248,6 @@ def inferred(sizes: Ints, share: Floats, threshold: float, alpha: float, classes
 
 
 @dataclass(frozen=True)
-class _People:
-    """The people that the records of a class stand for."""
-
-    weights: str
-
-    adds: ClassVar[dict[str, tuple[pl.DataType, How]]] = {"people": (pl.Float64(), "sum")}
-
-    def __call__(self, frame: pl.DataFrame) -> list[pl.Series]:
-        return [pl.Series("people", weights_of(frame, self.weights, in_order=False))]
-
-
-@dataclass(frozen=True)
 class _Inferred:
     """The chances of a chunk's classes."""
 
@@ -266,7 +255,7 @@ class _Inferred:
     alpha: float
 
     def __call__(self, classes: pl.DataFrame) -> pl.DataFrame:
-        records, people = classes[RECORDS].to_numpy(), classes["people"].to_numpy()
+        records, people = classes[RECORDS].to_numpy(), classes[PEOPLE].to_numpy()
         risk = inferred(records, np.minimum(records / people, 1.0), self.threshold, self.alpha)
         own = IndividualRisk.of(records, people, self.threshold)
         size, number = np.unique(records, return_counts=True)
@@ -294,7 +283,8 @@ class _Inferred:
 
 def _by_weights(table: Table, quasi: Sequence[str], weights: str, threshold: float, alpha: float) -> Scenarios:
     finish = _Inferred(threshold, alpha)
-    chances = by_class(table, quasi, _People(weights), finish, finish.schema, records_of(table), nan_is_missing=False)
+    people, records = PeopleByWeights(weights), records_of(table)
+    chances = by_class(table, quasi, people, finish, finish.schema, records, nan_is_missing=False)
     if not chances.height:
         return of_sizes(np.zeros(0, np.int64), threshold, Chance(0.0, 0.0, 0), "sampling weights")
     sizes = chances.group_by("size").agg(pl.col("classes").sum())

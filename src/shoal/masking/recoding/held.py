@@ -21,12 +21,14 @@ import polars as pl
 from shoal.data.frames import OWN
 from shoal.data.microdata import Coded, Microdata
 from shoal.data.schema import Schema
+from shoal.data.weights import weights_of
 from shoal.masking.enforce import failing
 from shoal.masking.partition import Partition
-from shoal.masking.recoding.lattice import Ints, Keys, Levels, Packing
+from shoal.masking.recoding.lattice import Floats, Ints, Keys, Levels, Packing
 from shoal.masking.recoding.levels import show_level
 from shoal.privacy.matching import Population, population_of
 from shoal.privacy.model import PrivacyModel
+from shoal.privacy.weighed import weights_in
 
 Flags = npt.NDArray[np.bool_]
 
@@ -85,13 +87,17 @@ class Beyond:
     schema: Schema
     quasi: Sequence[Coded]
     held: Mapping[str, Held]  # by attribute
+    people: Mapping[str, Floats]  # by column of sampling weights: for how many people each distinct row stands
     records: tuple[Microdata, Ints] | None = None  # and the distinct row of each, where they are in memory
 
     @classmethod
     def of(cls, microdata: Microdata, models: Sequence[PrivacyModel], row: Ints) -> Beyond:
         """Of a table in memory, of which each record is in a distinct row."""
         held = {name: Held.of(microdata[name], row) for name in protected(models)}
-        return cls(models, microdata.schema, microdata.quasi, held, (microdata, row))
+        people = {
+            name: np.bincount(row, weights_of(microdata.frame, name)).astype(np.float64) for name in weights_in(models)
+        }
+        return cls(models, microdata.schema, microdata.quasi, held, people, (microdata, row))
 
     def out(
         self, packing: Packing, levels: Levels, keys: Keys, class_of_row: Ints, small: Flags, sizes: Ints, limit: int
@@ -110,11 +116,14 @@ class Beyond:
         if out.all() or sizes[out].sum() > limit:
             return out
         judged = [model for model in self.models if model.counted_in is None and not model.about_who]
-        return np.ones_like(out) if any(self._misses(model, class_of_row, out) for model in judged) else out
+        return np.ones_like(out) if any(self._misses(model, class_of_row, sizes, out) for model in judged) else out
 
-    def _misses(self, model: PrivacyModel, class_of_row: Ints, out: Flags) -> bool:
+    def _misses(self, model: PrivacyModel, class_of_row: Ints, sizes: Ints, out: Flags) -> bool:
         if model.attribute is not None:
             return self.held[model.attribute].misses(model, class_of_row, out)
+        if model.weights is not None:
+            people = np.bincount(class_of_row, self.people[model.weights], len(sizes)).astype(np.float64)
+            return not model.meets(model.levels_by_weights(sizes[~out], people[~out])).all()
         if self.records is None:  # somebody's own model about whole records: judged on what comes out
             return False
         microdata, row = self.records

@@ -34,6 +34,7 @@ Cost = Literal["discernibility", "loss", "average-class-size", "precision", "ent
 Mean = Literal["geometric", "arithmetic"]
 Levels = tuple[int, ...]
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Keys = npt.NDArray[np.uint64]
 
 _NONE: Ints = np.zeros(0, np.int64)

@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, prod
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from shoal.data.frames import OWN
 from shoal.data.microdata import Microdata
 from shoal.data.schema import Schema
-from shoal.engines.table import COUNTED, Batch
+from shoal.engines.table import COUNTED, Batch, Table
 from shoal.errors import InputError
 from shoal.masking.chunks import Attributes, WholeTable
 from shoal.masking.method import beyond_size
@@ -25,6 +27,7 @@ from shoal.masking.recoding import frequencies
 from shoal.masking.recoding.frequencies import count_rows, how_many, refuse_unlisted
 from shoal.masking.recoding.held import Beyond, Held, protected
 from shoal.masking.recoding.lattice import (
+    Floats,
     Ints,
     Keys,
     Lattice,
@@ -38,7 +41,10 @@ from shoal.masking.recoding.lattice import (
 from shoal.masking.recoding.lattice import search as search_lattice
 from shoal.masking.recoding.levels import AtLevels, Lifted
 from shoal.masking.recoding.optimum import Optimum, Search, recoded_to
+from shoal.privacy.classes import How, by_class
+from shoal.privacy.weighed import PEOPLE, PeopleByWeights, weights_in
 
+_KEY = f"{OWN}key"
 _TRIED = 3  # recodings that each search on a sample may propose, where all its nodes are judged
 
 
@@ -103,7 +109,34 @@ def _beyond(whole: WholeTable, lifted: Lifted, keys: Keys) -> Beyond:
         pairs, counts = count_rows(whole, _Pairs(lifted, name))
         row = np.searchsorted(keys, pairs["key"].view(np.uint64))
         held[name] = Held(row, replace(whole.sample[name], codes=pairs["code"].astype(np.int32), weights=counts))
-    return Beyond(models, whole.schema, whole.sample.quasi, held, _of_people(whole, lifted, keys))
+    people = {name: _people(whole, lifted, keys, name) for name in weights_in(models)}
+    return Beyond(models, whole.schema, whole.sample.quasi, held, people, _of_people(whole, lifted, keys))
+
+
+def _people(whole: WholeTable, lifted: Lifted, keys: Keys, weights: str) -> Floats:
+    """For how many people the records of each distinct row stand."""
+    rows = by_class(
+        _with_keys(whole, lifted, weights), [_KEY], _KeyAndPeople(weights), _as_they_are, _KeyAndPeople.schema,
+        whole.records,
+    )  # fmt: skip
+    people = np.zeros(len(keys))
+    people[np.searchsorted(keys, rows["row"].to_numpy().view(np.uint64))] = rows[PEOPLE].to_numpy()
+    return people
+
+
+@dataclass(frozen=True)
+class _KeyAndPeople(PeopleByWeights):
+    """Of a record its row and the people it stands for."""
+
+    adds: ClassVar[dict[str, tuple[pl.DataType, How]]] = {**PeopleByWeights.adds, "row": (pl.Int64(), "min")}
+    schema: ClassVar[pl.Schema] = pl.Schema({"row": pl.Int64(), PEOPLE: pl.Float64()})
+
+    def __call__(self, frame: pl.DataFrame) -> list[pl.Series]:
+        return [*super().__call__(frame), frame[_KEY].alias("row")]
+
+
+def _as_they_are(rows: pl.DataFrame) -> pl.DataFrame:
+    return rows.select("row", PEOPLE)
 
 
 def _of_people(whole: WholeTable, lifted: Lifted, keys: Keys) -> tuple[Microdata, Ints] | None:
@@ -112,27 +145,30 @@ def _of_people(whole: WholeTable, lifted: Lifted, keys: Keys) -> tuple[Microdata
     alone = [model for model in beyond_size(whole.promises) if model.attribute is None and model.counted_in is None]
     if person is None or not alone or not all(model.about_who for model in alone):
         return None
-    who = whole.table.schema[person.column]
-    keyed = whole.table.map(_Whose(whole.attributes, lifted, person.column), pl.Schema({"key": pl.Int64(), "who": who}))
-    pairs = keyed.counts(["key", "who"])
+    who = person.column
+    pairs = _with_keys(whole, lifted, who).counts([_KEY, who])
     if person.one_each:  # whoever is not named is several people
-        pairs = pairs.select(pl.exclude(COUNTED).repeat_by(pl.when(pl.col("who").is_null()).then(COUNTED).otherwise(1)))
-        pairs = pairs.explode("key", "who")
-    row = np.searchsorted(keys, pairs["key"].to_numpy().view(np.uint64))
-    return Microdata(pairs.select(pl.col("who").alias(person.column)), Schema((), person)), row
+        pairs = pairs.select(pl.exclude(COUNTED).repeat_by(pl.when(pl.col(who).is_null()).then(COUNTED).otherwise(1)))
+        pairs = pairs.explode(_KEY, who)
+    row = np.searchsorted(keys, pairs[_KEY].to_numpy().view(np.uint64))
+    return Microdata(pairs.select(who), Schema((), person)), row
+
+
+def _with_keys(whole: WholeTable, lifted: Lifted, column: str) -> Table:
+    """Each record's row at some levels (`_KEY`), beside this column."""
+    schema = pl.Schema({_KEY: pl.Int64(), column: whole.table.schema[column]})
+    return whole.table.map(_WithKeys(whole.attributes, lifted, column), schema)
 
 
 @dataclass(frozen=True)
-class _Whose:
-    """A record's row at some levels, and whose it is."""
-
+class _WithKeys:
     attributes: Attributes
     lifted: Lifted
-    person: str
+    column: str
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
         keys = self.lifted.keys(self.attributes.microdata(batch.frame)).view(np.int64)
-        return pl.DataFrame({"key": keys, "who": batch.frame[self.person]})
+        return pl.DataFrame([pl.Series(_KEY, keys), batch.frame[self.column]])
 
 
 # ---- more than can be counted here
@@ -160,7 +196,7 @@ def _by_sample(whole: WholeTable, search: Search, packing: Packing) -> tuple[Opt
 def _proposals(whole: WholeTable, search: Search, packing: Packing, sample: Microdata) -> Iterator[tuple[Levels, int]]:
     """Levels in the lattice's order, cheapest first, and how many nodes were looked at so far; the top at last."""
     lattice = lattice_of(sample)
-    models = beyond_size(whole.promises)
+    models = [model for model in beyond_size(whole.promises) if model.weights is None]  # weights are all records'
     beyond = Beyond.of(sample, models, lattice.row) if models else None
     share = len(sample) / whole.records
     k, limit = max(min(2, search.k), ceil(search.k * share)), int(search.limit * share)
