@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import datetime as dt
+import shlex
 from dataclasses import replace
 
 import numpy as np
@@ -319,3 +321,14 @@ def test_minus_zero_is_shown_as_zero() -> None:
     low, high = pl.Series([-0.0, -0.0, -1.0]), pl.Series([5.0, 0.0, -0.0])
     assert interval_text(low, high).to_list() == ["[0.0;5.0]", "0.0", "[-1.0;0.0]"]
     assert plain_text(pl.Series([-0.0], dtype=pl.Float32)).to_list() == ["0.0"]
+
+
+def test_a_range_of_texts_without_an_order_is_refused_with_a_list_that_works_when_pasted() -> None:
+    cells = texts("[Doctorate;Bachelors]", "[10th;12th]", "[12th;a, b]", "10th", "?")
+    with pytest.raises(InputError, match=r"^Column 'x' shows the range '\[Doctorate;Bachelors\]'") as refused:
+        read_cells(cells, attribute(Kind.NOMINAL))
+    option = shlex.split(str(refused.value).partition("--kind ")[2].rstrip("."))[0]
+    order = next(csv.reader([option.partition("x=ordinal:")[2]]))
+    assert set(order) == {"?", "10th", "12th", "a, b", "Bachelors", "Doctorate"}
+    read_cells(cells, attribute(Kind.ORDINAL, tuple(order)))
+    read_cells(texts("[2020-01-02;2021-01-02]"), attribute(Kind.NOMINAL))

@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -138,6 +140,22 @@ def refuse_without_order(column: pl.Series) -> None:
         f"Column {column.name!r} is declared ordinal, but nothing says in which order its texts stand: list them, the "
         f"lowest first, as --kind '{option},middle,high' or, in the policy, as domain = "
         f'["low", "middle", "high"] under [attributes.{key}].{holds}'
+    )
+
+
+def refuse_range_without_order(name: str, cell: str, ranges: Sequence[tuple[str, str]], labels: Iterable[str]) -> None:
+    """Refuses a range of texts of which no order is known; the option lists them so that each range is put right."""
+    after: dict[str, set[str]] = {label: set() for label in sorted(labels)}
+    for low, high in ranges:
+        after.setdefault(high, set()).add(low)
+    try:
+        listed = [*TopologicalSorter(after).static_order()]
+    except CycleError:
+        listed = sorted(after)
+    option = shlex.quote(f"{quoted_item(name)}=ordinal:{','.join(map(quoted_item, listed))}")
+    raise InputError(
+        f"Column {name!r} shows the range {cell!r}, but nothing says in which order its texts stand: give the policy "
+        f"of the release (--policy), or list all of them in their order, the lowest first, as in --kind {option}."
     )
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import polars as pl
 
 from shoal.data.cells import ALL_BUT, WILDCARD, MaskedColumn, Runs, plain_text, unescape
-from shoal.data.ordered_categories import refuse_without_order
+from shoal.data.ordered_categories import refuse_range_without_order, refuse_without_order
 from shoal.data.schema import Attribute, Kind
 from shoal.data.spans import TO, span_ends
 from shoal.data.text_types import FALSE, TRUE, as_dates
@@ -230,6 +230,8 @@ def _category_runs(shown: pl.Series, attribute: Attribute, values: pl.Series | N
         rows = rows.with_columns(plain_truths(rows["first"]), plain_truths(rows["last"]))
     declared = _declared_labels(attribute, values)
     labels = _shown_labels(pl.concat([rows, left_out]), attribute) if declared is None else declared
+    if attribute.kind is Kind.NOMINAL:
+        _refuse_ranges(rows, attribute)
     rows = _with_spans(rows, labels) if attribute.kind is Kind.ORDINAL else rows
     rows = pl.concat(
         [
@@ -248,6 +250,16 @@ def _category_runs(shown: pl.Series, attribute: Attribute, values: pl.Series | N
     everything = pl.DataFrame({"cell": whole, "low": 0, "high": max(len(labels) - 1, 0)}, schema=rows.schema)
     others = _others(left_out.join(rows, on="cell", how="anti"), labels).cast(rows.schema)
     return _merge(pl.concat([rows, everything, others]), text, discrete=True)
+
+
+def _refuse_ranges(rows: pl.DataFrame, attribute: Attribute) -> None:
+    """Refuses ranges of categories that have no order, but for texts that are in order by the alphabet."""
+    ends = pl.concat([rows["first"], rows["last"]])
+    ranges = rows.filter((pl.col("stars") == 0) & (pl.col("first") != pl.col("last")))
+    if ranges.is_empty() or ends.str.contains(_IN_ORDER).all() or not ends.cast(pl.Float64, strict=False).null_count():
+        return
+    pairs = [*ranges.select("first", "last").unique(maintain_order=True).iter_rows()]
+    refuse_range_without_order(attribute.name, ranges["text"][0], pairs, ends.unique())
 
 
 def _with_spans(rows: pl.DataFrame, labels: pl.Series) -> pl.DataFrame:
