@@ -272,7 +272,8 @@ def test_the_demo_leads_to_a_release_and_a_killed_server_goes_on(browser: Browse
     assert somebody.clicks <= 12
     policy = (tmp_path / "shoal.toml").read_text()
     app.kill()
-    somebody.page.reload()
+    somebody.page.get_by_role("link", name=re.compile("Promise")).first.click()
+    expect(somebody.page.get_by_role("heading", name="Shoal does not answer")).to_be_visible(timeout=PATIENCE)
     app.start()
     somebody.page.goto(app.link)
     somebody.at("open")

@@ -64,6 +64,7 @@ def _listen(port: int) -> socket.socket:
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((LOOPBACK, port))
+        listening.listen(64)  # before the link is shown: whoever opens it at once is waited for
     except OSError as error:
         raise InputError(f"Port {port} cannot be used: {error.strerror}. Leave out --port, or name another.") from None
     return listening

@@ -211,11 +211,16 @@ class Process:
     async def _run(self) -> None:
         """Has the process do one task after the other, until it dies."""
         # -P: the current folder is the project, and no module of Python is looked for there
-        self._process = process = await asyncio.create_subprocess_exec(
-            sys.executable, "-P", "-m", "shoal.web.work", self._role,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=self._folder, limit=LINE,
-            start_new_session=True,  # Ctrl-C is for the server, which ends its workers itself
-        )  # fmt: skip
+        try:
+            self._process = process = await asyncio.create_subprocess_exec(
+                sys.executable, "-P", "-m", "shoal.web.work", self._role,
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, cwd=self._folder, limit=LINE,
+                start_new_session=True,  # Ctrl-C is for the server, which ends its workers itself
+            )  # fmt: skip
+        except OSError as error:
+            for task in self._tasks.unfinished:
+                task.answer.set_exception(TaskError("died", f"No worker can be started: {error.strerror}."))
+            return
         assert process.stdin is not None
         try:
             while True:

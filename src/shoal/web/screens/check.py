@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from shoal.errors import InputError
+from shoal.web.project import RELEASES
 from shoal.web.screens.screen import Form, Screen
 from shoal.web.visit import Go, Visit
 from shoal.web.workers import TaskError, answered
@@ -24,7 +25,7 @@ async def show(visit: Visit) -> dict[str, Any]:
     return {
         "tables": tables,
         "certificates": certificates,
-        "file": file or next(iter(tables), ""),
+        "file": file or next((name for name in tables if name.startswith(RELEASES)), ""),
         "certificate": certificate or next(iter(certificates), ""),
         "checked": checked,
         "refused": refused,

@@ -19,16 +19,15 @@ async def show(visit: Visit) -> dict[str, Any]:
         {
             **{key: each[key] for key in ("name", "sentence", "choose")},
             "chosen": each["name"] == chosen,
-            "promises": each["can_promise"],
-            "random": each["random"],
+            "alike": "k-anonymity" in each["can_promise"],
         }
         for each in listed
     ]
     return {
         "chosen": chosen,
         "usual": USUAL,
-        "alike": [each for each in methods if each["promises"]],
-        "changing": [each for each in methods if not each["promises"]],
+        "alike": [each for each in methods if each["alike"]],
+        "changing": [each for each in methods if not each["alike"]],
         "own": chosen not in {each["name"] for each in methods},
     }
 
