@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
+import shlex
 from pathlib import Path
 
 import polars as pl
@@ -11,7 +13,7 @@ import pytest
 from shoal.data.files import read_table, write_table
 from shoal.data.reading import Reading
 from shoal.errors import InputError
-from shoal.jobs import Anonymize, Check
+from shoal.jobs import Anonymize, Check, Profile
 from shoal.policy import Policy
 from shoal.privacy import KAnonymity
 
@@ -60,6 +62,27 @@ def test_a_release_says_how_text_was_read_and_is_judged(source: str, tmp_path: P
     assert any("Column 'born' is read as dates written dd/mm/yyyy" in note for note in release.notes)
     assert Check(tmp_path / "r.parquet", certificate=tmp_path / "c.json").run().holds
     assert Check(tmp_path / "r.parquet", policy).run().holds
+
+
+def test_texts_that_look_like_dates_are_noted_with_what_reads_them(tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    days = [dt.date(1950 + place, 1 + place % 12, 1 + place % 28) for place in range(24)]
+    ways = {"a b": "%d.%m.%Y", "iso": "%Y-%m-%d", "us": "%m/%d/%Y", "time": "%d.%m.%Y %H:%M"}
+    doubtful = {"born": [day.strftime("%d/%m/%Y") for day in DAYS], "code": [f"{place}.1" for place in range(24)]}
+    pl.DataFrame({name: [day.strftime(way) for day in days] for name, way in ways.items()} | doubtful).write_parquet(
+        path
+    )
+    notes = Profile(path).run().notes
+    options = {name: re.findall(r"--read ('[^']+'|\S+)", note) for name in (*ways, "born", "code")
+               for note in notes if note.startswith(f"Column '{name}' is text that looks like dates")}  # fmt: skip
+    assert [*options] == [*ways, "born"]
+    assert options["born"] == ["date-format.born=dd/mm/yyyy", "date-format.born=mm/dd/yyyy"]
+    for name in ways:
+        key, _, form = shlex.split(options[name][0])[0].rpartition("=")
+        assert read_table(path, date_format={key.partition(".")[2]: form})[name].cast(pl.Date).to_list() == days
+    policy = Policy(quasi_identifiers=["us"], confidential=["iso"], models=[KAnonymity(4)])
+    release = Anonymize(path, policy, tmp_path / "r.parquet").run()
+    assert any("--read date-format.us=mm/dd/yyyy reads it as dates" in note for note in release.notes)
 
 
 def test_what_cannot_be_read_as_stated_is_refused_with_its_place(tmp_path: Path) -> None:

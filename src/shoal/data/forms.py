@@ -202,6 +202,19 @@ class Forms:
             raise DoubtError(f"Column {name!r} holds {what}, and {why}: {how}.")
         self.notes.append(f"Column {name!r} seems to hold {what}, and {why}. It is looked at as text here: {how}.")
 
+    def date_formats(self, column: pl.Series) -> list[str]:
+        """What could be stated to read a column of text as dates: one format, two in doubt, none where it has none."""
+        if self._is_category(column.name):
+            return []
+        words = known_words(column).unique(maintain_order=True).drop_nulls()
+        dates = date_forms.recognised(words, pivot=self.reading.year_from, speaks=self._speaks_of_dates(column.name))
+        if dates is None or not len(words):
+            return []
+        if not dates.forms:
+            return re.findall(r"\b(?:dd|mm)[./-]\S+", dates.doubt)
+        formats = "|".join(form.format for form in dates.forms)
+        return [formats] if 2 * dates.plain(words).count() >= len(words) else []
+
     def _speaks_of_dates(self, name: str) -> bool:
         return self.kinds.get(name) is Kind.DATE or _OF_DATES.search(name.lower()) is not None
 

@@ -1,20 +1,25 @@
 """What is stated of values where a file knows its types: Parquet, Arrow, workbooks, statistical files, SQL.
 
 Its types are believed, and text is text. Only what is stated is done: words that say that nothing is known are missing,
-and text of which a date format or a decimal mark is stated is read by it (`shoal.data.forms`).
+and text of which a date format or a decimal mark is stated is read by it (`shoal.data.forms`). Text that looks like
+dates is noted, with what would read it.
 """
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection
 
 import polars as pl
 
+from shoal.choices import quoted_item
 from shoal.data.forms import DoubtError, Forms
 from shoal.data.missing_marks import as_option
 from shoal.data.reading import OF_VALUES
 from shoal.data.text_types import MixedColumnError
 from shoal.errors import InputError
+
+_SEEN = 10_000  # records that show whether a column of text looks like dates
 
 
 def as_stated(
@@ -24,12 +29,29 @@ def as_stated(
 
     Columns in `text` stay text, and so do those that are not `needed`.
     """
+    if not forms.released:
+        _note_dates(frame, forms, text, needed)
     if forms.released or not set(OF_VALUES) & set(forms.reading.chosen()):
         return frame
     forms.refuse_unknown(frame.columns, label)
     known = (_known(column, forms) for column in frame)
     stays = {*text, *(name for name in frame.columns if needed is not None and name not in needed)}
     return frame.with_columns(column if column.name in stays else _read(column, forms, label) for column in known)
+
+
+def _note_dates(frame: pl.DataFrame, forms: Forms, text: Collection[str], needed: Collection[str] | None) -> None:
+    """Notes texts that look like dates of which nothing is stated, with what reads them."""
+    for column in frame.head(_SEEN):
+        name = column.name
+        stated = (
+            name in text or (needed is not None and name not in needed) or forms.reading.of_column("date_format", name)
+        )
+        if column.dtype != pl.String or stated or not (formats := forms.date_formats(column)):
+            continue
+        ways = [f"--read {shlex.quote(quoted_item(f'date-format.{name}={each}'))}" for each in formats]
+        forms.notes.append(
+            f"Column {name!r} is text that looks like dates, and stays text: {' or '.join(ways)} reads it as dates."
+        )
 
 
 def _read(column: pl.Series, forms: Forms, label: str) -> pl.Series:
