@@ -11,7 +11,11 @@ import pytest
 
 from shoal.data.files import read_table
 from shoal.data.forms import Forms
+from shoal.engines.opening import open_table
 from shoal.errors import InputError
+from shoal.jobs import Anonymize, Check
+from shoal.policy import Policy
+from shoal.privacy import KAnonymity
 
 TEXT = "Name;Größe;Alter\nMüller;1,75;34\nJäger;1,8;\nWeiß;1,62;27\n"
 ROWS = [("Müller", 1.75, 34), ("Jäger", 1.8, None), ("Weiß", 1.62, 27)]
@@ -150,3 +154,43 @@ def test_a_day_that_a_workbook_holds_as_text_is_named_and_words_of_every_file_ar
 )
 def test_numbers_among_texts_of_a_workbook_are_text(cells: list[object], texts: list[str], tmp_path: Path) -> None:
     assert read_table(_workbook(tmp_path / "d.xlsx", cells))["x"].to_list() == texts
+
+
+HEADLESS = {
+    "a person": "Anna Vogel,1950-03-02,F,92103\n" + "Jo Xu,1961-01-09,F,92104\nEd Ek,1970-11-30,M,92103\n" * 5,
+    "numbers": "1,2.5,3\n4,5,6\n",
+    "categories": "f,north,single\nm,south,single\nf,north,widowed\nm,north,single\nf,south,single\n",
+}
+
+
+@pytest.mark.parametrize("case", HEADLESS)
+def test_a_record_does_not_become_the_names_of_columns(case: str, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(HEADLESS[case])
+    with pytest.raises(InputError, match=r"first line of .* looks like a record.*--read names=first-line"):
+        read_table(path)
+    with pytest.raises(InputError, match="looks like a record"), open_table(path, "disk"):
+        pass
+    assert read_table(path, names="first-line").columns == HEADLESS[case].splitlines()[0].split(",")
+    rows = [line.split(",") for line in HEADLESS[case].splitlines()]
+    pl.DataFrame(rows, orient="row").write_excel(tmp_path / "t.xlsx", include_header=False)
+    with pytest.raises(InputError, match="looks like a record"):
+        read_table(tmp_path / "t.xlsx")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["country,2019,2020\nChad,1,2\n", "x\nx\ny\n", "a,b\na,\n", "id,1/22/20\n1,7\n", "sex,n\nf,1\n"],
+)
+def test_names_that_say_something_are_names_though_some_are_numbers(text: str, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text(text)
+    assert read_table(tmp_path / "t.csv").height
+
+
+def test_names_that_are_numbers_are_released_and_checked_where_that_is_stated(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("2019,2020\n" + "".join(f"{i % 4},{i % 3}\n" for i in range(24)))
+    policy = Policy(quasi_identifiers=["2019", "2020"], models=[KAnonymity(2)], read={"names": "first-line"})
+    for engine, target in {"memory": tmp_path / "r.csv", "disk": tmp_path / "r"}.items():
+        Anonymize(path, policy, target, engine=engine).run()
+        assert Check(target, policy, engine=engine).run().holds

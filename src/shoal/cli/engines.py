@@ -111,14 +111,13 @@ IN_PARTS: Mapping[str, frozenset[str]] = {
 
 def refuse_options(context: typer.Context, engine: str, files: Sequence[str | Path | None]) -> None:
     """Refuses by name what was given and would be ignored: by the engine, or by files that are not text."""
-    from shoal.data import reading
     from shoal.errors import needs_memory
 
     if engine == "memory":
         opt.refuse_of_text(context, files)
         return
     given = opt.given(context)
-    keys = [f"--read {key}" for key in opt.layout(context.params.get("read")).chosen() if key not in reading.IN_PARTS]
+    keys = [f"--read {key}" for key in opt.layout(context.params.get("read")).for_memory_alone]
     others = [option for name, option in given.items() if name not in {"read", *IN_PARTS[context.command.name or ""]}]
     for refused in (*keys, *others):
         raise needs_memory(refused, engine)

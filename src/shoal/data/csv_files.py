@@ -116,7 +116,7 @@ def of_release(path: Path, reading: Reading) -> Reading:
     A file that is UTF-8 throughout, or has a mark, shows its encoding; decimals have points where commas part fields.
     """
     seen = seen_encoding(path)
-    stated = {key: value for key, value in reading.chosen().items() if key in (*OF_VALUES, *WRITTEN)}
+    stated = {key: value for key, value in reading.chosen().items() if key in ("names", *OF_VALUES, *WRITTEN)}
     if seen is not None and seen.encoding.startswith("utf"):
         stated.pop("encoding", None)
     file = TextFile(str(path), utf8_source(path, stated.get("encoding")), delimiter_of(reading) or ",", header=True)

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import dropwhile, islice
 from pathlib import Path
@@ -15,11 +16,11 @@ import numpy.typing as npt
 
 from shoal.data.decoded import BLOCK, bad_byte, utf8_source
 from shoal.data.frames import check_names, numbered
+from shoal.data.headings import HEAD, refuse_record
 from shoal.data.reading import AS_IT_SEEMS, NUMBER_THEM, Reading
 from shoal.errors import InputError
 
 DELIMITERS = ",;\t|"
-HEAD = 100  # records that show the delimiter
 TYPED = {"tab": "\t", "\\t": "\t", "space": " ", "comma": ","}  # as they are typed in a shell
 
 
@@ -72,18 +73,30 @@ def laid_out(
         file = replace(file, delimiter=likely_delimiter(file))
     if file.delimiter != " " and has_blank_led_fields(file):
         file = replace(file, blank_led=True, source=file.source if as_it_stands else without_leading_blanks(file))
-    try:
-        first = next((fields for _, fields in records(file) if fields), None)
-    except csv.Error as error:
-        raise broken_quoting(error) from None
+    first, below = _first_lines(file)
     if first is None:
         raise InputError(f"{path} is empty: give a line of column names and one for each record.")
     names = tuple(first) if header else tuple(f"column_{i + 1}" for i in range(len(first)))
     if file.blank_led:
         names = tuple(name.lstrip(" ") for name in names)
-    names = tuple(numbered(names)) if reading.names else names
+    if header and reading.names is None:
+        refuse_record(names, below, str(path))
+    names = tuple(numbered(names)) if reading.names == "numbered" else names
     check_names(names, str(path), NUMBER_THEM)
     return replace(file, names=names)
+
+
+def _first_lines(file: TextFile) -> tuple[list[str] | None, list[list[str]]]:
+    """The first line that has fields, if any, and some of those below; what is broken there is told later."""
+    lines = (fields for _, fields in records(file) if fields)
+    try:
+        first = next(lines, None)
+    except csv.Error as error:
+        raise broken_quoting(error) from None
+    below: list[list[str]] = []
+    with suppress(csv.Error, InputError):
+        below.extend(islice(lines, HEAD))
+    return first, below
 
 
 def delimiter_of(reading: Reading) -> str | None:

@@ -19,6 +19,7 @@ import polars as pl
 
 from shoal.data.csv_layout import TextFile, laid_out
 from shoal.data.decoded import BLOCK, LIKE_ZLIB
+from shoal.data.reading import Reading
 from shoal.errors import InputError
 
 NEWLINE, RETURN, QUOTE = ord("\n"), ord("\r"), ord('"')
@@ -41,10 +42,10 @@ class WholeFile:
     mixed_ends: bool  # some lines end in a carriage return and a line feed, others in a line feed
 
 
-def whole_file(path: Path) -> WholeFile:
+def whole_file(path: Path, names: str | None = None) -> WholeFile:
     """Refuses, by its line, what is no whole record or not UTF-8; fields are parted by commas."""
     _check_utf8(path)
-    file = laid_out(path, source=path, as_it_stands=True)
+    file = laid_out(path, Reading(names=names), source=path, as_it_stands=True)
     if file.blank_led:
         raise InputError(
             f"In {path} a blank follows each {file.delimiter!r}, which the engines 'disk' and 'spark' would take for "

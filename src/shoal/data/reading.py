@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Self, TypedDict
 
 from shoal.catalogue import Entry, parameter
 from shoal.choices import EVERY
+from shoal.data.headings import FIRST_LINE
 from shoal.errors import InputError, did_you_mean
 
 PIVOT = 1930  # the first of the hundred years that two digits stand for
@@ -56,7 +57,10 @@ class Reading(Entry):
     missing: tuple[str, ...] | dict[str, tuple[str, ...]] = parameter(
         "words that say that nothing is known, such as -,n/a; of one column missing.COLUMN", default=()
     )
-    names: str | None = parameter("numbered: of columns that are called alike, age and age_2 are made", default=None)
+    names: str | None = parameter(
+        "numbered: of columns that are called alike, age and age_2 are made; first-line: as they are, numbers too",
+        default=None,
+    )
     sheet: str | None = parameter("of a workbook: the sheet's name", default=None)
 
     @classmethod
@@ -87,8 +91,10 @@ class Reading(Entry):
         for text in _all_of(self.date_format):
             for part in text.split("|"):
                 order_of(part)
-        if self.names not in (None, "numbered"):
-            raise InputError(f"Names can be 'numbered', or stay as they are. Got {self.names!r} instead.")
+        if self.names not in (None, "numbered", FIRST_LINE):
+            raise InputError(
+                f"Names can be 'numbered', or be those of the 'first-line' as it is. Got {self.names!r} instead."
+            )
 
     def of_column(self, key: str, column: str) -> Any:
         """What is stated of a column, or else of all; None where neither is."""
@@ -124,7 +130,7 @@ class Reading(Entry):
                     )
 
     def of_values(self, columns: Collection[str] | None = None) -> dict[str, Any]:
-        """What is stated of how values are written, of these columns: it holds of what is released of them, too.
+        """What is stated of how values and names are written, of these columns: it holds of what is released of them.
 
         Not so a decimal mark of the whole file, which belongs to its layout (`shoal.data.dialects`).
         """
@@ -138,7 +144,14 @@ class Reading(Entry):
             for key, value in stated.items()
             if isinstance(value, Mapping)
         }
-        return {key: value for key, value in (stated | tables).items() if value}
+        names = {"names": self.names} if self.names == FIRST_LINE else {}
+        return {key: value for key, value in (stated | tables | names).items() if value}
+
+    @property
+    def for_memory_alone(self) -> list[str]:
+        """What is stated here that is not carried out where a text file is read part by part."""
+        stated = self.chosen()
+        return [key for key in stated if key not in IN_PARTS and not (key == "names" and stated[key] == FIRST_LINE)]
 
     @property
     def of_text_files(self) -> list[str]:

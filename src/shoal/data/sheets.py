@@ -20,6 +20,7 @@ import polars as pl
 from shoal.data.cell_types import Page, first_row
 from shoal.data.forms import Forms
 from shoal.data.frames import check_names, numbered
+from shoal.data.headings import HEAD, refuse_record
 from shoal.data.paths import is_sql
 from shoal.data.reading import AS_IT_SEEMS, NUMBER_THEM, Reading
 from shoal.errors import InputError, did_you_mean, extra_package
@@ -43,9 +44,11 @@ def read_excel(
     sheet = chosen_sheet(workbook, path, reading)
     part = part_of(path, sheet)
     refuse_merged(path, sheet, part)
-    head = workbook.load_sheet(sheet, header_row=None, n_rows=1, dtypes="string")
-    names = [name or "" for row in head.to_polars().rows() for name in row]
-    names = numbered(names) if reading.names else names
+    head = workbook.load_sheet(sheet, header_row=None, n_rows=HEAD, dtypes="string")
+    names, *below = [[cell or "" for cell in row] for row in head.to_polars().rows()] or [[]]
+    if reading.names is None:
+        refuse_record(names, below, str(path))
+    names = numbered(names) if reading.names == "numbered" else names
     check_names(names, str(path), NUMBER_THEM)  # Polars would rename
     if not names:
         return pl.DataFrame()

@@ -89,7 +89,7 @@ def _on_disk(frame: Any, as_text: AsText) -> Table:
         files, kind = table_files(Path(frame))
         disk.inputs = [Path(frame), *files]
         if kind == "csv":
-            table, head = disk.text(_whole_files(files), HEAD)
+            table, head = disk.text(_whole_files(files, as_text), HEAD)
             return as_text.typed(table, head)
         _refuse_stated(as_text, frame, "disk")
         _same_columns(files, [_schema_of(path, kind) for path in files])
@@ -115,7 +115,7 @@ def _on_spark(frame: Any, master: str | None, as_text: AsText) -> Table:
         )
     here = None if kind == "table" else _on_this_machine(str(frame))
     if here is not None:
-        _check_for_spark(*table_files(here))
+        _check_for_spark(*table_files(here), as_text)
     if kind != "csv":
         _refuse_stated(as_text, frame, "spark")
     return Spark(master=master).read(str(frame), kind, as_text, whole=here is not None)
@@ -137,12 +137,12 @@ def _on_this_machine(name: str) -> Path | None:
     return path if path.exists() else None
 
 
-def _check_for_spark(files: Sequence[Path], kind: str) -> None:
+def _check_for_spark(files: Sequence[Path], kind: str, as_text: AsText) -> None:
     """Refuses what Spark would misread: it fills up what a file lacks, and leaves out what it has beyond the first."""
     if kind != "csv":
         _same_columns(files, [_schema_of(path, kind) for path in files])
         return
-    for file in _whole_files(files):
+    for file in _whole_files(files, as_text):
         if file.blank_records:
             raise InputError(
                 f"{file.path} has blank lines, which Spark would leave out: "
@@ -178,11 +178,12 @@ def table_files(path: Path) -> tuple[list[Path], str]:
     return files_of(path), kind
 
 
-def _whole_files(paths: Sequence[Path]) -> list[WholeFile]:
+def _whole_files(paths: Sequence[Path], as_text: AsText) -> list[WholeFile]:
     """Refuses text that is not all whole records of the same columns, and of which none is there."""
     from shoal.engines.disk import side_by_side
 
-    files = list(side_by_side(whole_file, paths))
+    names = None if as_text.forms is None else as_text.forms.reading.names
+    files = list(side_by_side(lambda path: whole_file(path, names), paths))
     _same_columns(paths, [pl.Schema(dict.fromkeys(file.names, pl.String())) for file in files])
     if not any(file.records for file in files):
         raise InputError(f"{paths[0]} holds no records, only column names: give a table with records.")

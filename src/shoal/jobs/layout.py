@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from shoal.data.reading import IN_PARTS, Reading
+from shoal.data.reading import Reading
 from shoal.errors import InputError, did_you_mean, needs_memory
 
 if TYPE_CHECKING:
@@ -108,9 +108,8 @@ class Layout(Reading):
 
         from shoal.data.forms import Forms
 
-        for key in self.chosen():
-            if key not in IN_PARTS:
-                raise needs_memory(f"The policy's 'read.{key}'", engine)
+        for key in self.for_memory_alone:
+            raise needs_memory(f"The policy's 'read.{key}'", engine)
         attributes = {} if policy is None else policy.shown_attributes if released else policy.attributes
         forms = Forms.under(Reading.of(self), attributes, released=released)
         return replace(forms, needed=needed_by(policy))
