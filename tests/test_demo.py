@@ -15,6 +15,7 @@ from shoal import events
 from shoal.data.files import read_table
 from shoal.errors import InputError, StoppedError
 from shoal.jobs import Demo
+from shoal.policy import Policy
 from shoal.report.certificate import read_certificate
 from shoal.show.terminal import for_terminal
 
@@ -65,6 +66,12 @@ def test_the_demo_tells_the_whole_story(demo: tuple[Path, list[str], str]) -> No
     uniques = int((original.group_by(original.columns[:9]).len()["len"] == 1).sum())
     assert f"unique records {uniques:,} 0" in " ".join(said.split())
     assert f"shoal check {folder}/release.csv --certificate {folder}/certificate.json" in " ".join(said.split())
+
+
+def test_the_demo_is_a_project(demo: tuple[Path, list[str], str]) -> None:
+    """`shoal run` and the app find its table."""
+    project = Policy.read(demo[0] / "shoal.toml", within=demo[0], own_code=False).project
+    assert project.source == str(demo[0] / "discharges.csv")
 
 
 def test_the_demo_can_be_run_again_and_gives_the_same(demo: tuple[Path, list[str], str]) -> None:

@@ -274,6 +274,19 @@ def test_a_task_under_way_is_shown_with_how_far_it_is_and_can_be_cancelled(clien
     run(story)
 
 
+def test_a_result_that_was_removed_is_made_again(client: Client, folder: Path) -> None:
+    (folder / "shoal.toml").write_text(READY)
+
+    async def story() -> None:
+        await client.get("/s/result")
+        for path in (folder / "work").glob("result-*"):
+            path.unlink()
+        assert len((await client.get("/s/result")).json["page"]["rows"]) == 25
+        assert client.maker.asked == ["result", "result"]
+
+    run(story)
+
+
 def test_answers_change_no_result_and_a_change_of_the_promise_does(client: Client, folder: Path) -> None:
     (folder / "shoal.toml").write_text(READY)
 

@@ -51,6 +51,11 @@ diag_p.kind = "nominal"
 [attributes.patzip]
 kind = "nominal"
 hierarchy = {type = "prefix"}
+
+# Which table this is of, for shoal run and the app.
+[project]
+source = "discharges.csv"
+title = "Synthetic hospital discharges"
 """
 
 

@@ -32,29 +32,44 @@ def _bring(table: Any, wanted: Mapping[str, Any], toml: Any) -> None:
         elif isinstance(value, Mapping) and isinstance(there, dict):
             _bring(there, value, toml)
         elif isinstance(value, list) and isinstance(there, list):
-            _bring_list(there, value, toml)
+            _bring_list(table, key, value, toml)
         elif toml.item(value).as_string() != toml.item(there).as_string() or type(value) is not type(_plain(there)):
             table[key] = _new(value, toml)
 
 
-def _bring_list(there: Any, wanted: list[Any], toml: Any) -> None:
-    """A list keeps the items that stay, with their remarks; tables in it are brought to what they are to say."""
+def _bring_list(table: Any, key: str, wanted: list[Any], toml: Any) -> None:
+    """A list keeps the items that stay, with their remarks; of tables with headings each is brought to its own."""
+    there = table[key]
+    headed, tables = isinstance(there, toml.items.AoT), [isinstance(item, Mapping) for item in wanted]
     if _plain(there) == wanted:
         return
-    if all(isinstance(item, dict) for item in (*there, *wanted)):
-        names = [item.get("name") for item in wanted]
-        for index in reversed(range(len(there))):
-            if there[index].get("name") not in names or there[index].get("name") in [
-                item.get("name") for item in there[:index]
-            ]:
-                del there[index]
-        for index, table in enumerate(wanted):
-            if index < len(there) and there[index].get("name") == table.get("name"):
-                _bring(there[index], table, toml)
-            else:
-                there.insert(index, _new(table, toml))
-        del there[len(wanted) :]
-        return
+    if headed and wanted and all(tables):
+        _bring_tables(there, wanted, toml)
+    elif headed:
+        del table[key]
+        table[key] = _in_line(wanted, toml)
+    elif any(tables) or any(isinstance(item, dict) for item in there):
+        table[key] = _in_line(wanted, toml)
+    else:
+        _bring_items(there, wanted)
+
+
+def _bring_tables(there: Any, wanted: list[Any], toml: Any) -> None:
+    """Tables are known by their names: those that go take what is said beside them along."""
+    names = [item.get("name") for item in wanted]
+    for index in reversed(range(len(there))):
+        earlier = [item.get("name") for item in there[:index]]
+        if there[index].get("name") not in names or there[index].get("name") in earlier:
+            del there[index]
+    for index, item in enumerate(wanted):
+        if index < len(there) and there[index].get("name") == item.get("name"):
+            _bring(there[index], item, toml)
+        else:
+            there.insert(index, _new(item, toml))
+    del there[len(wanted) :]
+
+
+def _bring_items(there: Any, wanted: list[Any]) -> None:
     for index in reversed(range(len(there))):
         if _plain(there[index]) not in wanted:
             del there[index]
@@ -62,6 +77,18 @@ def _bring_list(there: Any, wanted: list[Any], toml: Any) -> None:
         del there[:]
     for item in wanted[len(there) :]:
         there.append(item)
+
+
+def _in_line(wanted: list[Any], toml: Any) -> Any:
+    """A list on a line of its own, its tables in braces: wherever it stands, it takes nothing that follows in."""
+    array = toml.array()
+    for item in wanted:
+        if isinstance(item, Mapping):
+            braces = toml.inline_table()
+            braces.update(item)
+            item = braces
+        array.append(item)
+    return array
 
 
 def _new(value: Any, toml: Any) -> Any:

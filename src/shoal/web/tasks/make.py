@@ -39,7 +39,7 @@ def result(text: str, source: str, stamp: str, seed: int) -> dict[str, Any]:
 
     key = digest_of_list({"policy": text, "source": source, "stamp": stamp})[:16]
     kept = WORK / f"result-{key}.json"
-    if kept.exists():
+    if kept.exists() and kept.with_suffix(".arrow").exists():
         finished: dict[str, Any] = json.loads(kept.read_text(encoding="utf-8"))
         return finished
     policy = policy_of(text)
