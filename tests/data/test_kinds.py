@@ -180,3 +180,40 @@ def test_bands_are_in_an_order_by_themselves(bands: list[str]) -> None:
 )
 def test_what_only_looks_like_bands_has_no_order(texts: list[str]) -> None:
     assert bands_in_order(pl.Series(texts)) is None
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        ["Low", "Medium", "High"],
+        ["very low", "low", "moderate", "high", "very high"],
+        ["never", "sometimes", "often", "always"],
+        ["None", "Mild", "Moderate", "Severe"],
+        ["small", "medium", "large"],
+        ["S", "M", "L", "XL"],
+        ["niedrig", "mittel", "hoch"],
+        ["jamais", "parfois", "toujours"],
+        ["Strongly disagree", "Disagree", "Agree"],
+        ["<20k", "20k-40k", "40k+"],
+        ["< $20k", "$20k-$40k", "$40k-$60k", "$60k+"],
+        ["20-40k", "40-60k", "60-80k"],
+        ["under 500", "500-1,000", "1,000-5,000", "5,000+"],
+    ],
+)
+def test_words_and_bands_of_a_scale_are_in_an_order_by_themselves(order: list[str]) -> None:
+    reading = read_kind(pl.Series("v", [*order[::-1], order[0], None]))
+    assert (reading.kind, reading.order) == (Kind.ORDINAL, tuple(order))
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["low", "high"],
+        ["low", "medium", "moderate"],
+        ["low", "medium", "blue"],
+        ["Low", "low", "high"],
+        ["No", "Up", "Down"],
+    ],
+)
+def test_words_of_no_one_scale_have_no_order(texts: list[str]) -> None:
+    assert read_kind(pl.Series("v", texts)).kind is Kind.NOMINAL

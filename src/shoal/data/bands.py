@@ -1,4 +1,4 @@
-"""Bands of numbers written as text, which are in an order by themselves: `[70-80)`, `18-24`, `65+`, `less than 5`."""
+"""Bands of numbers written as text, which are in an order by themselves: `[70-80)`, `18-24`, `65+`, `<20k`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ _ABOVE = re.compile(
     rf"^(?:(?:>=?|≥|over|above|(?:greater|more|older) than|from|ab|uber|plus de) ?)?{_NUMBER}{_UNIT} ?"
     r"(\+|(?:and|or|und|et|y) (?:over|older|above|more|mehr|alter|plus|mas))?$"
 )
+_THOUSANDS = re.compile(r"(\d+(?:\.\d+)?) ?k\b")  # 20k
+_SHARED = re.compile(r"^(\d+(?:\.\d+)?)( ?(?:-|–|to|bis) ?\d+(?:\.\d+)? ?k)$")  # 20-40k
 _BELOW = re.compile(
     rf"^(?:<=?|≤|under|below|(?:less|younger) than|up to|unter|bis|moins de|menos de) ?{_NUMBER}{_UNIT}$"
 )
@@ -42,9 +44,14 @@ def bands_in_order(texts: pl.Series) -> tuple[str, ...] | None:
     return tuple(text for _, _, text in bands)
 
 
+def _digits(text: str) -> str:
+    """Without marks of currencies and between thousands: `$20,000` is 20000."""
+    return re.sub(r"(?<=\d),(?=\d{3}(?!\d))", "", re.sub(r" ?[$€£¥] ?", "", text.strip().casefold()))
+
+
 def _ends(text: str) -> tuple[float, float] | None:
     """The least and the greatest number of a band; None where the text is none."""
-    plain = text.strip().casefold()
+    plain = _THOUSANDS.sub(lambda part: f"{float(part[1]) * 1000:.10g}", _SHARED.sub(r"\1k\2", _digits(text)))
     if match := _BETWEEN.match(plain):
         low, high = float(match[1]), float(match[2])
         return (low, high) if low <= high else None

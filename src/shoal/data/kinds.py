@@ -18,6 +18,7 @@ from shoal.data.check_digits import gtin
 from shoal.data.code_signs import CodeSign, named_code, named_number
 from shoal.data.schema import Kind
 from shoal.data.text_types import count_zero_led, known_words
+from shoal.data.words_in_order import MOST, words_in_order
 from shoal.errors import InputError
 
 FEW = range(3, 13)  # distinct whole numbers that may be codes: with two, numbers and codes are shown alike
@@ -152,16 +153,20 @@ def _checked(numbers: pl.Series) -> bool:
 
 
 def _of_texts(column: pl.Series) -> Reading | None:
-    """By all values, where some show that each may be a code or a band: there is a digit in all of those."""
+    """By all values, where some show that each may be a code or a band, with a digit in all of those, or a word."""
     known = column.drop_nulls()
-    if known.is_empty() or not known.head(LOOKED_AT).cast(pl.String).str.contains(r"\d").all():
+    if known.is_empty():
         return None
+    first = known.head(LOOKED_AT).cast(pl.String)
+    if not first.str.contains(r"\d").all():
+        few = first.n_unique() <= MOST and (order := words_in_order(known.unique().cast(pl.String)))
+        return _ordered(order, "words") if few and order else None
     return _by_texts(column.name, known.unique().cast(pl.String))
 
 
 def _by_texts(name: str, texts: pl.Series) -> Reading | None:
     if (order := bands_in_order(texts)) is not None:
-        return Reading(Kind.ORDINAL, f"its values are bands of numbers, {order[0]} to {order[-1]}", order=order)
+        return _ordered(order, "bands of numbers")
     texts = texts.str.strip_chars()
     named = named_code(name, int(texts.str.len_chars().max()))  # type: ignore[arg-type]
     if texts.str.contains(r"^\d+$").all() and (zero_led := count_zero_led(texts)):
@@ -173,6 +178,10 @@ def _by_texts(name: str, texts: pl.Series) -> Reading | None:
     if texts.str.contains(_POSTCODE).all():
         return Reading(Kind.NOMINAL, "its values look like postcodes", nests=True)
     return None
+
+
+def _ordered(order: tuple[str, ...], what: str) -> Reading:
+    return Reading(Kind.ORDINAL, f"its values are {what}, {order[0]} to {order[-1]}", order=order)
 
 
 def _of_zero_led(texts: pl.Series, zero_led: int, named: CodeSign | None) -> Reading:
