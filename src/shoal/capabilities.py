@@ -27,7 +27,7 @@ _OTHERS = {
     "private means, values shown alike": INSIDE,
     "pooled audit by key": SAME,
     "audit by linking": Chunks(because=ALL_PAIRS),
-    "audit by differencing, changed values": Chunks(because="values of single subjects do not go along"),
+    "audit by differencing, changed values": SAME,
     "ledger": SAME,
     "incremental": Chunks("the same people; new ones grouped inside chunks"),
     "split, over shared classes": Chunks("to folders of this machine; without a report"),

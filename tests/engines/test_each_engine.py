@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
 from itertools import product
 from typing import Any
@@ -101,11 +102,17 @@ def test_all_risk_counts_are_those_in_memory(engine: Engine) -> None:
 
 
 def test_the_pooled_audit_is_that_in_memory(engine: Engine) -> None:
-    keyed = TABLE.head(500).select(pl.int_range(500).alias("id"), pl.col("age_yrs") // 30, "sex")
-    tables = {"one": keyed, "two": keyed.head(300)}
-    found = audit_tables({name: engine(table) for name, table in tables.items()}, QUASI[:2], "id", 5)
-    expected = audit_in_memory([published(name, table, "id", QUASI[:2]) for name, table in tables.items()], 5)
-    assert (found.histogram, found.pairs) == (expected.histogram, expected.pairs)
+    keyed = TABLE.head(500).select(pl.int_range(500).alias("id"), pl.col("age_yrs") // 2, "sex", "charge")
+    later = keyed.with_columns(charge=pl.col("charge") + (pl.col("id") % 9 == 0).cast(pl.Int64)).head(470)
+    tables, own = {"one": keyed, "two": later}, ["charge"]
+    found = audit_tables({name: engine(table) for name, table in tables.items()}, QUASI[:2], "id", 5, confidential=own)
+    expected = audit_in_memory([published(name, table, "id", QUASI[:2], own) for name, table in tables.items()], 5, own)
+    assert found.histogram == expected.histogram
+    [ours], [theirs] = found.pairs, expected.pairs
+    assert ours.differencing[0].victims > 0
+    for attack, known in zip((*ours.differencing, *ours.changed), (*theirs.differencing, *theirs.changed), strict=True):
+        assert attack.to_dict() == pytest.approx(known.to_dict())
+    assert replace(ours, differencing=(), changed=()) == replace(theirs, differencing=(), changed=())
 
 
 def test_texts_of_one_hash_are_two_classes(engine: Engine) -> None:

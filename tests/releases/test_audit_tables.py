@@ -10,7 +10,6 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 import shoal
 from shoal.data.discharges import discharges
@@ -19,6 +18,7 @@ from shoal.engines.table import Batch, Table
 from shoal.errors import InputError
 from shoal.privacy.classes import in_classes
 from shoal.releases import audit_tables as tables_audit
+from shoal.releases import signed_subjects
 from shoal.releases.audit import WORST, Audit
 from shoal.releases.audit import audit as audit_in_memory
 from shoal.releases.published import published
@@ -40,7 +40,7 @@ def audit(
     tables: Mapping[str, Table], chosen: shoal.Policy | Mapping[str, shoal.Policy], subject: str, k: int
 ) -> Audit:
     policies = {name: chosen if isinstance(chosen, shoal.Policy) else chosen[name] for name in tables}
-    confidential = any(each.confidential for each in policies.values())
+    [confidential] = {each.confidential for each in policies.values()}
     quasi = {name: each.quasi_identifiers for name, each in policies.items()}
     return tables_audit.audit_tables(tables, quasi, subject, k, confidential=confidential)
 
@@ -48,9 +48,15 @@ def audit(
 def same_audit(tables: dict[str, pl.DataFrame], chosen: shoal.Policy, k: int) -> Audit:
     with Disk() as disk:
         found = audit({name: disk.table(table.lazy()) for name, table in tables.items()}, chosen, "id", k)
-    quasi = chosen.quasi_identifiers
-    expected = audit_in_memory([published(name, table, "id", quasi) for name, table in tables.items()], k).to_dict()
-    ours = found.to_dict()
+    quasi, own = chosen.quasi_identifiers, chosen.confidential
+    stated = [published(name, table, "id", quasi, own) for name, table in tables.items()]
+    expected, ours = audit_in_memory(stated, k, own).to_dict(), found.to_dict()
+    for ours_of_pair, theirs in zip(ours["pairs"], expected["pairs"], strict=True):
+        for part in ("differencing", "changed"):
+            assert len(ours_of_pair[part]) == len(theirs[part])
+            for attack, known in zip(ours_of_pair.pop(part), theirs.pop(part), strict=True):
+                assert attack == pytest.approx(known, nan_ok=True)
+    assert found.left_out == {}
     worst, those = ours.pop("worst"), expected.pop("worst")
     assert [atom["subjects"] for atom in worst] == [atom["subjects"] for atom in those]
     assert {name: ours[name] for name in expected} == expected
@@ -98,15 +104,18 @@ def test_the_worst_atoms_are_shown_as_the_releases_show_them() -> None:
     assert not found.holds
 
 
-people = st.dictionaries(st.integers(0, 30), st.tuples(st.sampled_from("abc"), st.sampled_from([None, "u", "v"])))
+people = st.dictionaries(
+    st.integers(0, 30),
+    st.tuples(st.sampled_from("abc"), st.sampled_from([None, "u", "v"]), st.sampled_from([None, 1, 2, 5])),
+)
 
 
 @given(st.lists(people.filter(bool), min_size=1, max_size=3), st.integers(1, 6))
-def test_any_small_releases(members: list[dict[int, tuple[str, str | None]]], k: int) -> None:
+def test_any_small_releases(members: list[dict[int, tuple[str, str | None, int | None]]], k: int) -> None:
     tables = {
         f"release {i}": pl.DataFrame(
             [(who, *shows) for who, shows in one.items()],
-            schema={"id": pl.Int64, "age_yrs": pl.String, "sex": pl.String},
+            schema={"id": pl.Int64, "age_yrs": pl.String, "sex": pl.String, "charge": pl.Int64},
             orient="row",
         )
         for i, one in enumerate(members)
@@ -115,6 +124,7 @@ def test_any_small_releases(members: list[dict[int, tuple[str, str | None]]], k:
         patch.setattr("shoal.engines.disk.BATCH", 5)
         patch.setattr("shoal.engines.table.CHUNK", 8)
         same_audit(tables, policy(), k)
+        same_audit(tables, policy(confidential=["charge"]), k)
 
 
 def test_each_release_may_have_quasi_identifiers_of_its_own() -> None:
@@ -126,15 +136,31 @@ def test_each_release_may_have_quasi_identifiers_of_its_own() -> None:
     assert found.histogram == audit_in_memory(alone, 5).histogram
 
 
-def test_differencing_is_left_out_by_name() -> None:
-    table = released(200, 4).with_columns(charge=pl.int_range(200))
-    with Disk() as disk:
-        source = disk.table(table.lazy())
-        found = audit({"one": source, "two": source}, policy(confidential=["charge"]), "id", 5)
-    assert list(found.left_out) == ["differencing", "changed values"]
-    console = Console(record=True, width=80)
-    console.print(found)
-    assert "Left out" in console.export_text()
+def moved(table: pl.DataFrame, seed: int, share: float) -> pl.DataFrame:
+    """Some stand elsewhere, have other values, or are gone."""
+    drawn = np.random.default_rng(seed).random((4, table.height))
+    return table.with_columns(
+        age_yrs=pl.when(pl.Series(drawn[0] < share)).then(pl.col("age_yrs") + 1).otherwise("age_yrs"),
+        charge=pl.when(pl.Series(drawn[1] < share)).then(pl.col("charge") + 7).otherwise("charge"),
+        ward=pl.when(pl.Series(drawn[2] < share)).then(None).otherwise("ward"),
+    ).filter(pl.Series(drawn[3] > share))
+
+
+def test_values_are_differenced_and_compared_class_by_class() -> None:
+    ids = pl.int_range(600)
+    chosen = policy(confidential=["charge", "ward"])
+    one = pl.DataFrame({"id": range(600)}).select(
+        "id", age_yrs=ids // 6, sex=ids % 2, charge=(ids * 37 % 101).cast(pl.Float64), ward=(ids % 7).cast(pl.String)
+    )
+    tables = {"one": one, "two": moved(one, 1, 0.05), "three": moved(one, 2, 0.1).with_columns(sex=pl.lit(0))}
+    found = same_audit(tables, chosen, 3)
+    attacked = [attack for pair in found.pairs for attack in pair.differencing]
+    assert {attack.attribute for attack in attacked} == {"charge"}  # wards are no numbers
+    ranges = [attack for attack in attacked if attack.published == "range"]
+    assert sum(each.victims for each in ranges) > sum(each.revealed for each in ranges) > 0
+    assert all(each.read_off > 0 for pair in found.pairs for each in pair.changed)
+    assert any("Changed values" in sheet.title for sheet in found.sheets())
+    same_audit({"one": one.with_columns(charge=None), "two": one}, policy(confidential=["charge"]), 3)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +185,7 @@ def test_what_cannot_be_audited_is_refused(table: pl.DataFrame, message: str) ->
 def test_all_works_travel() -> None:
     batch = Batch(released(50, 4), 0)
     for work in (
-        tables_audit._Signed("one", "id", QUASI, 0, (1, 2)),
+        signed_subjects.Signed("one", "id", QUASI, (), 0, (1, 2)),
         tables_audit._Show(QUASI, in_classes(batch.frame, QUASI)["@class"].head(3)),
     ):
         found = pickle.loads(pickle.dumps(work))(batch)
@@ -168,14 +194,14 @@ def test_all_works_travel() -> None:
 
 def test_subjects_are_hashed_by_a_key_drawn_anew(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[np.ndarray] = []
-    signed = tables_audit._Signed.__call__
+    signed = signed_subjects.Signed.__call__
 
-    def watched(self: tables_audit._Signed, batch: Batch) -> pl.DataFrame:
+    def watched(self: signed_subjects.Signed, batch: Batch) -> pl.DataFrame:
         found = signed(self, batch)
         seen.append(np.sort(found["@who"].to_numpy()))
         return found
 
-    monkeypatch.setattr(tables_audit._Signed, "__call__", watched)
+    monkeypatch.setattr(signed_subjects.Signed, "__call__", watched)
     with Disk() as disk:
         source = disk.table(released(50, 4).lazy())
         first, second = (audit({"one": source}, policy(), "id", 5) for _ in range(2))

@@ -105,7 +105,7 @@ class Audit(Job["Audited | Linkage"]):
         }  # fmt: skip
         events.stage("judging")
         policy = self.policy
-        return audit_tables(tables, policy.quasi_identifiers, self.key, self.k, confidential=bool(policy.confidential))
+        return audit_tables(tables, policy.quasi_identifiers, self.key, self.k, confidential=policy.confidential)
 
     def _keyed(self, tables: Mapping[str, pl.DataFrame], key: str) -> Audited:
         from shoal.releases.audit import audit

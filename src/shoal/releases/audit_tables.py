@@ -1,15 +1,16 @@
 """The pooled audit of large releases over the same people (paper 2, section 3.2), as `shoal.releases.audit` has it.
 
 Subjects are known by a keyed hash that is drawn anew for each audit, classes by what they show. The records of one
-subject come together in one chunk and give her signature: her class in each release, or that she is absent.
-Subjects of one signature, brought together again, are an atom; all that is asked of releases and of pairs of them is
-counted from atoms.
+subject come together in one chunk and give her signature: her class in each release, or that she is absent, and with
+which earlier release each of her confidential values agrees. Subjects of one signature, brought together again, are an
+atom; all that is asked of releases and of pairs of them is counted from atoms, but for the differencing attack, which
+asks for the values of classes (`shoal.releases.differencing_tables`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import combinations
 from secrets import randbits
@@ -17,7 +18,6 @@ from typing import Any
 
 import polars as pl
 
-from shoal.data.identity import identity_text
 from shoal.data.schema import need_quasi
 from shoal.engines.table import Batch, Table, records_of
 from shoal.errors import InputError
@@ -34,14 +34,14 @@ from shoal.privacy.classes import (
     summed,
 )
 from shoal.releases.audit import WORST, Audit, Pair, count_overlaps, counted, pair_of
+from shoal.releases.changes import Changed, changed_in
+from shoal.releases.differencing import Differenced
+from shoal.releases.differencing_tables import Side, differencing_tables
 from shoal.releases.published import need_columns, subjects_of
+from shoal.releases.signed_subjects import SUBJECT, Keys, Signatures, Signed, agrees_in, label_in, number_in
 
-_SUBJECT = ("@who", "@whose")  # two hashes of a subject
 _FIRST, _SECOND = "first class", "second class"  # in the releases of a pair
-
-
-_IN_MEMORY = "values of single subjects are compared only in memory"
-_Keys = tuple[int, int]  # of a subject's two hashes
+_CHANGED = "changed"  # a sign for each attribute: whether her value differs between them; empty where she is in one
 
 
 def audit_tables(
@@ -50,32 +50,34 @@ def audit_tables(
     subject: str,
     k: int,
     *,
-    confidential: bool = False,
+    confidential: Sequence[str] = (),
 ) -> Audit:
     """Every pair and the pool of all releases, which still carry the column that tells their subjects.
 
-    `quasi` names the quasi-identifiers, of all releases or of each by its name. Where there are `confidential` columns,
-    `left_out` says what was not asked of them.
+    `quasi` names the quasi-identifiers, of all releases or of each by its name. `confidential` columns that the
+    releases hold are attacked by differencing, and their values compared.
     """
     if not tables:
         raise InputError("There is no release to audit: name some.")
     if len({table.engine for table in tables.values()}) > 1:
         raise InputError("The releases are on different engines: open all of them on the same.")
     known = {name: tuple(quasi[name] if isinstance(quasi, Mapping) else quasi) for name in tables}
-    releases = [_Release(name, table, subject, known[name]) for name, table in tables.items()]
+    releases = [_Release(name, table, subject, known[name], tuple(confidential)) for name, table in tables.items()]
     for release in releases:
         release.check()
     records = [records_of(release.table) for release in releases]
     chunks = releases[0].table.chunks(sum(records))
-    atoms = _atoms(releases, chunks)
+    subjects = _subjects(releases, chunks)
+    subjects = subjects.kept()[0] if confidential else subjects  # read again for each pair
+    atoms = _atoms(subjects, chunks)
+    pairs = (_pair(atoms, i, j, releases, k, chunks) for i, j in combinations(range(len(releases)), 2))
     return Audit(
         tuple(release.summary(number) for release, number in zip(releases, records, strict=True)),
         k,
         _histogram(atoms),
-        tuple(_pair(atoms, i, j, releases, k, chunks) for i, j in combinations(range(len(releases)), 2)),
+        tuple(replace(pair, differencing=_differencing(subjects, pair.releases, releases, chunks)) for pair in pairs),
         _worst(atoms, releases, k),
         engine=releases[0].table.engine,
-        left_out=dict.fromkeys(("differencing", "changed values"), _IN_MEMORY) if confidential else {},
     )
 
 
@@ -85,12 +87,13 @@ class _Release:
     table: Table
     subject: str
     quasi: tuple[str, ...]
+    confidential: tuple[str, ...]
 
     def check(self) -> None:
         """Refuses what cannot be audited, before any work."""
         need_quasi(self.quasi)
         columns = pl.DataFrame(schema=self.table.schema)
-        need_columns(self.name, columns, self.quasi)
+        need_columns(self.name, columns, [*self.quasi, *self.confidential])
         subjects_of(columns, self.subject, self.name)
 
     def summary(self, records: int) -> dict[str, Any]:
@@ -102,81 +105,48 @@ class _Release:
             "smallest_class": sizes.smallest,
         }
 
-    def signed(self, number: int, keys: _Keys) -> Table:
-        columns = list(dict.fromkeys((self.subject, *self.quasi)))
-        return self.table.select(columns).map(
-            _Signed(self.name, self.subject, self.quasi, number, keys), _Signed.schema
-        )
+    def signed(self, number: int, keys: Keys) -> Table:
+        columns = list(dict.fromkeys((self.subject, *self.quasi, *self.confidential)))
+        work = Signed(self.name, self.subject, self.quasi, self.confidential, number, keys)
+        return self.table.select(columns).map(work, work.schema)
+
+    @property
+    def numeric(self) -> list[str]:
+        """The confidential columns that hold numbers."""
+        return [name for name in self.confidential if self.table.schema[name].is_numeric()]
 
 
 # ---- atoms
 
 
-def _label(release: int) -> str:
-    """The column that tells a subject's class in a release."""
-    return f"{release} class"
-
-
-def _atoms(releases: Sequence[_Release], chunks: int) -> Table:
-    """A row an atom: its class in each release, null where absent, and its `@subjects`."""
+def _subjects(releases: Sequence[_Release], chunks: int) -> Table:
+    """A row a subject: her signature, and her numbers."""
     keys = randbits(64), randbits(64)
     signed = [release.signed(i, keys) for i, release in enumerate(releases)]
-    labels = tuple(_label(i) for i in range(len(releases)))
-    signatures = _Signatures(tuple(release.name for release in releases), releases[0].subject)
-    schema = pl.Schema({**dict.fromkeys(labels, pl.String()), "@subjects": pl.Int64()})
-    with_key = pl.Schema({**schema, "@key": pl.String()})
-    by_subject = reduce(lambda left, right: left.union(right), signed).exchange(ByHash(chunks, _SUBJECT[0]), chunks)
-    partial_atoms = by_subject.map(signatures, with_key)
-    atoms = partial_atoms.exchange(ByHash(chunks, "@key"), chunks).map(_Atoms(labels), schema)
+    names = tuple(release.name for release in releases)
+    work = Signatures(names, releases[0].subject, len(releases[0].confidential))
+    by_subject = reduce(lambda left, right: left.union(right), signed).exchange(ByHash(chunks, SUBJECT[0]), chunks)
+    return by_subject.map(work, work.schema)
+
+
+def _atoms(subjects: Table, chunks: int) -> Table:
+    """A row an atom: its signature, null where absent, and its `@subjects`."""
+    signature = tuple(name for name in subjects.schema if " number " not in name)
+    schema = pl.Schema({**{name: subjects.schema[name] for name in signature}, "@subjects": pl.Int64()})
+    counted_there = subjects.map(_CountAtoms(signature), pl.Schema({**schema, "@key": pl.String()}))
+    atoms = counted_there.exchange(ByHash(chunks, "@key"), chunks).map(_Atoms(signature), schema)
     return atoms.kept()[0]
 
 
 @dataclass(frozen=True)
-class _Signed:
-    """Who each record is about, and her class."""
+class _CountAtoms:
+    """How many of a batch's subjects have each signature."""
 
-    name: str
-    subject: str
-    quasi: tuple[str, ...]
-    release: int
-    keys: _Keys
+    signature: tuple[str, ...]
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
-        subjects = identity_text(batch.frame[self.subject])
-        if subjects.null_count():
-            raise InputError(f"{self.name} does not say in {self.subject!r} whom some records are about: fill it in.")
-        who = [
-            subjects.hash(key).reinterpret(signed=True).alias(name)
-            for name, key in zip(_SUBJECT, self.keys, strict=True)
-        ]
-        release = pl.lit(self.release, pl.Int64).alias("@release")
-        classes = in_classes(shown(batch.frame, self.quasi), self.quasi)
-        return classes.with_columns(*who, release).select(list(self.schema))
-
-    schema = pl.Schema({**dict.fromkeys((*_SUBJECT, "@release"), pl.Int64()), CLASS: pl.String()})
-
-
-@dataclass(frozen=True)
-class _Signatures:
-    """The signatures of a chunk's subjects, and how many have each."""
-
-    names: tuple[str, ...]
-    subject: str
-
-    def __call__(self, frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
-        again = frame.filter(frame.select(*_SUBJECT, "@release").is_duplicated())
-        if again.height:
-            raise InputError(
-                f"{self.names[again['@release'][0]]} names a subject in {self.subject!r} more than once: "
-                "give one record a subject, or name the column that tells subjects apart."
-            )
-        labels = {
-            _label(release): pl.col(CLASS).filter(pl.col("@release") == release).first()
-            for release in range(len(self.names))
-        }
-        subjects = frame.group_by(_SUBJECT).agg(**labels)
-        atoms = subjects.group_by(list(labels)).agg(pl.len().cast(pl.Int64).alias("@subjects"))
-        return atoms.with_columns(in_classes(atoms, list(labels))[CLASS].alias("@key"))
+        atoms = batch.frame.group_by(self.signature).agg(pl.len().cast(pl.Int64).alias("@subjects"))
+        return atoms.with_columns(in_classes(atoms, self.signature)[CLASS].alias("@key"))
 
 
 @dataclass(frozen=True)
@@ -243,7 +213,7 @@ def _worst(atoms: Table, releases: Sequence[_Release], k: int) -> tuple[dict[str
         return ()
     worst: list[dict[str, Any]] = [{"subjects": n, "shown": {}} for n in fewest["@subjects"]]
     for i, release in enumerate(releases):
-        wanted = fewest[_label(i)]
+        wanted = fewest[label_in(i)]
         seen = release.table.select(release.quasi).fold(_Show(release.quasi, wanted.drop_nulls()), _either)
         texts = {} if seen is None else dict(seen.iter_rows())
         for atom, label in zip(worst, wanted, strict=True):
@@ -259,25 +229,41 @@ def _worst(atoms: Table, releases: Sequence[_Release], k: int) -> tuple[dict[str
 class _Two:
     """The atoms of two releases alone."""
 
-    first: str
-    second: str
+    first: int
+    second: int
+    attributes: int
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
-        names = {self.first: _FIRST, self.second: _SECOND}
-        both = batch.frame.rename(names).filter(pl.any_horizontal(pl.col(_FIRST, _SECOND).is_not_null()))
-        return _joined(both).with_columns(pl.coalesce(_FIRST, _SECOND).alias("@key"))
+        pair = ((self.first, _FIRST), (self.second, _SECOND))
+        there = batch.frame.filter(pl.any_horizontal(pl.col(label_in(release)).is_not_null() for release, _ in pair))
+        labels = [pl.col(label_in(release)).alias(name) for release, name in pair]
+        atoms = there.select(*labels, self._changed().alias(_CHANGED), "@subjects")
+        return _joined(atoms).with_columns(pl.coalesce(_FIRST, _SECOND).alias("@key"))
 
-    schema = pl.Schema({_FIRST: pl.String(), _SECOND: pl.String(), "@subjects": pl.Int64(), "@key": pl.String()})
+    def _changed(self) -> pl.Expr:
+        agrees = ([pl.col(agrees_in(i, n)) for i in (self.first, self.second)] for n in range(self.attributes))
+        differs = [first != second for first, second in agrees]
+        signs = pl.concat_str([each.cast(pl.Int8).cast(pl.String) for each in differs]) if differs else pl.lit("")
+        return signs.fill_null("")
+
+    schema = pl.Schema(
+        {**dict.fromkeys((_FIRST, _SECOND, _CHANGED), pl.String()), "@subjects": pl.Int64(), "@key": pl.String()}
+    )
 
 
 def _joined(atoms: pl.DataFrame) -> pl.DataFrame:
-    return atoms.group_by(_FIRST, _SECOND).agg(pl.col("@subjects").sum())
+    return atoms.group_by(_FIRST, _SECOND, _CHANGED).agg(pl.col("@subjects").sum())
+
+
+def _elsewhere(label: str) -> pl.Expr:
+    """Subjects of the class who are not in the one beside it."""
+    return pl.col("@subjects").sum().over(label) - pl.col("@subjects").sum().over(_FIRST, _SECOND)
 
 
 def _beside_first(frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
     """Each class of the first release is here with all classes of the second that it meets."""
-    others = pl.col("@subjects").sum().over(_FIRST) - pl.col("@subjects")
-    return _joined(frame).with_columns(others.alias("first_others"), pl.coalesce(_SECOND, _FIRST).alias("@key"))
+    atoms = _joined(frame)
+    return atoms.with_columns(_elsewhere(_FIRST).alias("first_others"), pl.coalesce(_SECOND, _FIRST).alias("@key"))
 
 
 _BESIDE_FIRST = pl.Schema({**_Two.schema, "first_others": pl.Int64()})
@@ -285,17 +271,59 @@ _BESIDE_FIRST = pl.Schema({**_Two.schema, "first_others": pl.Int64()})
 
 def _beside_second(frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
     """And here each of the second with all of the first: what is asked of a pair can be counted."""
-    others = pl.col("@subjects").sum().over(_SECOND) - pl.col("@subjects")
-    both = frame.with_columns(others.alias("second_others"), common=pl.col("@subjects"))
-    meeting = both.filter(pl.all_horizontal(pl.col(_FIRST, _SECOND).is_not_null()))
-    return pl.concat([rows("pooled", counted(frame["@subjects"])), count_overlaps(meeting)])
+    meeting = frame.with_columns(_elsewhere(_SECOND).alias("second_others")).drop_nulls([_FIRST, _SECOND])
+    others = pl.col("first_others", "second_others").first()
+    overlaps = meeting.group_by(_FIRST, _SECOND).agg(others, common=pl.col("@subjects").sum())
+    return pl.concat([rows("pooled", counted(frame["@subjects"])), count_overlaps(overlaps)])
+
+
+@dataclass(frozen=True)
+class _Changes:
+    """Of each attribute how many changed of how many that two classes have in common, and in how many such pairs."""
+
+    attributes: int
+
+    def __call__(self, frame: pl.DataFrame, chunk: int) -> pl.DataFrame:
+        meeting = frame.drop_nulls([_FIRST, _SECOND])
+        return pl.concat([pl.DataFrame(schema=self.schema), *(self._of(meeting, n) for n in range(self.attributes))])
+
+    def _of(self, meeting: pl.DataFrame, number: int) -> pl.DataFrame:
+        changed = pl.col("@subjects").filter(pl.col(_CHANGED).str.slice(number, 1) == "1").sum()
+        groups = meeting.group_by(_FIRST, _SECOND).agg(alike=changed, size=pl.col("@subjects").sum())
+        alike = groups.filter(pl.col("alike") > 0).group_by("alike", "size").agg(groups=pl.len().cast(pl.Int64))
+        return alike.select(pl.lit(number, pl.Int64).alias("attribute"), "alike", "size", "groups")
+
+    schema = pl.Schema(dict.fromkeys(("attribute", "alike", "size", "groups"), pl.Int64()))
 
 
 def _pair(atoms: Table, i: int, j: int, releases: Sequence[_Release], k: int, chunks: int) -> Pair:
-    two = atoms.map(_Two(_label(i), _label(j)), _Two.schema).exchange(ByHash(chunks, "@key"), chunks)
+    names = releases[i].confidential
+    two = atoms.map(_Two(i, j, len(names)), _Two.schema).exchange(ByHash(chunks, "@key"), chunks)
     by_second = two.map(_beside_first, _BESIDE_FIRST).exchange(ByHash(chunks, "@key"), chunks)
     counts = summed(all_of(by_second.map(_beside_second, COUNTS)))
-    return pair_of((releases[i].name, releases[j].name), counts, _by_sizes(counts_of(counts, "pooled")), k)
+    pair = pair_of((releases[i].name, releases[j].name), counts, _by_sizes(counts_of(counts, "pooled")), k)
+    changes = all_of(by_second.map(_Changes(len(names)), _Changes.schema)) if names else pl.DataFrame()
+    return replace(pair, changed=tuple(_changed(changes, number, name, k) for number, name in enumerate(names)))
+
+
+def _changed(changes: pl.DataFrame, number: int, name: str, k: int) -> Changed:
+    groups = changes.filter(pl.col("attribute") == number)
+    return changed_in(name, groups.with_columns(records=pl.col("alike") * pl.col("groups")), k)
+
+
+def _differencing(
+    subjects: Table, pair: tuple[str, str], releases: Sequence[_Release], chunks: int
+) -> tuple[Differenced, ...]:
+    """The attack on each column that holds numbers in both."""
+    i, j = ([release.name for release in releases].index(name) for name in pair)
+    names = [name for name in releases[i].numeric if name in releases[j].numeric]
+    if not names:
+        return ()
+    numbered = {name: releases[i].confidential.index(name) for name in names}
+    first, second = (
+        Side(label_in(each), {name: number_in(each, n) for name, n in numbered.items()}) for each in (i, j)
+    )
+    return differencing_tables(subjects, first, second, chunks)
 
 
 def _by_sizes(atoms: pl.DataFrame) -> dict[int, int]:

@@ -45,8 +45,17 @@ def changed(first: Published, second: Published, k: int) -> list[Changed]:
     for name in names:
         differs = first.values[name].gather(both["a"]).ne_missing(second.values[name].gather(both["b"]))
         those = both.filter(differs).with_columns(alike=people.over("class", "other"))
-        groups = those.select("class", "other").n_unique() if those.height else 0
-        baseline = float((1 / those["size"]).mean() or 0.0)  # type: ignore[arg-type]
-        outcome = Outcome("changed values", name, those.height, those.height, float(groups), baseline)
-        outcomes.append(Changed(outcome, int((those["alike"] < k).sum())))
+        alike = those.group_by("class", "other", "alike", "size").agg(records=pl.len(), groups=1)
+        outcomes.append(changed_in(name, alike, k))
     return outcomes
+
+
+def changed_in(name: str, groups: pl.DataFrame, k: int) -> Changed:
+    """By how many changed, `alike`, of how many of a `size` that two classes have in common.
+
+    A row stands for one or more such `groups` and so many `records` in them whose value changed.
+    """
+    records = int(groups["records"].sum())
+    baseline = float((groups["records"] / groups["size"]).sum()) / records if records else 0.0
+    outcome = Outcome("changed values", name, records, records, float(groups["groups"].sum()), baseline)
+    return Changed(outcome, int(groups.filter(pl.col("alike") < k)["records"].sum()))

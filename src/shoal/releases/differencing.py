@@ -18,7 +18,7 @@ Defined in docs/spec.md#aggregates.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -89,6 +89,16 @@ class Differenced:
         return asdict(self)
 
 
+Ends = tuple[float, float]  # an attribute's least and greatest value, of both releases
+
+ATTACKED = pl.Schema(
+    {
+        "attribute": pl.String(), "published": pl.String(),
+        "victims": pl.Int64(), "revealed": pl.Int64(), "left_open": pl.Float64(),
+    }
+)  # fmt: skip
+
+
 def differencing(
     first: Published, second: Published, overlaps: pl.DataFrame, confidential: list[str]
 ) -> list[Differenced]:
@@ -99,48 +109,77 @@ def differencing(
     a, b = pl.col("first_others"), pl.col("second_others")
     nested = overlaps.filter(a == 1, b == 0).select(larger="first", smaller="second")
     turned = overlaps.filter(b == 1, a == 0).select(larger="second", smaller="first")
-    attacks = []
-    for name in confidential:
-        column = own_name(name)
-        if not (first.members[column].dtype.is_numeric() and second.members[column].dtype.is_numeric()):
-            continue
-        both = [_attack(first, second, nested, column), _attack(second, first, turned, column)]
-        values, larger, smaller = (_together(parts) for parts in zip(*both, strict=True))
-        everyone = pl.concat([release.members[column].cast(pl.Float64) for release in (first, second)]).drop_nulls()
-        ends = (float(everyone.min()), float(everyone.max())) if len(everyone) else (0.0, 0.0)  # type: ignore[arg-type]
-        for published, attack in PUBLISHED.items():
-            bounds = attack(Aggregates(*larger), Aggregates(*smaller))
-            attacks.append(_judge(name, published, values[0], bounds, ends))
-    return attacks
+    names = [name for name in confidential if all(is_number(each.members[own_name(name)]) for each in (first, second))]
+    attacks = [pl.DataFrame(schema=ATTACKED)]
+    for name in names:
+        ends = ends_of(each.members[own_name(name)] for each in (first, second))
+        attacks.append(attack_on(first.members, second.members, nested, name, ends))
+        attacks.append(attack_on(second.members, first.members, turned, name, ends))
+    return differenced(pl.concat(attacks), names)
 
 
-def _attack(
-    large: Published, small: Published, nested: pl.DataFrame, name: str
-) -> tuple[list[Numbers], list[Numbers], list[Numbers]]:
+def is_number(column: pl.Series) -> bool:
+    """Whether an attribute can be published by range, mean or median."""
+    return column.dtype.is_numeric()
+
+
+def ends_of(columns: Iterable[pl.Series]) -> Ends:
+    """The least and the greatest of all these values; of none, 0."""
+    everyone = pl.concat([column.cast(pl.Float64) for column in columns]).drop_nulls()
+    return (float(everyone.min()), float(everyone.max())) if len(everyone) else (0.0, 0.0)  # type: ignore[arg-type]
+
+
+def attack_on(large: pl.DataFrame, small: pl.DataFrame, nested: pl.DataFrame, name: str, ends: Ends) -> pl.DataFrame:
+    """What it achieves (`ATTACKED`) on the members of one release through those of another, by how it is published.
+
+    `nested` has the classes of which the `larger` holds one subject more than the `smaller`. What is left open is
+    summed.
+    """
+    values, larger, smaller = _victims(large, small, nested, own_name(name))
+    rows = []
+    for published, attack in PUBLISHED.items():
+        low, high = (np.clip(bound, *ends) for bound in attack(larger, smaller))
+        whole = ends[1] - ends[0] or 1.0
+        close = (np.abs(low - values) <= _EXACT * whole) & (np.abs(high - values) <= _EXACT * whole)
+        rows.append((name, published, len(values), int(close.sum()), float(((high - low) / whole).sum())))
+    return pl.DataFrame(rows, schema=ATTACKED, orient="row")
+
+
+def differenced(attacks: pl.DataFrame, names: Sequence[str]) -> list[Differenced]:
+    """All that was achieved on these attributes, put together."""
+    together = attacks.group_by("attribute", "published").agg(pl.col("victims", "revealed", "left_open").sum())
+    sums = {(name, published): numbers for name, published, *numbers in together.iter_rows()}
+    return [
+        Differenced(name, published, victims, revealed, left_open / victims if victims else 1.0)
+        for name in names
+        for published in PUBLISHED
+        for victims, revealed, left_open in [sums[name, published]]
+    ]
+
+
+def _victims(
+    large: pl.DataFrame, small: pl.DataFrame, nested: pl.DataFrame, column: str
+) -> tuple[Numbers, Aggregates, Aggregates]:
     """The victims' values, and what is published of the larger and of the smaller class."""
-    theirs = nested.join(large.members.select(pl.col("class").alias("larger"), "subject", value=name), on="larger")
-    there = small.members.select(pl.col("class").alias("smaller"), "subject")
+    theirs = nested.join(large.select(pl.col("class").alias("larger"), "subject", value=column), on="larger")
+    there = small.select(pl.col("class").alias("smaller"), "subject")
     victims = theirs.join(there, on=["smaller", "subject"], how="anti")
-    larger, smaller = _aggregates(large, name)[victims["larger"]], _aggregates(small, name)[victims["smaller"]]
+    larger, smaller = _aggregates(large, column)[victims["larger"]], _aggregates(small, column)[victims["smaller"]]
     known = larger["n"] == larger["all"]  # where values are missing, means are of fewer than the class holds
     known &= (smaller["n"] == smaller["all"]) & (smaller["n"] > 0)
-    columns = ("n", "least", "greatest", "mean", "median")
-    return (
-        [victims.filter(known)["value"].cast(pl.Float64).to_numpy()],
-        [larger.filter(known)[column].cast(pl.Float64).to_numpy() for column in columns],
-        [smaller.filter(known)[column].cast(pl.Float64).to_numpy() for column in columns],
-    )
+
+    def published(classes: pl.DataFrame) -> Aggregates:
+        columns = ("n", "least", "greatest", "mean", "median")
+        return Aggregates(*(classes.filter(known)[each].cast(pl.Float64).to_numpy() for each in columns))
+
+    return victims.filter(known)["value"].cast(pl.Float64).to_numpy(), published(larger), published(smaller)
 
 
-def _together(parts: tuple[list[Numbers], ...]) -> list[Numbers]:
-    return [np.concatenate(columns) for columns in zip(*parts, strict=True)]
-
-
-def _aggregates(release: Published, name: str) -> pl.DataFrame:
+def _aggregates(members: pl.DataFrame, name: str) -> pl.DataFrame:
     """A row a class."""
     value = pl.col(name).cast(pl.Float64)
     return (
-        release.members.group_by("class")
+        members.group_by("class")
         .agg(
             n=value.count(),
             all=pl.len(),
@@ -151,11 +190,3 @@ def _aggregates(release: Published, name: str) -> pl.DataFrame:
         )
         .sort("class")
     )
-
-
-def _judge(name: str, published: str, values: Numbers, bounds: Bounds, ends: tuple[float, float]) -> Differenced:
-    low, high = (np.clip(bound, *ends) for bound in bounds)
-    whole = ends[1] - ends[0] or 1.0
-    close = (np.abs(low - values) <= _EXACT * whole) & (np.abs(high - values) <= _EXACT * whole)
-    share = float(np.mean((high - low) / whole)) if len(values) else 1.0
-    return Differenced(name, published, len(values), int(close.sum()), share)
