@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlsplit
 
 import pytest
@@ -46,7 +46,10 @@ class App:
         self.process.kill()
         self.process.wait()
 
-    def end(self) -> None:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
         self.process.terminate()
         self.process.wait(timeout=60)
 
@@ -87,9 +90,8 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     folder = tmp_path_factory.mktemp("app") / "hospital"
     folder.mkdir()
     (folder / "d.csv").write_text(CSV)
-    app = App(folder)
-    yield app
-    app.end()
+    with App(folder) as app:
+        yield app
     assert not (folder / "work").exists()
 
 
@@ -220,65 +222,63 @@ def test_a_page_without_the_token_shows_nothing(browser: Browser, app: App) -> N
 @pytest.mark.slow
 def test_the_way_can_be_gone_by_keyboard_alone(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "d.csv").write_text(CSV)
-    app = App(tmp_path)
-    context = browser.new_context()
-    somebody = Custodian(context.new_page(), app)
-    page = somebody.page
-    page.goto(app.link)
-    somebody.at("open")
+    with App(tmp_path) as app:
+        context = browser.new_context()
+        somebody = Custodian(context.new_page(), app)
+        page = somebody.page
+        page.goto(app.link)
+        somebody.at("open")
 
-    def press_on(name: str) -> None:
-        for _ in range(200):
-            page.keyboard.press("Tab")
-            text = page.evaluate("document.activeElement.textContent + (document.activeElement.id || '')")
-            if name in text:
-                page.keyboard.press("Enter")
-                return
-        raise AssertionError(f"{name} is not reached by Tab")
+        def press_on(name: str) -> None:
+            for _ in range(200):
+                page.keyboard.press("Tab")
+                text = page.evaluate("document.activeElement.textContent + (document.activeElement.id || '')")
+                if name in text:
+                    page.keyboard.press("Enter")
+                    return
+            raise AssertionError(f"{name} is not reached by Tab")
 
-    press_on("d.csv")
-    page.get_by_role("link", name="This is how").wait_for()
-    press_on("This is how")
-    for screen, name in (
-        ("understand", "Give the columns"), ("roles", "Take these"), ("roles", "Promise something"),
-        ("promise", "How it is brought"), ("method", "See the result"), ("result", "Release it"),
-    ):  # fmt: skip
-        somebody.at(screen)
-        if name == "Promise something":
-            page.get_by_role("link", name=name).wait_for()
-        press_on(name)
-    somebody.at("release")
-    for key in QUESTIONS:
-        while page.evaluate("document.activeElement.id") != key:
+        press_on("d.csv")
+        page.get_by_role("link", name="This is how").wait_for()
+        press_on("This is how")
+        for screen, name in (
+            ("understand", "Give the columns"), ("roles", "Take these"), ("roles", "Promise something"),
+            ("promise", "How it is brought"), ("method", "See the result"), ("result", "Release it"),
+        ):  # fmt: skip
+            somebody.at(screen)
+            if name == "Promise something":
+                page.get_by_role("link", name=name).wait_for()
+            press_on(name)
+        somebody.at("release")
+        for key in QUESTIONS:
+            while page.evaluate("document.activeElement.id") != key:
+                page.keyboard.press("Tab")
+            page.keyboard.type(key)
+        for _ in range(20):
             page.keyboard.press("Tab")
-        page.keyboard.type(key)
-    for _ in range(20):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.textContent") == "Release":
-            break
-    page.keyboard.press("Enter")
-    expect(page.get_by_role("heading", name="Released")).to_be_visible(timeout=PATIENCE)
-    context.close()
-    app.end()
-    assert somebody.problems == []
+            if page.evaluate("document.activeElement.textContent") == "Release":
+                break
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("heading", name="Released")).to_be_visible(timeout=PATIENCE)
+        context.close()
+        assert somebody.problems == []
 
 
 @pytest.mark.slow
 def test_the_demo_leads_to_a_release_and_a_killed_server_goes_on(browser: Browser, tmp_path: Path) -> None:
-    app = App(tmp_path)
-    context = browser.new_context(viewport={"width": 390, "height": 800})
-    somebody = Custodian(context.new_page(), app)
-    to_a_release(somebody, "Try the demo", reload=False)
-    assert somebody.clicks <= 12
-    policy = (tmp_path / "shoal.toml").read_text()
-    app.kill()
-    somebody.page.get_by_role("link", name=re.compile("Promise")).first.click()
-    expect(somebody.page.get_by_role("heading", name="Shoal does not answer")).to_be_visible(timeout=PATIENCE)
-    app.start()
-    somebody.page.goto(app.link)
-    somebody.at("open")
-    somebody.goes("release")
-    assert (tmp_path / "shoal.toml").read_text() == policy
-    assert somebody.page.locator("#recipient").input_value() == "answer 0"
-    context.close()
-    app.end()
+    with App(tmp_path) as app:
+        context = browser.new_context(viewport={"width": 390, "height": 800})
+        somebody = Custodian(context.new_page(), app)
+        to_a_release(somebody, "Try the demo", reload=False)
+        assert somebody.clicks <= 12
+        policy = (tmp_path / "shoal.toml").read_text()
+        app.kill()
+        somebody.page.get_by_role("link", name=re.compile("Promise")).first.click()
+        expect(somebody.page.get_by_role("heading", name="Shoal does not answer")).to_be_visible(timeout=PATIENCE)
+        app.start()
+        somebody.page.goto(app.link)
+        somebody.at("open")
+        somebody.goes("release")
+        assert (tmp_path / "shoal.toml").read_text() == policy
+        assert somebody.page.locator("#recipient").input_value() == "answer 0"
+        context.close()
