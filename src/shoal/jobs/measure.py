@@ -158,6 +158,7 @@ class Risk(Job[RiskMeasured]):
         masked = may_be_masked(self.policy, self.when)
         forms = self.layout.over(self.policy.reading).in_parts(engine, self.policy, released=True)
         table = open_table(self.source, engine, master=self.master, masked=masked, forms=forms)
+        self._need_people(list(table.schema))
         people = open_table(self.population, engine, master=self.master) if self.population else None
         events.stage("counting who is unique")
         schema = released_schema(table, self.policy)

@@ -17,7 +17,7 @@ from shoal.catalogue import Chunks
 from shoal.data.cells import MaskedColumn
 from shoal.data.frames import OWN
 from shoal.data.microdata import encode
-from shoal.data.schema import Role, Schema, need_quasi
+from shoal.data.schema import Person, Role, Schema, need_quasi
 from shoal.engines.memory import MemoryTable, table_of
 from shoal.engines.table import Table
 from shoal.engines.whole import LISTED, look
@@ -47,6 +47,7 @@ from shoal.risk.disclosure import (
     value_family,
 )
 from shoal.risk.people import PeopleInClasses, PeopleRisk, classes_by, people_in
+from shoal.risk.people_in_chunks import risk_shown
 from shoal.risk.uniques import count_uniques, read_texts
 from shoal.show import Bars, Chart, Result, Series, Sheet
 
@@ -187,8 +188,7 @@ def assess_risk(
     quasi = need_quasi_identifiers(columns, schema)
     unions = unions_of(groups or {}, quasi)
     _check_conditions(table, when, schema)
-    people, uncounted = people_in(table, quasi, schema.person, whose)
-    alone = {names: _alone(table, attributes, people) for names, attributes in unions.items()}
+    people, alone, uncounted = _people(table, quasi, unions, schema.person, whose)
     learnt = learnt_of(columns, schema)
     needed = {*quasi, *learnt, *(name for condition in when for name in named_in(condition))}
     table = table.select([name for name in columns if name in needed])
@@ -216,15 +216,29 @@ def assess_risk(
         ),
         engine=table.engine,
         left_out={**({"people": uncounted} if uncounted else {}), **confidential.left_out, **uniques.left_out},
-        people=None if people is None else PeopleRisk.of(people),
+        people=people,
     )
 
 
-def _alone(table: Table, attributes: Sequence[str], people: PeopleInClasses | None) -> int | None:
-    """How many people are the only ones of a class by these attributes; None where that cannot be told."""
-    if people is None or not people.across or table.whole is None:
-        return None
-    return PeopleInClasses(classes_by(table.whole, attributes), people.people).alone()
+_Unions = Mapping[tuple[str, ...], tuple[str, ...]]
+
+
+def _people(
+    table: Table, quasi: Sequence[str], unions: _Unions, person: Person | None, whose: Ints | None
+) -> tuple[PeopleRisk | None, Mapping[tuple[str, ...], int | None], str]:
+    """The risk of people, and how many are the only ones of a class by each union; or why nobody can be counted."""
+    frame = table.whole
+    if frame is None:
+        risk, uncounted = risk_shown(table, quasi, person)
+        if risk is None or not risk.across:
+            return risk, dict.fromkeys(unions), uncounted
+        by_union = {union: risk_shown(table, names, person)[0] for union, names in unions.items()}
+        return risk, {union: None if part is None else part.alone for union, part in by_union.items()}, ""
+    people, uncounted = people_in(table, quasi, person, whose)
+    if people is None or not people.across:
+        return None if people is None else PeopleRisk.of(people), dict.fromkeys(unions), uncounted
+    alone = {union: PeopleInClasses(classes_by(frame, names), people.people).alone() for union, names in unions.items()}
+    return PeopleRisk.of(people), alone, uncounted
 
 
 def _with_cells(

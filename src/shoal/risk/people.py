@@ -28,8 +28,6 @@ from shoal.show import Sheet
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-IN_MEMORY = "whose each record is, is counted in memory only: the figures are of records (use --engine memory)"
-
 
 @dataclass(frozen=True)
 class PeopleInClasses:
@@ -219,20 +217,23 @@ class PeopleRisk:
 def people_in(
     table: Table, names: Sequence[str], person: Person | None, whose: Ints | None = None
 ) -> tuple[PeopleInClasses | None, str]:
-    """The people of a table's classes; where there is a person and nobody can be counted, the reason.
+    """The people of a table's classes in memory; where there is a person and nobody can be counted, the reason.
 
     `whose` says whose each record is, where the custodian knows and the table does not show it.
     """
     frame = table.whole
-    if person is None:
+    if person is None or frame is None:
         return None, ""
-    if frame is None:
-        return None, IN_MEMORY
     if whose is not None:
         return PeopleInClasses(classes_by(frame, names), np.unique(whose, return_inverse=True)[1].reshape(-1)), ""
     if shown_person(frame.columns, person) is None:
-        return None, (
-            f"the table shows neither {person.column!r} nor {IN_CLASS!r}, so that nobody can tell whose each record "
-            "is: the figures are of records"
-        )
+        return None, untold(person)
     return PeopleInClasses.of(frame, names, person), ""
+
+
+def untold(person: Person) -> str:
+    """Why nobody can be counted in a table that does not show whose its records are."""
+    return (
+        f"the table shows neither {person.column!r} nor {IN_CLASS!r}, so that nobody can tell whose each record is: "
+        "the figures are of records"
+    )

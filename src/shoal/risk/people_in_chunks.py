@@ -12,27 +12,41 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from shoal.data.person import numbered
-from shoal.engines.table import COUNTED, Batch, Table, selected
+from shoal.data.person import IN_CLASS, numbered, shown_person
+from shoal.data.schema import Person
+from shoal.engines.table import COUNTED, Batch, Table, records_of, selected
 from shoal.privacy.classes import CLASS, RECORDS, ByHash, Sizes, class_sizes, in_classes, shown
-from shoal.privacy.people_in_chunks import text_of_person
-from shoal.risk.people import PeopleInClasses, PeopleRisk, Tally, classes_by
+from shoal.privacy.people_in_chunks import refuse_gaps_in, text_of_person
+from shoal.risk.people import PeopleInClasses, PeopleRisk, Tally, classes_by, untold
 
 _PERSON, _SHARED, _HISTORY = "@person", "@shared", "@history"
 _IN_CLASS = pl.Schema({CLASS: pl.String(), _PERSON: pl.String(), RECORDS: pl.Int64()})
 
 
+def risk_shown(table: Table, quasi: Sequence[str], person: Person | None) -> tuple[PeopleRisk | None, str]:
+    """Of people, by what the table shows of whose each record is; where it shows nothing of that, the reason."""
+    if person is None:
+        return None, ""
+    if (column := shown_person(table.schema, person)) is None:
+        return None, untold(person)
+    refuse_gaps_in(table, column, one_each=person.one_each)
+    sizes = class_sizes(selected(table, quasi), quasi, records_of(table))
+    return risk_of_people(table, quasi, column, sizes, across=column != IN_CLASS), ""
+
+
 def risk_of_people(
-    table: Table, quasi: Sequence[str], column: str, sizes: Sizes, *, histories: bool = True
+    table: Table, quasi: Sequence[str], column: str, sizes: Sizes, *, histories: bool = True, across: bool = True
 ) -> PeopleRisk:
     """Of whoever has a record, by the column that says whose each is; an empty cell is a person of her own.
 
-    `sizes` are those of the table's classes. Without `histories` nobody is looked for by all of her records.
+    `sizes` are those of the table's classes. Without `histories` nobody is looked for by all of her records; nor where
+    nobody is known `across` classes, as each numbers its people afresh.
     """
+    histories = histories and across
     if (frame := table.whole) is not None:
         return PeopleRisk.of(PeopleInClasses(classes_by(frame, quasi), numbered(frame[column], one_each=True)))
     chunks = table.chunks(sizes.records)
-    pairs = selected(table, [*quasi, column]).map(_Pairs(tuple(quasi), column), _IN_CLASS)
+    pairs = selected(table, [*quasi, column]).map(_Pairs(tuple(quasi), column, across), _IN_CLASS)
     classes = pairs.exchange(ByHash(chunks), chunks).map(_PeopleOfClasses(), _PeopleOfClasses.schema)
     people = classes.exchange(ByHash(chunks, _PERSON), chunks).map(_EachPerson(histories), _EachPerson.schema)
     people = people.kept()[0]
@@ -43,6 +57,7 @@ def risk_of_people(
         sizes.number,
         Tally(nearest[_SHARED].to_numpy(), nearest[COUNTED].to_numpy()),
         None if alike is None else Tally(alike.size, alike.size * alike.classes),
+        across,
     )
 
 
@@ -52,10 +67,13 @@ class _Pairs:
 
     quasi: tuple[str, ...]
     column: str
+    across: bool
 
     def __call__(self, batch: Batch) -> pl.DataFrame:
         person = text_of_person(batch.frame[self.column], batch.positions()).alias(_PERSON)
         pairs = in_classes(shown(batch.frame, self.quasi), self.quasi).with_columns(person)
+        if not self.across:
+            pairs = pairs.with_columns(pl.concat_str(CLASS, _PERSON).alias(_PERSON))
         return pairs.group_by(CLASS, _PERSON).agg(pl.len().cast(pl.Int64).alias(RECORDS))
 
 

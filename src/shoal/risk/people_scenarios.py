@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.privacy.k_map import individual_risk, reached
-from shoal.risk.people import PeopleInClasses
+from shoal.risk.people import PeopleInClasses, PeopleRisk
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -34,6 +34,14 @@ class PersonChance:
         worst = classes.worst(single)
         above = int((worst > threshold * (1 + 1e-12)).sum())
         return cls(float(worst.max()), float(classes.worst(mean).mean()), above)
+
+    @classmethod
+    def of_tally(cls, people: Ints, single: Floats, mean: Floats, threshold: float) -> PersonChance:
+        """The same where so many people have each risk in their smallest class."""
+        if not len(people):
+            return cls(0.0, 0.0, 0)
+        above = int(people[single > threshold * (1 + 1e-12)].sum())
+        return cls(float(single.max()), float(people @ mean / people.sum()), above)
 
 
 @dataclass(frozen=True)
@@ -80,3 +88,14 @@ def by_people(
         vouched = np.array([reached(int(size), share, alpha=alpha) for size in sizes])
         journalist = PersonChance.of(classes, 1.0 / vouched, individual_risk(sizes, share), threshold)
     return PeopleScenarios(classes.number, len(sizes), prosecutor, journalist)
+
+
+def by_tally(risk: PeopleRisk, threshold: float, *, share: float | None = None, alpha: float = 0.1) -> PeopleScenarios:
+    """The same of a table of any size: of her classes the smallest tells most, whatever the share."""
+    sizes, people = risk.nearest
+    prosecutor = PersonChance.of_tally(people, 1.0 / sizes, 1.0 / sizes, threshold)
+    journalist = None
+    if share is not None:
+        vouched = np.array([reached(int(size), share, alpha=alpha) for size in sizes])
+        journalist = PersonChance.of_tally(people, 1.0 / vouched, individual_risk(sizes, share), threshold)
+    return PeopleScenarios(risk.people, risk.classes, prosecutor, journalist)

@@ -35,7 +35,8 @@ from shoal.risk.classes import class_risk
 from shoal.risk.individual import IndividualRisk
 from shoal.risk.measure import need_quasi_identifiers
 from shoal.risk.people import PeopleInClasses, people_in
-from shoal.risk.people_scenarios import PeopleScenarios, PersonChance, by_people
+from shoal.risk.people_in_chunks import risk_shown
+from shoal.risk.people_scenarios import PeopleScenarios, PersonChance, by_people, by_tally
 from shoal.risk.population import PopulationUniques, population_uniques
 from shoal.show import Bars, Chart, Result, Series, Sheet
 
@@ -79,6 +80,11 @@ class Scenarios(Result):
     @property
     def note(self) -> str:
         """What an inference presumes, in words; empty where nothing is inferred."""
+        if self.basis == "population" and self.people is not None and self.people.journalist is None:
+            return (
+                "How many of the population fit the classes of each person is counted in memory only: whoever wants to "
+                "name anybody is right at most as often as whoever knows that a person is in the file."
+            )
         if self.basis not in ("sampling fraction", "sampling weights"):
             return ""
         people = "" if self.people is None else "The sampling fraction is the share of people, not of records. "
@@ -132,9 +138,9 @@ class Scenarios(Result):
         ]
 
 
-def refuse_weighed_people(person: Person | None, people: PeopleInClasses | None, weights: str) -> None:
+def refuse_weighed_people(person: Person | None, weights: str, *, one_each: bool) -> None:
     """Refuses weights where somebody may have several records: each would be weighed as a person of the population."""
-    if person is not None and (people is None or people.number < len(people.key)):
+    if person is not None and not one_each:
         raise InputError(
             f"Sampling weights ({weights!r}) say how many people a record stands for, and here people "
             f"({person.column!r}) may have several records: give a table with one record a person, or the population "
@@ -171,17 +177,22 @@ def scenarios(
     quasi = [schema[name] for name in need_quasi_identifiers(list(table.schema), schema)]
     names = [attribute.name for attribute in quasi]
     people, _ = people_in(table, names, schema.person, whose)
+    large, _ = risk_shown(table, names, schema.person) if table.whole is None else (None, "")
     if weights is not None:
-        refuse_weighed_people(schema.person, people, weights)
+        one_each = people is not None and people.number == len(people.key)
+        one_each = one_each or (large is not None and large.people == large.records)
+        refuse_weighed_people(schema.person, weights, one_each=one_each)
         need_weights(table.schema, weights)
         if table.whole is not None:
             weights_of(table.whole, weights)  # of the whole table, so that a record is known by its line
         return _by_weights(table.select(list(dict.fromkeys((*names, weights)))), names, weights, threshold, alpha)
     table = table.select(names)
     if population is not None:
-        return _in_population(table, quasi, population, threshold, people)
+        counted = None if large is None else by_tally(large, threshold)
+        return _in_population(table, quasi, population, threshold, people, counted)
     sizes = class_sizes(table, names, records_of(table), nan_is_missing=False)
     counted = None if people is None else by_people(people, threshold, share=fraction, alpha=alpha)
+    counted = counted if large is None else by_tally(large, threshold, share=fraction, alpha=alpha)
     if fraction is None:
         return of_sizes(sizes.size, threshold, classes=sizes.classes, people=counted)
     by_records = of_sample(sizes.size, fraction, threshold, alpha, sizes.classes)
@@ -190,14 +201,14 @@ def scenarios(
 
 
 def _in_population(
-    table: Table, quasi: Sequence[Attribute], population: object, threshold: float, classes: PeopleInClasses | None
-) -> Scenarios:
-    """By the people of the population who fit each class."""
+    table: Table, quasi: Sequence[Attribute], population: object, threshold: float, classes: PeopleInClasses | None,
+    counted: PeopleScenarios | None,
+) -> Scenarios:  # fmt: skip
+    """By the people of the population who fit each class; what is `counted` of people is so without it."""
     fitting = people_of_classes(table, quasi, population, enough=_UNCOUNTED)
     people = np.maximum(fitting.people, fitting.sizes)  # at least those in the table exist
     journalist = chance(fitting.sizes, 1.0 / people, 1.0 / people, threshold)
     beyond = int((fitting.people < fitting.sizes).sum())
-    counted = None
     if classes is not None and table.whole is not None:
         shown = table.whole[np.unique(classes.key, return_index=True)[1]]
         fit = people_fitting(shown, quasi, population_of(population), enough=_UNCOUNTED)
