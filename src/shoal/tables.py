@@ -48,7 +48,7 @@ PEOPLE = ""  # stands for the table that lists people
 def policies_of(policy: Policy) -> dict[str, Policy]:
     """The policy of each table by itself, the one of people first; refused where they cannot go together."""
     linked = whole_of(policy.models)
-    if policy.person is None or not isinstance(linked, Linked):
+    if policy.person is None or linked is None or linked.together != "person":
         raise InputError(
             f"Tables of the same people ({', '.join(policy.tables)}) keep their key, by which all rows of a person can "
             "be put together: name it (person = COLUMN) and promise linked (--promise linked:k=5)."
@@ -68,7 +68,7 @@ def policies_of(policy: Policy) -> dict[str, Policy]:
             identifiers=table.identifiers, quasi_identifiers=table.quasi_identifiers,
             confidential=table.confidential, insensitive=table.insensitive, rest=table.rest,
             attributes=table.attributes, person=table.key or policy.person, weights=None,
-            models=[replace(model, time=table.time) if model is linked else model for model in policy.models],
+            models=[linked.in_time(table.time) if model is linked else model for model in policy.models],
         )  # fmt: skip
         each[name] = _models_for(own)
     return each
@@ -280,7 +280,7 @@ def judge_together(
 ) -> Verdict:
     """How many people show the same in all tables, by the numbers that these show; refused where too few do."""
     linked = whole_of(policy.models)
-    assert isinstance(linked, Linked)
+    assert linked is not None
     shown = {name: each.frame.lazy().collect() for name, each in classes.items()}
     for name, frame in shown.items():
         if _key(policies[name]) not in frame.columns:

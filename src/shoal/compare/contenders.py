@@ -18,7 +18,7 @@ from hashlib import sha256
 from inspect import getsourcefile, isclass, signature
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import polars as pl
 
@@ -125,8 +125,15 @@ def _own(path: str, text: str, given: Any) -> Contender:
     takes = len(signature(given).parameters)
     if takes not in (2, 3):
         raise InputError(f"The method {path!r} takes {takes} arguments: it must take a frame, a parameter and a seed.")
-    strength = getattr(given, "strength", ANY)
+    strength = given.strength if isinstance(given, Strong) else ANY
     return Contender(path, strength, lambda value: (Own(given, value, path, source_of(given)), ()), random=takes == 3)
+
+
+@runtime_checkable
+class Strong(Protocol):
+    """A function of one's own that says between which values its parameter lies."""
+
+    strength: Strength
 
 
 def source_of(given: Any) -> str:

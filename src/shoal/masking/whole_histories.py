@@ -20,9 +20,9 @@ from shoal.masking.grouping.ordered import hilbert_order
 from shoal.masking.histories import Rows, mask_histories
 from shoal.masking.method import Masked, Method
 from shoal.masking.shapes import Ints, common_shapes, whole_shapes
-from shoal.privacy.households import OF_MEMBERS, Households
+from shoal.privacy.histories import WholeHistories
+from shoal.privacy.households import OF_MEMBERS
 from shoal.privacy.k_anonymity import KAnonymity
-from shoal.privacy.linked import Linked
 from shoal.privacy.model import PrivacyModel
 
 _HARDLY = 0.05  # of the owners of several rows: in fewer, a column that differs is thought a mistake
@@ -45,9 +45,9 @@ class Together(Method):
         return masked
 
 
-def whole_of(models: Sequence[PrivacyModel]) -> PrivacyModel | None:
+def whole_of(models: Sequence[PrivacyModel]) -> WholeHistories | None:
     """The promise about whole histories, where there is one."""
-    asked = [model for model in models if model.together]
+    asked = [model for model in models if isinstance(model, WholeHistories)]
     if len(asked) > 1:
         raise InputError(
             f"{asked[0].name} and {asked[1].name} are two ways to put rows together, of which one release has one: "
@@ -91,7 +91,7 @@ def mask_together(
     counts = np.stack([rows.counts(owners) for rows in tables], axis=1)
     k = max(each.smallest_class for each in models)
     refuse_few(owners, k, model)
-    if isinstance(model, Households):
+    if model.all_or_none:
         shown = whole_shapes(counts, k)
     else:
         shown = common_shapes(counts, k, least=np.arange(len(tables)) == 0)
@@ -157,13 +157,12 @@ def _withheld(
 # ---- whose rows they are
 
 
-def rows_of(microdata: Microdata, model: PrivacyModel) -> Rows:
+def rows_of(microdata: Microdata, model: WholeHistories) -> Rows:
     """The rows of one table by their owners, each owner's in order."""
-    if isinstance(model, Households):
+    if model.together == "household":
         assert model.column is not None
         home = numbered(microdata.frame[model.column])
         return Rows(microdata, home, _members(microdata, model), _household_level(microdata, home, model))
-    assert isinstance(model, Linked)
     people = microdata.people
     assert people is not None
     shared = tuple(name for name in microdata.schema.quasi_identifiers if not _differing(microdata, people, name).any())
@@ -181,7 +180,7 @@ def _in_time(microdata: Microdata, time: str | None) -> Ints:
     return place
 
 
-def _members(microdata: Microdata, model: Households) -> Ints:
+def _members(microdata: Microdata, model: WholeHistories) -> Ints:
     """The members of all households in one order: each household's are in it as well."""
     quasi = [microdata[name] for name in microdata.schema.quasi_identifiers]
     numbers = [coded.name for coded in quasi if coded.attribute.kind is Kind.NUMERIC]
@@ -215,7 +214,7 @@ def _differing(microdata: Microdata, owner: Ints, name: str) -> Ints:
     return np.unique(owner[codes != first[owner]])
 
 
-def _household_level(microdata: Microdata, home: Ints, model: Households) -> tuple[str, ...]:
+def _household_level(microdata: Microdata, home: Ints, model: WholeHistories) -> tuple[str, ...]:
     """The quasi-identifiers that are the household's; refused where one of them differs within a household."""
     quasi = microdata.schema.quasi_identifiers
     for name in model.shared:
@@ -234,7 +233,7 @@ def _household_level(microdata: Microdata, home: Ints, model: Households) -> tup
     return tuple(shared)
 
 
-def _in_two(microdata: Microdata, home: Ints, name: str, differing: Ints, several: int, model: Households) -> str:
+def _in_two(microdata: Microdata, home: Ints, name: str, differing: Ints, several: int, model: WholeHistories) -> str:
     row = int(np.flatnonzero(home == differing[0])[0])
     values = microdata.frame[name].filter(pl.Series(home == differing[0])).unique(maintain_order=True).to_list()
     which = microdata.frame[str(model.column)][row]

@@ -9,7 +9,7 @@ Defined in docs/spec.md#linked.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,7 @@ import numpy.typing as npt
 from shoal.catalogue import INSIDE_RANDOM, parameter
 from shoal.data.person import numbered, people_of_classes
 from shoal.data.schema import Person
+from shoal.errors import unwritten
 from shoal.privacy.model import EquivalenceClasses, OfK, PrivacyModel, Verdict
 
 Ints = npt.NDArray[np.int64]
@@ -63,6 +64,27 @@ class WholeHistories(OfK):
     instead_of_k = True
     owners: ClassVar[str]  # whose rows they are, in the plural
     rows: ClassVar[str] = "history"  # what the rows of an owner are together
+    all_or_none: ClassVar[bool] = False  # whether all rows of an owner are shown, or none
+
+    if TYPE_CHECKING:
+
+        @property
+        def column(self) -> str | None:
+            """The column that says whose each row is; None: the person column."""
+
+        @property
+        def time(self) -> str | None:
+            """The column that puts an owner's rows in order, where one does."""
+
+        @property
+        def order(self) -> tuple[str, ...]:
+            """The columns that do, after a minus the largest first."""
+
+        @property
+        def shared(self) -> tuple[str, ...]:
+            """The quasi-identifiers that are the owner's; none: those in which all of his rows agree."""
+    else:
+        column, time, order, shared = None, None, (), ()
 
     @property
     def asked_in_words(self) -> str:
@@ -73,6 +95,10 @@ class WholeHistories(OfK):
     def in_order_of(self) -> tuple[str, ...]:
         """The columns that put the rows of an owner in order, whether they are released or not."""
         return ()
+
+    def in_time(self, time: str | None) -> Self:
+        """The promise of rows that this column puts in order."""
+        raise unwritten(self, "in_time")
 
     def shown_in(self, columns: Collection[str], person: Person | None) -> str:
         """The column of a released table that shows whose each row is; refused where there is none."""

@@ -40,6 +40,7 @@ class Households(WholeHistories):
     together = "household"
     owners = "households"
     rows = "members"
+    all_or_none = True
     kept_back = ("shared", "order")
     leaves_open = (
         "Households, not everything about them",

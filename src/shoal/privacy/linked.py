@@ -7,7 +7,8 @@ rows are not enough: their combination may be nobody else's. Defined in docs/spe
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
+from dataclasses import replace
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -54,6 +55,10 @@ class Linked(WholeHistories):
     def in_order_of(self) -> tuple[str, ...]:
         """The column that says so, if one does."""
         return () if self.time is None else (self.time,)
+
+    def in_time(self, time: str | None) -> Self:
+        """The promise of rows that this column puts in order."""
+        return replace(self, time=time)
 
     def shown_in(self, columns: Collection[str], person: Person | None) -> str:
         """The person column, in which pseudonyms stand."""

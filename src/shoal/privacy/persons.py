@@ -51,7 +51,7 @@ class Persons(OfK):
         self, about: Any, order: npt.NDArray[np.int64], starts: npt.NDArray[np.int64]
     ) -> npt.NDArray[np.float64]:
         """The people of each class."""
-        people = getattr(about, "people", None)
+        people = about.people
         if people is None:
             raise _nobody()
         return people_of_classes(people, order, starts).astype(np.float64)

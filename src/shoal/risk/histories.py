@@ -12,7 +12,7 @@ import numpy.typing as npt
 from shoal.data.person import numbered
 from shoal.errors import InputError
 from shoal.privacy.check import released_classes
-from shoal.privacy.histories import same_history
+from shoal.privacy.histories import WholeHistories, same_history
 from shoal.risk.attack import BY_PSEUDONYM, Outcome, Scene, attack
 
 Ints = npt.NDArray[np.int64]
@@ -51,7 +51,7 @@ def histories(scene: Scene) -> list[Outcome]:
 
 def _pseudonym(scene: Scene) -> str:
     person = scene.original.schema.person
-    homes = [model.column for model in scene.promises if model.together == "household" and hasattr(model, "column")]
+    homes = [model.column for model in scene.promises if isinstance(model, WholeHistories)]
     for name in (*homes, None if person is None else person.column):
         if name is not None and name in scene.released.columns:
             return str(name)
