@@ -189,6 +189,14 @@ def test_a_thousand_cells_are_looked_at_wherever_there_are_as_many(height: int) 
     assert patterns_in(cells) == {"e-mail addresses": min(height, 1_000)}
 
 
+def test_a_remark_copied_into_many_records_is_free_text_where_it_says_how_to_reach_somebody() -> None:
+    calls = ["Anruf von Frau Müller, Tel. +49 351 1234567", "Call back Mr Hardy at bob@clinic.org please"]
+    assert is_free_text(pl.Series([calls[0]] * 40))
+    assert is_free_text(pl.Series(calls * 20))
+    bands = ["from 01.01.2020 to 31.12.2020 at the clinic", "treated before 01.01.2020 somewhere else at home"]
+    assert not is_free_text(pl.Series(bands * 20))
+
+
 def test_text_has_no_role_by_itself() -> None:
     release = shoal.anonymize(table(), Policy(**ROLES, rest="insensitive"), seed=1)
     assert release.table.columns == ["age"]

@@ -29,7 +29,10 @@ _SIGNS = 3
 
 
 def is_free_text(column: pl.Series) -> bool:
-    """Whether most cells are runs of words, and most of those like no other; judged by a sample of the records."""
+    """Whether most cells are runs of words, and most of those like no other, or say how to reach somebody.
+
+    Judged by a sample of the records. A remark that was copied into many of them is one all the same.
+    """
     if column.dtype != pl.String:
         return False
     cells = sampled(column)
@@ -37,7 +40,14 @@ def is_free_text(column: pl.Series) -> bool:
         return False
     words = cells.str.count_matches(_WORD) + cells.str.count_matches(_UNSPACED) // _SIGNS
     long = cells.filter(words >= _WORDS)
-    return len(long) >= _SHARE * len(cells) and long.n_unique() >= max(2, _SHARE * len(long))
+    if len(long) < _SHARE * len(cells):
+        return False
+    return long.n_unique() >= max(2, _SHARE * len(long)) or any(map(_reaches_somebody, long.unique().sort()))
+
+
+def _reaches_somebody(text: str) -> bool:
+    """Whether an address, an account or a number of somebody's stands in the text; a category may hold a date."""
+    return any(span.label not in ("DATE", "URL", "NUMBER") for span in spans_of(text))
 
 
 def sampled(column: pl.Series) -> pl.Series:
