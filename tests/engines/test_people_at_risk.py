@@ -32,7 +32,7 @@ def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_people_are_counted_as_in_memory(engine: Engine, shown: str) -> None:
     chosen, frame = policy(groups=GROUPS), SHOWN
     if shown == "people of each class":
-        number = pl.col("pid").rank("dense").over("age", "sex").alias(IN_CLASS)
+        number = pl.col("pid").rank("dense").over("age", "sex").cast(pl.Int64).alias(IN_CLASS)
         frame = frame.with_columns(number).drop("pid")
     elif shown == "some are not named":
         chosen = policy(groups=GROUPS, missing_person="one-each")
