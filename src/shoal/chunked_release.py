@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -37,10 +36,11 @@ from shoal.releases.recorded import need_subject, recorded
 from shoal.releases.store import Promised
 from shoal.report.certificate import certify, refuse_uncertified
 from shoal.report.drawn import PAIRS, DrawnRelease, drawn_records
+from shoal.report.labels import Labels, labels_note, listed_labels
 from shoal.report.page import write_report
 from shoal.report.reported import Tables
 from shoal.report.shown import Shown
-from shoal.report.words import in_words
+from shoal.report.words import each_note_once, in_words
 from shoal.risk.classes import by_class_size
 from shoal.risk.owners import Owners, facts_of, owner_columns, owners_in_chunks
 from shoal.show import Bars, Chart, Result, Series, Sheet
@@ -59,6 +59,7 @@ class ChunkedRelease(Result):
     facts: dict[str, Any]
     notes: tuple[str, ...]
     owners: tuple[Owners, ...] = ()  # the people, or households, whose records they are, where these are counted
+    labels: Labels = field(default_factory=dict, repr=False)  # shown, that name only some of their values
 
     @property
     def frame(self) -> Any:
@@ -102,7 +103,7 @@ class ChunkedRelease(Result):
         """What the public may know: nothing that the release does not show by itself."""
         schema = self.draft.schema
         shown = Shown.of_chunks(self.survey.spelled.as_values(self.table), schema, self.judged)
-        content = certify(shown, schema, self.survey.promises, self.verdicts, self.survey.stated)
+        content = certify(shown, schema, self.survey.promises, self.verdicts, self.survey.stated, labels=self.labels)
         return {**content, "record_order": "as in the source" if self.draft.in_order else "shuffled"}
 
     def certificate_of_files(self) -> bytes:
@@ -190,6 +191,7 @@ class ChunkedRelease(Result):
             "models": [verdict.to_dict() for verdict in self.verdicts],
             **self.facts,
             **facts_of(self.owners),
+            **({"labels": self.labels} if self.labels else {}),
             "notes": list(self.notes),
         }
 
@@ -358,14 +360,16 @@ def judged_release(made: ChunkedDraft, shown: Table, texts: Sequence[str]) -> Ch
     }
     about = {**lost, "chunks": len(facts), **of_method}
     classes, largest = int(judged.sizes.classes.sum()), int(judged.sizes.size.max(initial=0))
+    labels = listed_labels(known.spelled.as_values(shown), known.table, known.schema, known.k)
     notes = (
         *known.notes,
         *each_note_once([fact["notes"] for fact in facts]),
         *where_measured(known.promises, len(facts)),
         *few_classes(classes, largest, known.sample, known.promises, known.records),
         *notes_together(judged.histories, known.k),
+        *labels_note(labels, certified=True),
     )
-    return ChunkedRelease(shown, made, judged, tuple(facts), about, notes, _owners(made, shown, judged))
+    return ChunkedRelease(shown, made, judged, tuple(facts), about, notes, _owners(made, shown, judged), labels)
 
 
 def _owners(made: ChunkedDraft, shown: Table, judged: Judged) -> tuple[Owners, ...]:
@@ -387,13 +391,3 @@ def _judged(made: ChunkedDraft, table: Table, facts: Sequence[dict[str, Any]]) -
     values = known.spelled.as_values(table)
     cells, together = known.spelled.cells, puts_together(known.policy, list(table.schema))
     return judge_chunks(values, table, known.schema, known.promises, known.records, facts, original, cells, together)
-
-
-def each_note_once(notes: Sequence[Sequence[str]]) -> Iterator[str]:
-    """The chunks' notes, each sentence once; of those that differ in their numbers only, the first."""
-    alike: dict[str, list[str]] = {}
-    for note in (note for chunk in notes for note in dict.fromkeys(chunk)):
-        alike.setdefault(re.sub(r"[\d.,]*\d", "#", note), []).append(note)
-    for same in alike.values():
-        others = len(same) - 1 if len(set(same)) > 1 else 0
-        yield f"{same[0]} So or alike in {others:,} other chunks." if others else same[0]

@@ -24,7 +24,7 @@ import polars as pl
 
 from shoal import events
 from shoal.chunked_draft import LOST, Alike, Carried, ChunkedDraft, draft_in_chunks, with_stars
-from shoal.chunked_release import ChunkedRelease, ToFolder, each_note_once, judged_release, refuse_ledger
+from shoal.chunked_release import ChunkedRelease, ToFolder, judged_release, refuse_ledger
 from shoal.data.commit import commit
 from shoal.data.forms import Forms
 from shoal.draft import assemble
@@ -44,6 +44,7 @@ from shoal.policy import Policy
 from shoal.privacy.classes import CLASS, ByClass, in_classes
 from shoal.privacy.weighed import weights_in
 from shoal.releases.ledger import Ledger
+from shoal.report.words import each_note_once
 from shoal.risk.dependence import Dependence, dependence
 from shoal.split_tables import (
     MERGED,

@@ -28,6 +28,7 @@ from shoal.data.microdata import Microdata
 from shoal.data.people import below_k
 from shoal.data.schema import Schema
 from shoal.draft import Draft
+from shoal.engines.memory import MemoryTable
 from shoal.errors import InputError
 from shoal.masking.collapse import few_classes
 from shoal.masking.method import Masked, class_size
@@ -37,6 +38,7 @@ from shoal.privacy.consistency import refuse_inconsistent
 from shoal.privacy.histories import notes_together, shown_together
 from shoal.privacy.model import EquivalenceClasses, PrivacyModel, Source, Verdict
 from shoal.pseudonymize import pseudonyms_by_key, puts_together
+from shoal.report.labels import Labels, labels_note, listed_labels
 from shoal.risk.owners import Owners, facts_of, owners_shown
 from shoal.show import Bars, Chart, Result, Series, Sheet
 from shoal.show.charts import both
@@ -61,6 +63,7 @@ class Release(Losses, Result, Generic[Frame]):
     notes: tuple[str, ...]  # the draft's, and what was noticed when it was judged
     histories: Mapping[str, int] = field(default_factory=dict)  # column -> who show what fewest do (`shown_together`)
     owners: tuple[Owners, ...] = ()  # the people, or households, whose records they are, where these are counted
+    labels: Labels = field(default_factory=dict, repr=False)  # shown, that name only some of their values
 
     @property
     def schema(self) -> Schema:
@@ -113,7 +116,6 @@ class Release(Losses, Result, Generic[Frame]):
 
     def tables(self) -> Tables:
         """All records before and after, to be counted."""
-        from shoal.engines.memory import MemoryTable
         from shoal.report.reported import Tables
 
         return Tables(MemoryTable(self.original.frame), MemoryTable(self.table))
@@ -130,7 +132,7 @@ class Release(Losses, Result, Generic[Frame]):
         from shoal.report.shown import Shown
 
         shown = Shown.of(self.table, self.sizes, self.histories)
-        return certify(shown, self.schema, self.promises, self.verdicts, self.policy)
+        return certify(shown, self.schema, self.promises, self.verdicts, self.policy, labels=self.labels)
 
     def to_dict(self) -> dict[str, Any]:
         """What is known of the release, ready for JSON: for the custodian."""
@@ -144,6 +146,7 @@ class Release(Losses, Result, Generic[Frame]):
             "separation_loss": self.separation_loss,
             **self.masked.facts,
             **facts_of(self.owners),
+            **({"labels": self.labels} if self.labels else {}),
             "notes": list(self.notes),
         }
 
@@ -216,7 +219,7 @@ def judged(draft: Draft[Frame]) -> Release[Frame]:
 
 
 @events.apart
-def _released(draft: Draft[Frame], classes: EquivalenceClasses) -> Release[Frame]:
+def _released(draft: Draft[Frame], classes: EquivalenceClasses, *, certified: bool = False) -> Release[Frame]:
     verdicts = judge(classes, draft.promises)
     refuse_broken(verdicts)
     if draft.policy.consistent:
@@ -229,7 +232,14 @@ def _released(draft: Draft[Frame], classes: EquivalenceClasses) -> Release[Frame
     owners = owners_shown(draft.original, home, key, rows, draft.table.columns)
     below = below_k(draft.repeating, draft.original.frame, rows, classes.members, k)
     notes = (*draft.notes, *remarks, *few, *below, *notes_together(histories, k))
-    return Release(draft, verdicts, classes.sizes, notes, histories, owners)
+    labels = listed_labels(
+        MemoryTable(classes.frame.lazy().select(classes.quasi).collect()),
+        MemoryTable(draft.original.frame),
+        draft.original.schema,
+        k,
+    )
+    notes += labels_note(labels, certified=certified)
+    return Release(draft, verdicts, classes.sizes, notes, histories, owners, labels)
 
 
 def write(
@@ -311,7 +321,7 @@ def as_file(
         values, texts = read_own(written, spelled, draft.schema.quasi_identifiers, copied, forms, dialect)
         draft.judge_replaced(values, rows)
         classes = released_classes(values, draft.schema, Source(draft.original, rows), written=texts)
-        release = _released(draft, classes)
+        release = _released(draft, classes, certified=certificate is not None)
         return Judgement(release if ledger is None else _beside_earlier(release, ledger), classes)
 
     def record(written: Path, judgement: Judgement) -> AbstractContextManager[None]:
@@ -358,7 +368,9 @@ def _certificate(release: Release, table: pl.DataFrame, written: Path, dialect: 
     from shoal.report.shown import Shown
 
     shown = Shown.of(table, release.sizes, release.histories)
-    content = certify(shown, release.schema, release.promises, release.verdicts, release.policy, dialect)
+    content = certify(
+        shown, release.schema, release.promises, release.verdicts, release.policy, dialect, release.labels
+    )
     content["record_order"] = "as in the source" if keep_order else "shuffled"
     content["sha256"] = digest(written)
     return (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode()

@@ -136,6 +136,7 @@ class Check(Job[Judgement]):
         checked = check_table(table, None, policy, original=original, paired=self.paired, forms=shown.columns)
         if stated is not None:
             stated.verify_shown(checked.shown, checked.verdicts)
+            stated.verify_labels(table)
         return checked
 
     def _notes(self, checked: Checked, policy: Policy) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """The public certificate: what was promised, what holds, and of which file. Nothing that the release does not show.
 
-Every number in it can be counted again from the released file, and `Certificate.verify` does so.
+Every number in it can be counted again from the released file, and `Certificate.verify` does so. What its labels stand
+for (`shoal.report.labels`) is the custodian's word: of that the file shows only how many values there are.
 """
 
 from __future__ import annotations
@@ -27,6 +28,8 @@ from shoal.data.paths import is_sql, refuse_pipe
 from shoal.data.people import BY_CUSTODIAN, BY_FILE, what_counts
 from shoal.data.person import shown_person
 from shoal.data.schema import Attribute, Kind, Person, Role, Schema
+from shoal.engines.memory import MemoryTable
+from shoal.engines.table import Table
 from shoal.errors import InputError, PromiseError
 from shoal.policy import Policy
 from shoal.policy_files import refuse_own_code
@@ -35,6 +38,7 @@ from shoal.privacy.households import Households
 from shoal.privacy.model import PrivacyModel, Verdict
 from shoal.pseudonymize import puts_together
 from shoal.report.certificate_content import PSEUDONYMOUS, Content
+from shoal.report.labels import Labels
 from shoal.report.shown import Shown
 from shoal.show import Result, Sheet
 
@@ -70,9 +74,12 @@ class Checked(Result):
 
 def certify(
     shown: Shown, schema: Schema, promises: Sequence[PrivacyModel], verdicts: Sequence[Verdict], policy: Policy,
-    dialect: Dialect = PLAIN,
+    dialect: Dialect = PLAIN, labels: Labels | None = None,
 ) -> dict[str, Any]:  # fmt: skip
-    """What can be said of a released table in public; of a text file that is not laid out plainly, its `dialect`."""
+    """What can be said of a released table in public; of a text file that is not laid out plainly, its `dialect`.
+
+    `labels` are those that name only some of their values.
+    """
     person = None if schema.person is None else shown_person(shown.columns, schema.person)
     counts = what_counts(shown.columns, schema.person, policy.household_column)
     return {
@@ -87,6 +94,7 @@ def certify(
         **_pseudonymous(policy),
         **_put_together(shown, policy),
         "attributes": {name: _described(shown.columns[name], schema[name]) for name in schema.confidential},
+        **({"labels": labels} if labels else {}),
         **policy.text.stated(shown.columns),
         **({"read": stated} if (stated := _read_as(policy.reading.of_values(shown.columns), dialect)) else {}),
         "classes": shown.classes,
@@ -167,6 +175,14 @@ class Certificate:
         """Refuses what the table, or what is `written` of its quasi-identifiers, does not show or was not judged."""
         classes = released_classes(table, self.policy.schema(table, released=True), written=written)
         self.verify_shown(Shown.of_classes(table, classes, puts_together(self.policy, table.columns)), verdicts)
+        self.verify_labels(MemoryTable(table))
+
+    def verify_labels(self, table: Table) -> None:
+        """Refuses a label for which values are listed and that the table does not show."""
+        for name, labels in self.content.get("labels", {}).items():
+            shown = set(table.counts([name])[name].cast(pl.String))
+            if absent := [label for label in labels if label not in shown]:
+                raise self._false(f"a label of {name!r}", repr(absent[0]), "no such cell")
 
     def verify_shown(self, released: Shown, verdicts: Sequence[Verdict]) -> None:
         """Refuses where the certificate states something else than the file shows or was judged to be."""
@@ -245,7 +261,7 @@ def stated_of(path: str | Path, source: str | Path) -> dict[str, Any]:
         raise _no_certificate(path) from None
     if (stated.counts == BY_FILE) != (stated.person is not None):
         raise _no_certificate(path)
-    if set(stated.attributes) != set(stated.confidential):
+    if set(stated.attributes) != set(stated.confidential) or not set(stated.labels) <= set(stated.quasi_identifiers):
         raise _no_certificate(path)
     return content
 

@@ -45,6 +45,7 @@ class Content(BaseModel):
     linked: dict[str, Count] = {}
     shifted_dates: Names = ()
     attributes: dict[str, _Described]
+    labels: dict[str, dict[str, _Listed]] = {}
     text: dict[str, Treatment] | None = None
     read: _Read | None = None
     classes: Count
@@ -84,6 +85,15 @@ class _Described(BaseModel):
 
     kind: Literal["numeric", "ordinal", "nominal", "date"]
     domain: Names | None = None
+
+
+class _Listed(BaseModel):
+    """The values that a label stands for, and how many rarer ones are not named."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    values: Names
+    rarer: Count
 
 
 class _Model(BaseModel):

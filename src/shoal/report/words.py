@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -195,3 +196,13 @@ _ALWAYS = (
         "enough, and differential privacy is the one to look at.",
     ),
 )
+
+
+def each_note_once(notes: Sequence[Sequence[str]]) -> Iterator[str]:
+    """The chunks' notes, each sentence once; of those that differ in their numbers only, the first."""
+    alike: dict[str, list[str]] = {}
+    for note in (note for chunk in notes for note in dict.fromkeys(chunk)):
+        alike.setdefault(re.sub(r"[\d.,]*\d", "#", note), []).append(note)
+    for same in alike.values():
+        others = len(same) - 1 if len(set(same)) > 1 else 0
+        yield f"{same[0]} So or alike in {others:,} other chunks." if others else same[0]

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import shoal
-from shoal.chunked_release import ChunkedRelease, anonymize_in_chunks, anonymize_to, each_note_once
+from shoal.chunked_release import ChunkedRelease, anonymize_in_chunks, anonymize_to
 from shoal.data.microdata import Microdata
 from shoal.engines.disk import Disk
 from shoal.engines.table import FACTS
@@ -20,6 +20,7 @@ from shoal.masking import chunks
 from shoal.measure import measure
 from shoal.privacy.check import released_classes
 from shoal.privacy.model import Source
+from shoal.report.words import each_note_once
 
 NUMERIC = [
     shoal.Noise(0.2),
