@@ -31,7 +31,7 @@ _PERCENT = tuple(range(1, 11))
     in_chunks=Chunks("on disk, beside an original in the same order"),
 )  # fmt: skip
 def interval_disclosure(pair: Pair | Statistics, *, percent: Sequence[float] = _PERCENT) -> float:
-    """Share of values that lie within a few percent of ranks around their masked value (mean of 1 % to 10 %)."""
+    """Share of values that lie within a few percent of ranks around their masked value (mean of 1% to 10%)."""
     good = bool(percent) and all(0 <= p <= 100 for p in percent)
     require("interval_disclosure", "percent", percent, "numbers from 0 to 100", holds=good)
     statistics = Statistics.of(pair)

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shoal.show.numbers import WRITTEN, Unit, percent
+from shoal.show.sheet import Sheet
 
 Floats = npt.NDArray[np.float64]
 Numbers = Sequence[float] | Floats
@@ -37,6 +38,7 @@ COLOURS: Mapping[Colour, str] = {  # but for the first three, Okabe and Ito's: t
 BARS: tuple[Colour, ...] = ("after", "before", "third", "blue", "yellow", "green")  # of series that name no colour
 LINES: tuple[Colour, ...] = ("blue", "orange", "green", "pink", "yellow", "sky", "ink", "before")
 _SPOKEN = 16  # values that words list
+_LISTED = 200  # points that a table lists
 
 
 @dataclass(frozen=True)
@@ -76,6 +78,13 @@ class Bars:
         return ", ".join(f"{s.name} {WRITTEN[self.unit](float(s.values[row]))}" for s in self.series)
 
     @property
+    def sheet(self) -> Sheet:
+        """The same as a table."""
+        write = WRITTEN[self.unit]
+        rows = [(label, *(write(float(s.values[i])) for s in self.series)) for i, label in enumerate(self.labels)]
+        return Sheet(self.title, ("", *(s.name for s in self.series)), rows, numbers=len(self.series))
+
+    @property
     def words(self) -> str:
         """The first rows, label by label."""
         return "; ".join(f"{label}: {self.written(i)}" for i, label in enumerate(self.labels[:_SPOKEN]))
@@ -91,6 +100,16 @@ class Histogram:
     after: Floats
     ticks: Sequence[tuple[float, str]] = ()
     caption: str = ""
+    starts: Sequence[str] = ()  # where each bin begins, as it is written
+
+    @property
+    def sheet(self) -> Sheet:
+        """The same as a table, a row a bin."""
+        starts = self.starts or [f"{edge:.4g}" for edge in self.edges[:-1]]
+        shares = zip(starts, self.before.tolist(), self.after.tolist(), strict=True)
+        return Sheet(
+            self.title, ("from", BEFORE, AFTER), [(at, percent(was), percent(is_)) for at, was, is_ in shares], 2
+        )
 
     @property
     def words(self) -> str:
@@ -113,6 +132,16 @@ class HeatTable:
     caption: str = ""
     across: str = ""  # what rows and columns are, where their names do not say it
     upwards: str = ""
+
+    @property
+    def sheet(self) -> Sheet:
+        """The same as a table."""
+        write = WRITTEN[self.unit]
+        rows = [
+            (name, *("" if np.isnan(value) else write(float(value)) for value in cells))
+            for name, cells in zip(self.rows, self.cells, strict=True)
+        ]
+        return Sheet(self.title, ("", *self.columns), rows, numbers=len(self.columns))
 
     @property
     def words(self) -> str:
@@ -153,6 +182,17 @@ class Lines:
     logarithmic: tuple[bool, bool] = (False, False)  # across, upwards
     caption: str = ""
     top: float | None = None  # of the scale upwards; what is drawn decides if not given
+
+    @property
+    def sheet(self) -> Sheet:
+        """What was measured, as a table."""
+        write = WRITTEN[self.unit]
+        rows = [
+            (line.name, f"{x:g}", write(y))
+            for line in self.lines
+            for x, y in (*(line.points if line.dots is None else line.dots), *line.marked)
+        ]
+        return Sheet(self.title, ("", self.across, self.upwards), rows[:_LISTED], numbers=2)
 
     @property
     def words(self) -> str:

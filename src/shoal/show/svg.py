@@ -56,16 +56,19 @@ def _draw(chart: Chart) -> _Drawing:
 
 @_draw.register(Bars)
 def _bars(chart: Bars) -> _Drawing:
-    left = 12 + round(_LETTER * max((len(cut(label, _LABEL)) for label in chart.labels), default=0))
+    lines = [_in_lines(label) for label in chart.labels]
+    left = 12 + round(_LETTER * max((len(line) for label in lines for line in label), default=0))
     scale = (WIDTH - left - 48) / chart.longest
     thick = 11 if len(chart.series) > 1 else 14
-    height = len(chart.series) * (thick + 1)
+    bars = len(chart.series) * (thick + 1)
+    height = max(bars, *(12 * len(label) for label in lines)) if lines else bars
     marks = []
     for i, label in enumerate(chart.labels):
         top = 2 + i * (height + 9)
-        parts = [element("title", f"{cut(label)}: {chart.written(i)}"), _label(label, left - 8, top + height / 2 + 3.5)]
+        parts = [element("title", f"{cut(label)}: {chart.written(i)}"), *_label(lines[i], left - 8, top + height / 2)]
         for j, series in enumerate(chart.series):
-            parts += _bar(chart, j, float(series.values[i]), left, top + j * (thick + 1), thick, scale)
+            at = top + (height - bars) // 2 + j * (thick + 1)
+            parts += _bar(chart, j, float(series.values[i]), left, at, thick, scale)
         marks.append(element("g", *parts))
     if chart.rule:
         place, name = left + scale * chart.rule[0], chart.rule[1]
@@ -82,8 +85,19 @@ def _bars(chart: Bars) -> _Drawing:
     return _Drawing([*marks, *legend], end)
 
 
-def _label(name: str, x: float, y: float) -> Markup:
-    return element("text", cut(name, _LABEL), x=x, y=y, text_anchor="end")
+def _in_lines(name: str) -> list[str]:
+    """A label of one line, or of two, parted at a blank where it has one."""
+    if len(name) <= _LABEL:
+        return [cut(name)]
+    at = name.rfind(" ", 0, _LABEL + 1)
+    first = name[:at] if at > 0 else name[:_LABEL]
+    return [cut(first), cut(name[len(first) :].strip(), _LABEL)]
+
+
+def _label(lines: Sequence[str], x: float, middle: float) -> Iterator[Markup]:
+    for j, line in enumerate(lines):
+        y = middle + 3.5 + 12 * (j - (len(lines) - 1) / 2)
+        yield element("text", line, x=x, y=y, text_anchor="end")
 
 
 def _bar(chart: Bars, j: int, value: float, left: int, top: int, thick: int, scale: float) -> Iterator[Markup]:
@@ -152,8 +166,8 @@ def _heat_table(chart: HeatTable) -> _Drawing:
     """Names to the left and, aslant, below."""
     crowded = len(chart.columns) >= 20
     font, room = (7, 20) if crowded else (11, 14 if chart.unit == "correlation" else _LABEL)
-    aslant = 0.43 * font * max(len(cut(name, room)) for name in chart.columns)
-    left = round(max(14 + 0.6 * font * max(len(cut(name, room)) for name in chart.rows), aslant - 12))
+    aslant = 0.48 * font * max(len(cut(name, room)) for name in chart.columns)
+    left = round(max(14 + 0.66 * font * max(len(cut(name, room)) for name in chart.rows), aslant - 12))
     wide = min((WIDTH - left) / len(chart.columns), 46.0)
     tall, top = min(wide, 30.0), 2
     bottom = top + len(chart.rows) * tall
