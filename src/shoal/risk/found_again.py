@@ -76,14 +76,14 @@ def all_links(pair: Pair, one_to_one: Sequence[str] = ()) -> list[Links]:
 
     some = _drawn(pair)
     pair = pair.sample(len(pair.masked))  # whoever is in the release, beside what is shown of them
-    row = different(pair).row
+    own = different(pair).rows_of(some)
     spaces = {name: make(pair, some) for name, make in BY.items()}
-    nearest = [Links(_NEAREST + name, own_shares(space, row[some])) for name, space in _different(spaces)]
+    nearest = [Links(_NEAREST + name, own_shares(space, own)) for name, space in _different(spaces)]
     nearest.sort(key=lambda links: -links.share)
     if nearest[0].share == 1.0:
         return nearest
     best = [links.attack.removeprefix(_NEAREST) for links in nearest[:_ASSIGNED]]
-    return nearest + [Links(_ONE_TO_ONE + name, _one_to_one(spaces[name], row[some])) for name in one_to_one or best]
+    return nearest + [Links(_ONE_TO_ONE + name, _one_to_one(spaces[name], own)) for name in one_to_one or best]
 
 
 def _most(pair: Pair) -> int:

@@ -97,4 +97,4 @@ def _correct(pair: Pair, near: Callable[[Pair, npt.NDArray[np.int64]], Space]) -
     own[slice(None) if pair.kept is None else pair.kept] = np.arange(len(pair.masked))
     linked = _linked(pair)
     there = linked[own[linked] >= 0]
-    return float(own_shares(near(pair, there), different(pair).row[own[there]]).sum() / len(linked))
+    return float(own_shares(near(pair, there), different(pair).rows_of(own[there])).sum() / len(linked))

@@ -44,20 +44,26 @@ class Different(NamedTuple):
 
     first: Rows  # row -> a record that shows it
     often: Rows  # row -> how many records do
-    row: Rows  # record -> its row
+    cells: pl.DataFrame  # record by record, what is shown
+
+    def rows_of(self, records: Rows) -> Rows:
+        """The rows that show what these records do."""
+        cells = self.cells.columns
+        rows = self.cells[self.first].with_row_index("row")
+        return (
+            self.cells[records].join(rows, on=cells, how="left", maintain_order="left")["row"].cast(pl.Int64).to_numpy()
+        )
 
 
 @once
 def different(pair: Pair) -> Different:
     """What is shown, each time once."""
     shown = [*pair.masked.T, *(column.index for column in pair.several.values())]
-    cells = pl.DataFrame([pl.Series(str(j), column) for j, column in enumerate(shown)]).with_row_index("record")
-    rows = cells.group_by(pl.exclude("record")).agg("record")["record"]
-    rows = rows.gather(rows.list.first().arg_sort())
-    often = rows.list.len().cast(pl.Int64).to_numpy()
-    row = np.empty(len(pair.masked), np.int64)
-    row[rows.explode().to_numpy()] = np.repeat(np.arange(len(often)), often)
-    return Different(rows.list.first().cast(pl.Int64).to_numpy(), often, row)
+    cells = pl.DataFrame([pl.Series(str(j), column) for j, column in enumerate(shown)])
+    numbered = cells.lazy().with_row_index("record").group_by(cells.columns)
+    rows = numbered.agg(pl.len(), pl.col("record").min()).select("record", "len").collect(engine="streaming")
+    first, often = rows.sort("record").cast(pl.Int64)
+    return Different(first.to_numpy(), often.to_numpy(), cells)
 
 
 def by_deviations(pair: Pair, people: Rows) -> Space:
