@@ -23,6 +23,10 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
+OPEN = "document.querySelectorAll('details').forEach(fold => { fold.open = true; })"
+HEIGHT = "document.documentElement.scrollHeight"
+
+
 @pytest.fixture(scope="module")
 def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Of a table with a hierarchy, dates, a nominal attribute of many categories and a long name."""
@@ -58,6 +62,42 @@ def test_whoever_cannot_see_it_finds_the_way(browser: Browser, report: Path) -> 
     page = browser.new_page()
     page.goto(report.as_uri())
     assert Axe().run(page).generate_snapshot() == ""
+    page.evaluate(OPEN)
+    assert Axe().run(page).generate_snapshot() == ""
+    page.close()
+
+
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+def test_what_decides_is_at_most_a_third_of_the_page(browser: Browser, report: Path, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(report.as_uri())
+    folded = page.evaluate(HEIGHT)
+    page.evaluate("document.querySelectorAll('details:not(.numbers)').forEach(fold => { fold.open = true; })")
+    assert folded <= page.evaluate(HEIGHT) / 3
+    page.close()
+
+
+def test_a_link_to_a_folded_part_opens_it(browser: Browser, report: Path) -> None:
+    page = browser.new_page(viewport={"width": DESKTOP, "height": 900})
+    page.goto(report.as_uri())
+    assert page.locator("#loss h3").first.is_visible() is False
+    page.get_by_role("link", name="What was lost").click()
+    assert page.locator("#loss h3").first.is_visible() is True
+    page.close()
+
+
+def test_text_of_figures_can_be_read_on_a_phone(browser: Browser, report: Path) -> None:
+    page = browser.new_page(viewport={"width": PHONE, "height": 900})
+    page.goto(report.as_uri())
+    page.evaluate(OPEN)
+    smallest = page.evaluate(
+        """() => Math.min(...[...document.querySelectorAll("svg[role=img] text")].map(label => {
+          const drawing = label.ownerSVGElement;
+          const scale = drawing.getBoundingClientRect().width / drawing.viewBox.baseVal.width;
+          return parseFloat(getComputedStyle(label).fontSize) * scale;
+        }))"""
+    )
+    assert smallest >= 10.5
     page.close()
 
 
@@ -69,6 +109,8 @@ def test_paper_is_white_whatever_the_screen_and_no_figure_is_cut(browser: Browse
     breaks = "[...document.querySelectorAll('figure')].map(f => getComputedStyle(f).breakInside)"
     assert set(page.evaluate(breaks)) == {"avoid"}
     assert page.evaluate("document.querySelector('nav').checkVisibility()") is False
+    folded = "[...document.querySelectorAll('.fold figure')].map(f => f.checkVisibility({contentVisibilityAuto: true}))"
+    assert set(page.evaluate(folded)) == {True}
     page.close()
 
 
@@ -76,6 +118,7 @@ def test_no_label_leaves_its_figure(browser: Browser, report: Path) -> None:
     """At the width of a phone, where text is largest against the drawing."""
     page = browser.new_page(viewport={"width": PHONE, "height": 900})
     page.goto(report.as_uri())
+    page.evaluate(OPEN)
     cut = page.evaluate(
         """() => [...document.querySelectorAll("svg[role=img] text")].filter(label => {
           const text = label.getBoundingClientRect(), drawing = label.ownerSVGElement.getBoundingClientRect();

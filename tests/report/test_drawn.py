@@ -13,7 +13,7 @@ import shoal
 from shoal.chunked_release import ChunkedRelease, anonymize_to
 from shoal.data.discharges import discharges
 from shoal.engines.table import Table
-from shoal.report.findings import measure
+from shoal.report.findings import Findings
 
 Engine = Callable[[pl.DataFrame], Table]
 
@@ -40,7 +40,7 @@ def released(engine: Engine, folder: Path) -> ChunkedRelease:
 
 def test_what_is_counted_is_what_is_counted_in_memory(engine: Engine, tmp_path: Path) -> None:
     found, expected = (
-        measure(release) for release in (released(engine, tmp_path).reported(), shoal.anonymize(TABLE, POLICY))
+        Findings(release) for release in (released(engine, tmp_path).reported(), shoal.anonymize(TABLE, POLICY))
     )
     assert found.drawn == 900  # all of so few
     for side in ("before", "after"):
@@ -71,5 +71,10 @@ def test_the_page_says_which_numbers_are_of_drawn_records(
     assert f"{release.records:,} records released" in page
     assert "Every promise holds" in page
     assert "Who is found again is not measured: among drawn records" in page
-    assert "found again</td>" not in page
+    assert ">found_again<" not in page
+    assert (
+        "released records that were drawn when they were masked; how many look like each is not counted there" in page
+    )
+    assert page.count("<article>") == 5
+    assert "look the same</p>" not in page
     assert (tmp_path / "report.html").stat().st_mode & 0o077 == 0

@@ -14,7 +14,7 @@ import shoal
 from shoal.chunked_release import ChunkedRelease, anonymize_to
 from shoal.data.discharges import discharges
 from shoal.engines.table import Table
-from shoal.report.findings import measure
+from shoal.report.findings import Findings
 from shoal.report.risk import RiskSection
 from tests.report.test_people import HOMES, text
 
@@ -44,8 +44,8 @@ def released(engine: Engine, frame: pl.DataFrame, chosen: shoal.Policy, folder: 
 def test_the_rows_about_people_are_those_in_memory(engine: Engine, tmp_path: Path) -> None:
     chosen = policy(method=shoal.Coarsen(6), suppression=0.9, models=[shoal.KAnonymity(4)])
     release, in_memory = released(engine, STAYS, chosen, tmp_path), shoal.anonymize(STAYS, chosen)
-    here, there = (RiskSection.of(measure(each)) for each in (release.reported(), in_memory))
-    assert (here.rows, here.intruders, here.guessing) == (there.rows, there.intruders, there.guessing)
+    here, there = (RiskSection.of(Findings(each)) for each in (release.reported(), in_memory))
+    assert (here.facts, here.intruders, here.guessing) == (there.facts, there.intruders, there.guessing)
     assert here.charts == there.charts
     people = [name for name in in_memory.to_dict() if "people" in name]
     assert len(people) == 5
@@ -55,7 +55,7 @@ def test_the_rows_about_people_are_those_in_memory(engine: Engine, tmp_path: Pat
     assert all(rows[row[0]] == row for row in in_memory.sheets()[0].rows if "pe" in row[0])
     page = text((tmp_path / "r.html").read_text(encoding="utf-8"))
     assert f"{release.records} records of {release.owners[0].shown} people released" in page
-    assert "Counts of records, people, classes and uniques" in page
+    assert "Counts of records, people, groups and look-alikes" in page
 
 
 def test_of_whole_histories_the_page_tells_who_stands_alone_by_all_records(engine: Engine, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
@@ -32,9 +33,10 @@ from shoal import (
 from shoal.data.discharges import discharges
 from shoal.masking.grouped import Grouping
 from shoal.measure import measures
-from shoal.report import findings
+from shoal.report.examples import Examples
+from shoal.report.findings import ATTRIBUTES, Findings
 from shoal.report.page import render, write_report
-from shoal.report.parts import ATTRIBUTES
+from shoal.report.useful import Useful
 from shoal.risk.scenarios import scenarios
 from shoal.show.numbers import number, percent
 
@@ -108,8 +110,10 @@ def row(page: str, name: str) -> list[str]:
 
 def test_the_page_first_says_whom_it_is_for(page: str) -> None:
     body = page[page.index("<body>") :]
-    first = Outline(body[: body.index("<header>")] + "</body>").words
-    assert first == ("For the custodian, not for publication: this page shows statistics of the original data.")
+    first = Outline(body[: body.index("<header>")] + "</body>").words.removeprefix("Skip to what decides ")
+    assert first == (
+        "For the custodian, not for publication: this page shows records and statistics of the original data."
+    )
 
 
 def test_every_promise_is_shown_with_what_was_asked_and_reached(release: Release, page: str) -> None:
@@ -126,12 +130,12 @@ def test_risk_before_and_after_are_those_of_both_tables(release: Release, page: 
     after = release.risk()
     for name, measure in {
         "Records": lambda r: f"{r.records:,}",
-        "Unique records": lambda r: f"{r.uniques:,}",
-        "Re-identification risk": lambda r: percent(r.reidentification_risk),
-        "Prosecutor, at worst": lambda r: percent(r.classes.highest_risk),
-        "Prosecutor, on average": lambda r: percent(r.classes.average_risk),
-        "Smallest class": lambda r: f"{r.classes.smallest_class:,}",
-        "Classes": lambda r: f"{r.classes.classes:,}",
+        "Records without a look-alike": lambda r: f"{r.uniques:,}",
+        "… among all records": lambda r: percent(r.reidentification_risk),
+        "Knows who is in the file, at worst": lambda r: percent(r.classes.highest_risk),
+        "… on average": lambda r: percent(r.classes.average_risk),
+        "Smallest group of look-alikes": lambda r: f"{r.classes.smallest_class:,}",
+        "Groups of look-alikes": lambda r: f"{r.classes.classes:,}",
         "Records at risk above 20%": lambda r: f"{r.records_at_risk[0.2]:,}",
     }.items():
         assert row(page, name)[:2] == [measure(before), measure(after)], name
@@ -143,7 +147,7 @@ def test_risk_before_and_after_are_those_of_both_tables(release: Release, page: 
 def test_unique_records_are_counted_for_an_intruder_who_knows_ever_more(release: Release, page: str) -> None:
     frame = release.original.frame
     order = sorted(release.schema.quasi_identifiers, key=lambda name: -frame[name].n_unique())
-    figure = page.partition("<figcaption>Unique records, if the intruder knows ever more")[2].partition("</figure>")[0]
+    figure = page.partition("<figcaption>Records alone, if the intruder knows ever more")[2].partition("</figure>")[0]
     steps = re.findall(r"<title>(?:\+ )?(\w+): original ([\d.]+%), released 0%</title>", figure)
     assert len(steps) >= 3
     for count, (name, share) in enumerate(steps, 1):
@@ -154,8 +158,8 @@ def test_unique_records_are_counted_for_an_intruder_who_knows_ever_more(release:
 
 def test_without_a_population_the_journalist_is_bounded_by_the_prosecutor(release: Release, page: str) -> None:
     after = percent(release.risk().classes.highest_risk)
-    assert row(page, "Journalist")[1] == f"≤ {after}"
-    assert row(page, "Marketer")[1] == percent(release.risk().classes.average_risk)
+    assert row(page, "Does not know who is")[1] == f"≤ {after}"
+    assert row(page, "Matches everybody")[1] == percent(release.risk().classes.average_risk)
 
 
 def test_with_a_population_the_journalist_counts_people() -> None:
@@ -173,9 +177,9 @@ def test_with_a_population_the_journalist_counts_people() -> None:
     for side, frame in enumerate((table, release.table)):
         found = scenarios(frame, release.schema, fraction=0.1)
         assert found.journalist is not None
-        assert row(page, "Journalist, at worst")[side] == percent(found.journalist.highest)
-        assert row(page, "Journalist, on average")[side] == percent(found.journalist.average)
-        assert row(page, "Marketer")[side] == percent(found.marketer)
+        assert row(page, "Does not know who is, at worst")[side] == percent(found.journalist.highest)
+        assert row(page, "… on average, not knowing who is")[side] == percent(found.journalist.average)
+        assert row(page, "Matches everybody")[side] == percent(found.marketer)
     assert "Who knows that somebody is in the file" in page
     assert "k-map is inferred, not counted" in page
 
@@ -206,7 +210,7 @@ def test_what_was_lost_is_shown_in_total_and_by_attribute(release: Release, page
 def test_what_was_done_names_method_roles_and_columns_left_out(release: Release, page: str) -> None:
     shown = Outline(page).words
     assert "hilbert" in shown
-    assert "oshpd_id (left out)" in shown
+    assert "oshpd_id (identifiers: left out)" in shown
     assert "No role names 'ethncty', 'patcnty': left out of the release" in shown
     assert release.policy.to_toml().splitlines()[0] in shown
 
@@ -238,12 +242,93 @@ def test_a_recoding_names_its_levels_in_words() -> None:
 def test_limits_are_those_of_the_models_used(release: Release, page: str) -> None:
     assert "Close is not equal" in page
     assert "Different values may mean the same" in page
-    assert "Everybody in a class may share a secret" not in page  # both confidential attributes are guarded
+    assert "Everybody in a group may share a secret" not in page  # both confidential attributes are guarded
     bare = release.policy.model_copy(update={"models": (KAnonymity(6),)})
     other = render(anonymize(release.original.frame.with_columns(ethncty=1, patcnty=1), bare))
-    assert "Everybody in a class may share a secret" in other
+    assert "Everybody in a group may share a secret" in other
     assert "Close is not equal" not in other
     assert "Several releases together" in other
+
+
+# ---- what decides, on top
+
+
+def test_the_top_says_of_which_table_for_whom_and_by_whom() -> None:
+    table = discharges(200, seed=1)
+    policy = Policy(quasi_identifiers=["age_yrs"], attributes={"age_yrs": {"label": "Age in years"}})
+    plain = Outline(render(anonymize(table, policy.of_table("in/visits.csv"), seed=1))).words
+    assert "visits.csv ✓ Every promise holds 200 records released" in plain
+    assert "Not stated: period, recipient, purpose, who may know what, other releases, who decides." in plain
+    project = {"title": "Visits of 2025", "recipient": "<b>Readers</b>", "decided_by": "M. Castro"}
+    stated = Outline(render(anonymize(table, policy.of_table("visits.csv").changed(project=project), seed=1))).words
+    assert "Visits of 2025 ✓ Every promise holds" in stated
+    assert "Table visits.csv Recipient <b>Readers</b> Who decides M. Castro Made on" in stated
+    assert "Not stated: period, purpose, who may know what, other releases." in stated
+    assert "Age in years" in stated
+
+
+def test_five_records_are_shown_as_they_were_and_as_they_are_released(release: Release) -> None:
+    examples = Examples.of(release, Findings(release))
+    assert [record.chosen.split(":")[0] for record in examples.records] == [
+        "Typical", "Lost most", "In the smallest group of look-alikes", "Lost least", "Drawn by lot",
+    ]  # fmt: skip
+    quasi = release.schema.quasi_identifiers
+    shown = release.table.select(pl.col(quasi).cast(pl.String))
+    for record in examples.records:
+        assert [cell.column for cell in record.masked] == quasi
+        alike = shown.filter(pl.all_horizontal(pl.col(cell.column).eq_missing(cell.after) for cell in record.masked))
+        assert record.alike.startswith(f"{alike.height - 1} other")
+        before = {cell.column: cell.before for cell in (*record.masked, *record.others)}
+        original = release.original.frame.select(pl.col(list(before)).cast(pl.String))
+        assert original.filter(pl.all_horizontal(pl.col(name) == value for name, value in before.items())).height
+    assert min(release.sizes) == int(examples.records[2].alike.split()[0]) + 1
+
+
+def test_no_record_of_the_original_stands_in_the_certificate() -> None:
+    rng = np.random.default_rng(0)
+    town = [f"Town-{i:03}-original" for i in rng.permutation(300)]
+    table = pl.DataFrame({"town": town, "age": rng.integers(1000, 9000, 300), "dx": rng.integers(0, 4, 300)})
+    release = anonymize(table, Policy(quasi_identifiers=["town", "age"], confidential=["dx"], method=Mdav()), seed=1)
+    examples = Examples.of(release, Findings(release)).records
+    page, certificate = render(release), str(release.certificate)
+    for record in examples:
+        for cell in record.masked:
+            assert cell.before in page
+            assert cell.before not in certificate
+
+
+def test_one_verdict_says_what_the_release_is_good_for() -> None:
+    table = discharges(600, seed=3)
+    policy = Policy(quasi_identifiers=["age_yrs", "los"])
+    fine = Useful.of(Findings(anonymize(table, policy.changed(models=[KAnonymity(2)]), seed=1)))
+    coarse = Useful.of(Findings(anonymize(table, policy.changed(models=[KAnonymity(300)]), seed=1)))
+    assert [use.name for use in fine.uses] == ["counts", "tables of two columns", "averages", "relations"]
+    assert fine.verdict.startswith("Good for ")
+    assert (coarse.verdict, coarse.good) == ("For an overview only", False)
+    assert sum(use.level for use in fine.uses) < sum(use.level for use in coarse.uses)
+
+
+def test_measures_for_experts_are_folded_and_what_decides_is_not(page: str) -> None:
+    folded = "".join(re.findall(r"<details.*</details>", page, re.DOTALL))
+    top = page[: page.index("<details")]
+    for measure in measures().values():
+        assert escape(measure.meaning) not in top
+    assert "Records at risk above" not in top
+    for said in ("before and after", "What was promised", "What the release is good for", "What stays open"):
+        assert said in top
+        assert f"<h2>{said}" not in folded
+
+
+def test_parts_are_measured_when_they_are_asked_for_and_are_ready_for_json(release: Release) -> None:
+    found = Findings(release)
+    [(name, risk_part)] = found.to_dict("risk").items()
+    assert name == "risk"
+    assert risk_part["after"]["uniques"] == 0
+    assert not {"measured", "pair", "attacked", "distributions"} & set(vars(found))
+    every = json.loads(json.dumps(found.to_dict()))
+    assert list(every) == ["risk", "loss", "links", "attacks"]
+    assert set(every["loss"]["attributes"]) == set(release.schema.quasi_identifiers)
+    assert set(every["links"]) == {"risk", "utility"}
 
 
 # ---- how it says it
@@ -269,6 +354,9 @@ def test_every_figure_is_drawn_and_told(page: str) -> None:
         assert len(svg.get("aria-label", "")) > len(title.text) + 20
         width, height = map(float, svg.get("viewBox", "").split()[2:])
         assert not re.search(r'"[^"]*\b(?:nan|inf)\b[^"]*"', figure)
+        table = parts.find(".//table")
+        assert table is not None
+        assert len(table.findall("tbody/tr")) > 0
         for rect in svg.iter("rect"):
             assert 0 <= float(rect.get("x", "-1")) + float(rect.get("width", "-1")) <= width
             assert 0 <= float(rect.get("y", "-1")) + float(rect.get("height", "-1")) <= height
@@ -358,7 +446,7 @@ def test_every_kind_of_column_can_be_reported(policy: dict[str, object]) -> None
     for figure in re.findall(r"<figure>.*?</figure>", page, re.DOTALL):
         ET.fromstring(figure)
     assert row(page, "Records left out")[0] == f"{release.suppressed:,}"
-    assert row(page, "Unique records")[1] == f"{release.risk().uniques:,}"
+    assert row(page, "Records without a look-alike")[1] == f"{release.risk().uniques:,}"
     assert "nan" not in Outline(page).words.lower().split()
 
 
@@ -366,11 +454,14 @@ def test_every_kind_of_column_can_be_reported(policy: dict[str, object]) -> None
 
 
 def palettes() -> dict[str, dict[str, str]]:
-    """Every `:root` of the style: light, dark and print."""
-    style = (files("shoal.show") / "templates" / "page.css").read_text(encoding="utf-8")
-    found = [dict(re.findall(r"--([\w-]+): (#\w+);", block)) for block in re.findall(r":root \{(.*?)\}", style, re.S)]
-    assert len(found) == 3
-    return dict(zip(("light", "dark", "print"), found, strict=True))
+    """Every `:root` of the page's style, and what the report's changes of it: light, dark and print."""
+    every = []
+    for package, name in (("shoal.show", "page.css"), ("shoal.report", "report.css")):
+        style = (files(package) / "templates" / name).read_text(encoding="utf-8")
+        blocks = re.findall(r":root \{(.*?)\}", style, re.S)
+        every.append([dict(re.findall(r"--([\w-]+): (#\w+);", block)) for block in blocks])
+    assert [len(each) for each in every] == [3, 3]
+    return {name: page | own for name, page, own in zip(("light", "dark", "print"), *every, strict=True)}
 
 
 def luminance(colour: tuple[float, ...]) -> float:
@@ -394,7 +485,7 @@ def rgb(colour: str) -> tuple[float, ...]:
 def test_text_can_be_read_on_its_ground(theme: str) -> None:
     colours = {name: rgb(colour) for name, colour in palettes()[theme].items()}
     for ground in ("paper", "card"):
-        for ink in ("ink", "soft", "before-ink", "after-ink"):
+        for ink in ("ink", "soft", "before-ink", "after-ink", "over"):
             assert contrast(colours[ink], colours[ground]) >= 4.5, (ink, ground)
     for name in ("good", "bad", "warn"):
         assert contrast(colours[name], colours[f"{name}-paper"]) >= 4.5, name
@@ -427,13 +518,12 @@ def test_a_table_that_shows_plain_values_is_reported_with_every_measure(method: 
     assert "found_again ≤ 1" in shown
     assert "A measure is not a crowd" in shown
     for name, measure in measures().items():
-        assert name.replace("_", " ") in shown
+        assert name in shown
         assert escape(measure.meaning) in page
 
 
 def test_people_are_looked_for_among_all_that_is_released() -> None:
     numbers = {"patzip": {"kind": "numeric"}}
     policy = Policy(quasi_identifiers=["age_yrs", "patzip", "los"], confidential=["charge"], attributes=numbers)
-    found = findings.measure(anonymize(discharges(20_000, seed=7), policy))
-    risks = found.measured["risk"].values
+    risks = Findings(anonymize(discharges(20_000, seed=7), policy)).measured["risk"].values
     assert max(risks["correct_links"], risks["found_again"]) < 0.22  # one in five at most, whatever the sample

@@ -9,7 +9,7 @@ import pytest
 
 from shoal import Households, KAnonymity, Linked, Policy, Release, anonymize
 from shoal.report.attacked import attacked
-from shoal.report.findings import measure
+from shoal.report.findings import Findings
 from shoal.report.page import render
 
 VISITS = pl.DataFrame(
@@ -106,18 +106,18 @@ def test_a_certificate_tells_nothing_of_people_that_the_file_does_not_show() -> 
 
 def test_the_page_shows_risk_by_people() -> None:
     release = released(KAnonymity(5))
-    findings = measure(release)
+    findings = Findings(release)
     [each] = findings.owners
     page = text(render(release))
     assert "120 records of 45 people released" in page
-    assert f"Fewest people in a class {each.before.fewest} {each.after.risk.fewest}" in page
-    assert f"People alone in a class {each.before.alone} 0" in page
+    assert f"Fewest people in a group {each.before.fewest} {each.after.risk.fewest}" in page
+    assert f"People without a look-alike {each.before.alone} 0" in page
     assert "Records at risk above" not in page
     assert "Records at risk above" in text(render(anonymize(VISITS, PLAIN, seed=1)))
 
 
 def test_by_whole_histories_only_where_the_file_shows_which_records_belong_together() -> None:
-    [apart], [linked] = (measure(released(model)).owners for model in (KAnonymity(5), Linked(5)))
+    [apart], [linked] = (Findings(released(model)).owners for model in (KAnonymity(5), Linked(5)))
     assert (apart.after.together, linked.after.together) == (False, True)
     assert linked.after.risk.alone_by_history == 0
     assert 0 < linked.after.highest_risk <= 1 / 5

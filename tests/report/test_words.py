@@ -27,5 +27,5 @@ def test_each_way_of_showing_says_what_it_leaves_open() -> None:
 
 
 def test_grouping_by_confidential_attributes_is_pointed_out() -> None:
-    assert "charge" in said(["age", "charge"])["The more attributes, the coarser the classes"]
+    assert "charge" in said(["age", "charge"])["The more columns, the coarser the groups"]
     assert not any("coarser" in title for title in said(["age", "charge"], show={"charge": "median"}))

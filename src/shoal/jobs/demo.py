@@ -110,7 +110,7 @@ class Demo(Job[Demonstrated]):
         events.stage("generating discharges")
         table = events.apart(discharges)(self.rows, 7)
         events.stage("anonymizing")
-        release = anonymize(table, Policy(**tomllib.loads(POLICY)), seed=7)
+        release = anonymize(table, Policy(**tomllib.loads(POLICY)).of_table("discharges.csv"), seed=7)
         events.stage("measuring risk before and after")
         before = assess_risk(table, release.schema, when=[LEARNT])
         after = release.risk(when=[LEARNT])

@@ -14,6 +14,7 @@ from shoal.data.microdata import Microdata
 from shoal.errors import InputError
 from shoal.masking.method import Masked
 from shoal.masking.whole_histories import held_together
+from shoal.report.fact import Fact
 from shoal.report.reported import Reported
 from shoal.risk.attack import Attacked, Outcome, Scene, run_attacks
 from shoal.risk.owners import whose_records
@@ -62,20 +63,19 @@ def _shown(original: Microdata, masked: Masked) -> pl.DataFrame:
     return kept.with_columns(column.values().alias(name) for name, column in masked.columns.items())
 
 
-def attack_rows(attacked: Attacked) -> list[tuple[str, ...]]:
+def attack_rows(attacked: Attacked) -> list[Fact]:
     """For the report's table: who was guessed, how often right, by chance, and what the attack is."""
     return [_row(each, attacked.meanings[each.attack]) for each in attacked.outcomes]
 
 
-def _row(each: Outcome, meaning: str) -> tuple[str, ...]:
+def _row(each: Outcome, meaning: str) -> Fact:
     low, high = each.interval
     right = f"{percent(each.rate)} ({percent(low)} to {percent(high)})" if each.guessed else "nobody guessed"
     control = "" if each.control is None else percent(each.control)
-    guessed = f"Guessed: {each.target}, of {each.guessed:,} of {each.people:,} people."
-    return (
-        each.attack,
-        right,
-        percent(each.baseline) if each.guessed else "",
-        control,
+    guessed = f"Guessed of {each.guessed:,} people among {each.people:,}."
+    return Fact(
+        each.target[0].upper() + each.target[1:],
+        (right, percent(each.baseline) if each.guessed else "", control),
         " ".join([guessed, meaning, *each.notes]),
+        each.attack,
     )

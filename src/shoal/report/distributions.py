@@ -36,6 +36,17 @@ class Distribution:
     missing: tuple[float, float] = (0.0, 0.0)  # shares before and after that a histogram does not show
     tails: bool = False  # something lies beyond
 
+    @property
+    def moved(self) -> float:
+        """The share of records that is counted elsewhere than before."""
+        before, after = (
+            (self.chart.before, self.chart.after)
+            if isinstance(self.chart, Histogram)
+            else (np.asarray(series.values) for series in self.chart.series)
+        )
+        gaps = abs(self.missing[1] - self.missing[0]) if isinstance(self.chart, Histogram) else 0.0
+        return (float(np.abs(after - before).sum()) + gaps) / 2
+
 
 @dataclass(frozen=True)
 class Precision:
@@ -182,7 +193,9 @@ def _histogram(coded: Coded, column: MaskedColumn) -> Distribution:
     n, released = len(coded.codes), max(len(column.index), 1)
     missing = 1.0 - float(coded.counts.sum()) / n, spread.missing / released
     tails = bool(coded.positions[0] < edges[0] or coded.positions[-1] > edges[-1])
-    chart = Histogram(coded.name, edges, before / n, after / released, _ticks(coded, edges, discrete))
+    starts = [_place_text(coded, float(np.ceil(edge) if discrete else edge)) for edge in edges[:-1]]
+    ticks = _ticks(coded, edges, discrete)
+    chart = Histogram(coded.name, edges, before / n, after / released, ticks, starts=starts)
     return Distribution(chart, missing, tails)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from shoal.measure import About, Measured, Pair, evaluate, measures
 from shoal.privacy import MeasuredRisk
 from shoal.privacy.classes import Sizes
 from shoal.report.attacked import attacked
-from shoal.report.distributions import Precision, precision
+from shoal.report.distributions import Distribution, Precision, distribution, precision
 from shoal.report.reported import Reported, Tables
 from shoal.report.two_way import TwoWay, two_way_tables
 from shoal.report.weighed import Weighed, weighed
@@ -36,7 +37,7 @@ from shoal.utility.correlations import Correlations, correlations, place_masked,
 
 AnyChance = Chance | PersonChance  # over records, or over people where these are counted
 SAMPLE, MOST = 2_000, 12  # records and attributes that measures of distances are taken on
-
+ATTRIBUTES = 30  # whose distributions, losses and correlations are drawn
 
 STEPS = 10  # attributes that an intruder gets to know one after the other
 
@@ -63,80 +64,217 @@ class BeforeAndAfter:
         return tally_of(self.before, together=self.after.together)
 
 
+Part = Literal["risk", "loss", "links", "attacks"]
+
+
 @dataclass(frozen=True)
 class Findings:
-    """All that the page shows of a release, measured."""
+    """All that the page shows of a release, each thing measured when it is first asked for, and once."""
 
-    before: Risk
-    after: Risk
-    columns: Mapping[str, MaskedColumn]  # the quasi-identifiers as they are shown, sets with all that they hold
-    owners: tuple[BeforeAndAfter, ...]  # people, or households, where these are counted
-    sizes: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # of the classes, before and after
-    journalist: tuple[AnyChance, AnyChance] | tuple[None, None]  # before and after, where the population is known
-    weighed: Weighed | None  # by sampling weights, where the policy names them
-    known: list[Step]
-    disclosed: dict[str, pl.DataFrame]  # of each confidential attribute, as `_side_by_side` has it
-    losses: dict[str, float]
-    precisions: dict[str, Precision]
-    correlations: Correlations
-    two_way: list[TwoWay]
-    attacked: Attacked
-    measured: dict[
-        About, Measured
-    ]  # every measure over original and released values, on at most SAMPLE records and MOST attributes
-    drawn: int | None  # records that values were compared of, where these were not all
+    release: Reported
+
+    @property
+    def drawn(self) -> int | None:
+        """How many records values are compared of, where these are not all."""
+        return self.release.drawn
+
+    @property
+    def label(self) -> Callable[[str], str]:
+        """What people call a column."""
+        return self.release.policy.label
+
+    @cached_property
+    def columns(self) -> dict[str, MaskedColumn]:
+        """The quasi-identifiers as they are shown, sets with all that they hold."""
+        original, columns = self.release.original, self.release.masked.columns
+        return {name: _read(column, original[name].values) for name, column in columns.items()}
+
+    @cached_property
+    def numbers(self) -> pl.DataFrame:
+        """What is shown of the quasi-identifiers as numbers: tells classes as text does, and is quicker."""
+        return pl.DataFrame({name: _numbered(self.columns[name]) for name in self.release.schema.quasi_identifiers})
+
+    @cached_property
+    def tables(self) -> Tables:
+        """All records before and after."""
+        return self.release.tables()
+
+    # ---- risk
+
+    @cached_property
+    def exposures(self) -> tuple[Exposure, Exposure]:
+        """Classes and attribute disclosure before and after."""
+        return _exposures(self, list(self._families.values()))
+
+    @cached_property
+    def _families(self) -> Mapping[str, Conditions]:
+        quasi, schema = self.release.schema.quasi_identifiers, self.release.schema
+        values_of = confidential_values if self.drawn is None else listed_values
+        learnt = [name for name in schema.confidential if name not in quasi]
+        return values_of(self.tables.original, schema, learnt).values
+
+    @cached_property
+    def before(self) -> Risk:
+        """The risk of the original."""
+        schema = self.release.schema
+        known = Schema(tuple(schema[name] for name in schema.quasi_identifiers))
+        return assess_risk(self.tables.original, known, groups=self.release.policy.groups)
+
+    @cached_property
+    def after(self) -> Risk:
+        """The risk of the release."""
+        return _risk_after(self.release, self.tables.released, self.before, self.exposures[1].counts)
+
+    @cached_property
+    def owners(self) -> tuple[BeforeAndAfter, ...]:
+        """People, or households, where these are counted."""
+        return _owners(self.release, self.tables, self.exposures[0].counts)
+
+    @cached_property
+    def sizes(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Of the classes, before and after."""
+        before, after = self.exposures
+        return before.sizes, after.sizes
+
+    @cached_property
+    def journalist(self) -> tuple[AnyChance, AnyChance] | tuple[None, None]:
+        """Before and after, where the population is known."""
+        return _journalist(self.release, self.tables)
+
+    @cached_property
+    def weighed(self) -> Weighed | None:
+        """By sampling weights, where the policy names them."""
+        return weighed(self.release, self.tables, len(self.sizes[1]))
+
+    @cached_property
+    def known(self) -> list[Step]:
+        """For an intruder who knows ever more."""
+        before, after = self.exposures
+        return _known(self.release, self.tables, before.counts, after.counts)
+
+    @cached_property
+    def disclosed(self) -> dict[str, pl.DataFrame]:
+        """Of each confidential attribute, as `_side_by_side` has it."""
+        before, after = self.exposures
+        values = zip(self._families, before.families, after.families, strict=True)
+        return {name: _side_by_side(was, is_) for name, was, is_ in values}
 
     @property
     def most_learnt(self) -> dict[str, float]:
         """Of each confidential attribute, Eq. 5 of the value that is learnt most from the release."""
         return {name: most(learnt["after"]) for name, learnt in self.disclosed.items()}
 
+    @cached_property
+    def attacked(self) -> Attacked:
+        """What whoever knows the method finds out."""
+        return attacked(self.release, self.exposures[1].counts.smallest)
+
+    # ---- loss
+
+    @cached_property
+    def losses(self) -> dict[str, float]:
+        """What each quasi-identifier lost."""
+        return dict(self.release.attribute_losses)
+
+    @cached_property
+    def precisions(self) -> dict[str, Precision]:
+        """How exactly each is still shown."""
+        return {name: precision(self.columns[name]) for name in self.release.schema.quasi_identifiers}
+
+    @cached_property
+    def distributions(self) -> dict[str, Distribution]:
+        """Where the records of each lie, of as many as are drawn."""
+        quasi = self.release.original.quasi[:ATTRIBUTES]
+        return {coded.name: distribution(coded, self.columns[coded.name]) for coded in quasi}
+
+    @cached_property
+    def correlations(self) -> Correlations:
+        """Which attributes go together."""
+        quasi, columns = self.release.original.quasi, self.columns
+        return correlations(
+            [place_original(coded) for coded in quasi], [place_masked(columns[coded.name]) for coded in quasi]
+        )
+
+    @cached_property
+    def two_way(self) -> list[TwoWay]:
+        """Pairs of attributes, counted before and after."""
+        quasi = self.release.original.quasi[:MOST]
+        return two_way_tables(quasi, [self.columns[coded.name] for coded in quasi])
+
+    # ---- measures
+
+    @cached_property
+    def pair(self) -> Pair:
+        """All quasi-identifiers, of which some people are looked for among all records."""
+        return self._pair(None)
+
+    @cached_property
+    def few(self) -> Pair:
+        """So many of them that distances are measured of."""
+        return self.pair if len(self.release.schema.quasi_identifiers) <= MOST else self._pair(MOST)
+
+    def _pair(self, most: int | None) -> Pair:
+        release = self.release
+        columns = {name: self.columns[name] for name in release.schema.quasi_identifiers[:most]}
+        return replace(Pair.of(release.original, columns, release.masked.kept), linked_at_most=SAMPLE)
+
+    @cached_property
+    def measured(self) -> dict[About, Measured]:
+        """Every measure over original and released values, on at most SAMPLE records and MOST attributes."""
+        among_all = self.drawn in (None, self.release.read)
+        return {
+            "risk": _linked(self.pair, self.few, among_all=among_all),
+            "utility": evaluate(self.few.sample(SAMPLE), ["all"], "utility"),
+        }
+
+    def to_dict(self, *parts: Part) -> dict[str, Any]:
+        """The parts asked for, or all of them, ready for JSON; nothing else is measured."""
+        return {part: _PARTS[part](self) for part in parts or _PARTS}
+
+
+def _risk_part(findings: Findings) -> dict[str, Any]:
+    owners = [{"who": each.after.who, **_chances_of(each)} for each in findings.owners]
+    known = [asdict(step) for step in findings.known]
+    return {
+        "before": findings.before.to_dict(),
+        "after": findings.after.to_dict(),
+        "owners": owners,
+        "known": known,
+        "most_learnt": findings.most_learnt,
+    }
+
+
+def _chances_of(each: BeforeAndAfter) -> dict[str, Any]:
+    sides = {"before": each.tally_before, "after": each.after.tally}
+    return {
+        side: {"number": tally.number, "alone": tally.alone, "highest_risk": tally.highest_risk}
+        for side, tally in sides.items()
+    }
+
+
+def _loss_part(findings: Findings) -> dict[str, Any]:
+    shown = findings.precisions
+    return {
+        "information_loss": findings.release.information_loss,
+        "separation_loss": findings.release.separation_loss,
+        "correlation_agreement": findings.correlations.agreement,
+        "attributes": {name: {"loss": loss, **asdict(shown[name])} for name, loss in findings.losses.items()},
+        "counted_elsewhere": {name: drawn.moved for name, drawn in findings.distributions.items()},
+        "two_way": [{"attributes": list(table.names), "moved": table.moved} for table in findings.two_way],
+    }
+
+
+_PARTS: dict[Part, Callable[[Findings], dict[str, Any]]] = {
+    "risk": _risk_part,
+    "loss": _loss_part,
+    "links": lambda findings: {about: measured.to_dict() for about, measured in findings.measured.items()},
+    "attacks": lambda findings: findings.attacked.to_dict(),
+}
+
 
 def most(risks: pl.Series) -> float:
     """The highest of these risks, 0 where there is none."""
     return float(risks.max() or 0.0)  # type: ignore[arg-type]
-
-
-def measure(release: Reported) -> Findings:
-    """Measures all that the page shows of a release."""
-    original, kept, quasi = release.original, release.masked.kept, release.schema.quasi_identifiers
-    columns = {name: _read(column, original[name].values) for name, column in release.masked.columns.items()}
-    learnt = [name for name in release.schema.confidential if name not in quasi]
-    tables = release.tables()
-    values_of = confidential_values if release.drawn is None else listed_values
-    families = values_of(tables.original, release.schema, learnt).values
-    before, after = _exposures(release, tables, list(families.values()))
-    values = zip(families, before.families, after.families, strict=True)
-    known = Schema(tuple(release.schema[name] for name in quasi))
-    risk = assess_risk(tables.original, known, groups=release.policy.groups)
-    pair = replace(Pair.of(original, columns, kept), linked_at_most=SAMPLE)
-    few = pair
-    if len(quasi) > MOST:
-        first = {name: columns[name] for name in quasi[:MOST]}
-        few = replace(Pair.of(original, first, kept), linked_at_most=SAMPLE)
-    return Findings(
-        before=risk,
-        after=_risk_after(release, tables.released, risk, after.counts),
-        columns=columns,
-        owners=_owners(release, tables, before.counts),
-        sizes=(before.sizes, after.sizes),
-        journalist=_journalist(release, tables),
-        weighed=weighed(release, tables, len(after.sizes)),
-        known=_known(release, tables, before.counts, after.counts),
-        disclosed={name: _side_by_side(before, after) for name, before, after in values},
-        losses=dict(release.attribute_losses),
-        precisions={name: precision(columns[name]) for name in quasi},
-        correlations=correlations(
-            [place_original(original[name]) for name in quasi], [place_masked(columns[name]) for name in quasi]
-        ),
-        two_way=two_way_tables([original[name] for name in quasi[:MOST]], [columns[name] for name in quasi[:MOST]]),
-        attacked=attacked(release, after.counts.smallest),
-        measured={
-            "risk": _linked(pair, few, among_all=release.drawn in (None, release.read)),
-            "utility": evaluate(few.sample(SAMPLE), ["all"], "utility"),
-        },
-        drawn=release.drawn,
-    )
 
 
 def _read(column: MaskedColumn, values: pl.Series) -> MaskedColumn:
@@ -167,13 +305,14 @@ def _merged(mappings: Sequence[dict[str, Any]]) -> dict[str, Any]:
     return {name: value for mapping in mappings for name, value in mapping.items()}
 
 
-def _exposures(release: Reported, tables: Tables, families: Sequence[Conditions]) -> tuple[Exposure, Exposure]:
+def _exposures(findings: Findings, families: Sequence[Conditions]) -> tuple[Exposure, Exposure]:
     """Classes and attribute disclosure before and after, of the same values and bands of values."""
+    release, tables = findings.release, findings.tables
     quasi, kept = release.schema.quasi_identifiers, release.masked.kept
     before = expose(tables.original, quasi, families, release.read)
     if release.drawn is not None:
         return before, expose(tables.released, quasi, families, release.records)
-    shown = pl.DataFrame({name: _numbered(release.masked.columns[name]) for name in quasi})
+    shown = findings.numbers
     left = [
         Family(family.conditions, family.of(shown) if kept is None else family.of(shown)[kept]) for family in families
     ]
@@ -237,7 +376,9 @@ def _known(release: Reported, tables: Tables, before: Sizes, after: Sizes) -> li
 
 
 def _numbered(column: MaskedColumn) -> npt.NDArray[np.int64]:
-    """Record -> a number, the same where the same is shown: tells classes as text does, and is quicker."""
+    """Record -> a number, the same where the same is shown."""
+    if column.text.n_unique() == len(column.text):
+        return column.index.astype(np.int64)
     number = column.text.cast(pl.String).cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     return number[column.index]
 

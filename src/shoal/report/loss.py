@@ -11,15 +11,15 @@ from shoal.data.cells import MaskedColumn
 from shoal.data.microdata import Coded
 from shoal.data.schema import Kind
 from shoal.report import words
-from shoal.report.distributions import Precision, distribution
-from shoal.report.findings import Findings
-from shoal.report.parts import ATTRIBUTES, Measures, Row, measures, not_drawn
+from shoal.report.distributions import Precision
+from shoal.report.fact import Fact
+from shoal.report.findings import ATTRIBUTES, Findings
+from shoal.report.parts import Measures, measures, not_drawn
 from shoal.report.reported import Reported
-from shoal.report.two_way import TwoWay
 from shoal.show import Bars, Chart, HeatTable, Series
 from shoal.show.charts import AFTER, BEFORE
 from shoal.show.numbers import number, percent
-from shoal.utility.correlations import Correlations, place_masked, place_original
+from shoal.utility.correlations import place_masked, place_original
 from shoal.utility.discernibility import average_class_size, discernibility
 
 
@@ -27,7 +27,7 @@ from shoal.utility.discernibility import average_class_size, discernibility
 class Loss:
     """What the section shows; the words between stand in its template."""
 
-    rows: list[Row]
+    facts: list[Fact]
     attributes: list[Bars]  # what each lost, and how exactly it is shown
     distributions: list[Chart]
     correlations: list[HeatTable]
@@ -39,58 +39,62 @@ class Loss:
     @classmethod
     def of(cls, release: Reported, findings: Findings) -> Self:
         """Gathered from a release and what was measured of it."""
-        quasi, columns, agreement = release.original.quasi, findings.columns, findings.correlations.agreement
+        quasi, agreement = release.original.quasi, findings.correlations.agreement
         return cls(
             _loss_rows(release, findings),
             [_losses(findings), *_exactness(findings)],
-            [_distribution(each, columns[each.name], findings.precisions[each.name]) for each in quasi[:ATTRIBUTES]],
-            _correlations(findings.correlations),
+            [_distribution(each, findings) for each in quasi[:ATTRIBUTES]],
+            _correlations(findings),
             "" if agreement is None else f" Their agreement is {agreement:.3f}; 1 is best.",
-            _two_way(findings.two_way),
+            _two_way(findings),
             not_drawn(len(quasi)),
             measures(findings, "utility"),
         )
 
 
-def _loss_rows(release: Reported, findings: Findings) -> list[Row]:
+def _loss_rows(release: Reported, findings: Findings) -> list[Fact]:
     sizes, agreement = findings.sizes[1], findings.correlations.agreement
-    allowed = release.policy.suppression
+    allowed, separation = release.policy.suppression, release.separation_loss
     return [
-        (
+        Fact(
             "Information loss",
-            number(release.information_loss),
-            "How far the farthest values that a record admits lie from the original record, in standard "
-            f"deviations, over the number of attributes ({words.PAPER}, Eq. 3). 0: nothing lost.",
+            (number(release.information_loss),),
+            "How far the farthest values that a record admits lie from the original record, in standard deviations, "
+            "over the number of columns. 0: nothing lost.",
+            f"{words.PAPER}, Eq. 3",
         ),
-        (
+        Fact(
             "Separation loss",
-            "not counted" if release.separation_loss is None else percent(release.separation_loss),
-            "Of the pairs of records that a quasi-identifier told apart, how many its cells no longer do, on average. "
-            "It counts records and not distances, so that numbers, dates, codes and texts compare. 0: nothing lost.",
+            ("not counted" if separation is None else percent(separation),),
+            "Of the pairs of records that a column told apart, how many it no longer does, on average. It counts "
+            "records and not distances, so that numbers, dates, codes and texts compare. 0: nothing lost.",
         ),
-        (
+        Fact(
             "Correlation agreement",
-            "not defined" if agreement is None else f"{agreement:.3f}",
-            "It needs at least three attributes that vary."
+            ("not defined" if agreement is None else f"{agreement:.3f}",),
+            "It needs at least three columns that vary."
             if agreement is None
-            else "How well correlations survive: the correlation of the correlations. 1 is best.",
+            else "Whether the same columns go together as before; 1 is best. Blind where all values moved alike.",
+            "correlation of the correlations",
         ),
-        (
-            "Average class size",
-            f"{average_class_size(sizes, release.suppressed):,.2f}",
+        Fact(
+            "Average group of look-alikes",
+            (f"{average_class_size(sizes, release.suppressed):,.2f}",),
             "Records that show the same, on average. The nearer to what was asked, the better.",
+            "average class size",
         ),
-        (
+        Fact(
             "Discernibility",
-            f"{discernibility(sizes, release.suppressed):,}",
-            "Each record charged with the size of its class, a suppressed one with the table. Less is better.",
+            (f"{discernibility(sizes, release.suppressed):,}",),
+            "Each record charged with the size of its group, one that is left out with the table. Less is better.",
         ),
-        (
+        Fact(
             "Records left out",
-            f"{release.suppressed:,}",
-            f"The policy allows to suppress {percent(allowed)} of the records."
+            (f"{release.suppressed:,}",),
+            f"The policy allows to leave out {percent(allowed)} of the records."
             if allowed
-            else "The policy allows none to be suppressed.",
+            else "The policy allows none to be left out.",
+            "suppressed records",
         ),
     ]
 
@@ -98,10 +102,10 @@ def _loss_rows(release: Reported, findings: Findings) -> list[Row]:
 def _losses(findings: Findings) -> Bars:
     worst = sorted(findings.losses.items(), key=lambda item: -item[1])
     hidden = len(worst) - ATTRIBUTES
-    more = f" {hidden:,} attributes that lost less are not shown." if hidden > 0 else ""
+    more = f" {hidden:,} columns that lost less are not shown." if hidden > 0 else ""
     return Bars(
-        "Loss by attribute",
-        [name for name, _ in worst[:ATTRIBUTES]],
+        "Loss by column",
+        [findings.label(name) for name, _ in worst[:ATTRIBUTES]],
         (Series("loss", [loss for _, loss in worst[:ATTRIBUTES]]),),
         "number",
         "Mean distance from the original value to the farther end of what is shown, in the "
@@ -115,21 +119,21 @@ def _exactness(findings: Findings) -> list[Bars]:
     if not first[0][1].exact:
         return []
     hidden = len(first) - ATTRIBUTES
-    more = f" {hidden:,} attributes that are shown less exactly are left out." if hidden > 0 else ""
+    more = f" {hidden:,} columns that are shown less exactly are left out." if hidden > 0 else ""
     exact = Series("shown exactly", [precision.exact for _, precision in first[:ATTRIBUTES]])
-    names = [name for name, _ in first[:ATTRIBUTES]]
+    names = [findings.label(name) for name, _ in first[:ATTRIBUTES]]
     caption = f"Released records that show one value, and no interval or set.{more}"
-    return [Bars("Shown exactly, by attribute", names, (exact,), caption=caption)]
+    return [Bars("Shown exactly, by column", names, (exact,), caption=caption)]
 
 
-def _distribution(coded: Coded, column: MaskedColumn, shown: Precision) -> Chart:
-    drawn = distribution(coded, column)
-    caption = _in_short(coded, column, shown)
+def _distribution(coded: Coded, findings: Findings) -> Chart:
+    drawn = findings.distributions[coded.name]
+    caption = _in_short(coded, findings.columns[coded.name], findings.precisions[coded.name])
     if any(drawn.missing):
         caption += f" Missing: {percent(drawn.missing[0])} {BEFORE}, {percent(drawn.missing[1])} {AFTER}."
     if drawn.tails:
         caption += " The outermost bins hold all that lies beyond, too."
-    return replace(drawn.chart, caption=caption)
+    return replace(drawn.chart, title=findings.label(coded.name), caption=caption)
 
 
 def _in_short(coded: Coded, column: MaskedColumn, shown: Precision) -> str:
@@ -148,10 +152,11 @@ def _in_short(coded: Coded, column: MaskedColumn, shown: Precision) -> str:
     )
 
 
-def _correlations(tables: Correlations) -> list[HeatTable]:
+def _correlations(findings: Findings) -> list[HeatTable]:
+    tables = findings.correlations
     if len(tables.names) < 2:
         return []
-    names = tables.names[:ATTRIBUTES]
+    names = [findings.label(name) for name in tables.names[:ATTRIBUTES]]
     first = slice(len(names))
     return [
         HeatTable(title, names, names, table[first, first])
@@ -159,10 +164,10 @@ def _correlations(tables: Correlations) -> list[HeatTable]:
     ]
 
 
-def _two_way(tables: list[TwoWay]) -> list[HeatTable]:
+def _two_way(findings: Findings) -> list[HeatTable]:
     drawn = []
-    for table in tables:
-        names, most = " by ".join(table.names), float(max(table.before.max(), table.after.max()))
+    for table in findings.two_way:
+        names, most = " by ".join(map(findings.label, table.names)), float(max(table.before.max(), table.after.max()))
         moved = f"{percent(table.moved)} of the records are counted elsewhere than in the original."
         drawn += [
             HeatTable(f"{names}: {side}", table.rows, table.columns, shares, "share", most, caption)

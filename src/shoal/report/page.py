@@ -1,8 +1,8 @@
 """The custodian's report: one page that says what was promised, what it cost, and what stays open.
 
-The page needs nothing beside itself: style and figures stand in it, and it asks no other machine for
-anything. It shows statistics of the original data and says so first. However large the table, it stays small:
-everything on it is a count, a share, or a figure of a few dozen marks.
+The page needs nothing beside itself: style and figures stand in it, and it asks no other machine for anything. It shows
+a few records and statistics of the original data and says so first. What decides stands on top; what an expert asks is
+folded. However large the table, it stays small: everything on it is a count, a share, or a figure of a few dozen marks.
 
 What the sections say in words stands in their templates (`templates/`), which escape what they are given; what they
 show is gathered here and in the modules of the same names.
@@ -10,18 +10,22 @@ show is gathered here and in the modules of the same names.
 
 from __future__ import annotations
 
-import datetime as dt
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import shoal
 from shoal import events
+from shoal.privacy.model import PrivacyModel
 from shoal.report import people, words
+from shoal.report.about import About
 from shoal.report.done import Done
-from shoal.report.findings import Findings, measure
+from shoal.report.examples import Examples
+from shoal.report.findings import Findings
 from shoal.report.loss import Loss
 from shoal.report.reported import Reported
-from shoal.report.risk import RiskSection
+from shoal.report.risk import ACCEPTED, RiskSection
+from shoal.report.useful import Useful
 from shoal.risk.owners import SINGULAR
 from shoal.show.markup import cut, templates
 from shoal.show.numbers import counted, number, percent
@@ -42,16 +46,20 @@ def write_report(release: Reported, path: str | Path, *, overwrite: bool = False
 
 def render(release: Reported) -> str:
     """The whole page as HTML that needs no other file."""
-    findings = measure(release)
+    findings = Findings(release)
     policy = release.policy.to_toml()
+    about = About.of(release)
     return templates("shoal.report").get_template("report.html").render(
-        title=f"{counted(release.records, 'record')}{_of_whom(release)} released",
+        title=about.title,
+        about=about,
         paper=words.PAPER,
         lead=_lead(release),
         drawn=_drawn(release),
+        examples=Examples.of(release, findings),
         tiles=_tiles(release, findings),
         promises=_promises(release),
-        counted=words.what_was_counted(list(release.tables().released.schema), release.policy),
+        counted=words.what_was_counted(list(findings.tables.released.schema), release.policy),
+        useful=Useful.of(findings),
         risk=RiskSection.of(findings),
         loss=Loss.of(release, findings),
         done=Done.of(release, findings),
@@ -61,7 +69,6 @@ def render(release: Reported) -> str:
             "long": len(policy) > POLICY,
         },
         version=shoal.__version__,
-        today=f"{dt.date.today():%d %B %Y}",
     )  # fmt: skip
 
 
@@ -71,6 +78,7 @@ class Lead:
 
     verdict: str
     good: bool
+    released: str
     facts: str
 
 
@@ -84,8 +92,9 @@ def _lead(release: Reported) -> Lead:
     return Lead(
         verdict if release.verdicts else "Nothing was promised",
         bool(holds and release.verdicts),
-        f"{counted(len(quasi), 'quasi-identifier')} masked, "
-        f"{counted(len(confidential), 'confidential attribute')} to protect{suppressed}",
+        f"{counted(release.records, 'record')}{_of_whom(release)} released",
+        f"{counted(len(quasi), 'column')} that an intruder may know masked, "
+        f"{len(confidential):,} that must not be learnt{suppressed}",
     )
 
 
@@ -99,20 +108,24 @@ def _drawn(release: Reported) -> str:
         return ""
     whom = "".join(f"{each.who}, " for each in release.owners)
     return (
-        f"Counts of records, {whom}classes and uniques, what is learnt of confidential values, and losses are of all "
-        f"{release.read:,} records. Distributions, correlations, two-way tables, how cells are shown, attacks and "
+        f"Counts of records, {whom}groups and look-alikes, what is learnt of confidential values, and losses are of "
+        f"all {release.read:,} records. Distributions, correlations, two-way tables, how cells are shown, attacks and "
         f"measures are of {release.drawn:,} records that were drawn at random when they were masked."
     )
 
 
 @dataclass(frozen=True)
 class Tile:
-    """A number before and after, and what it means."""
+    """A number before and after, and what it means; `over` where it passes what is usual."""
 
     name: str
     before: str
     after: str
     why: str
+    over: bool = False
+
+
+_USUAL = " Often asked: at most 20% for a known recipient, 9% for the public."
 
 
 def _tiles(release: Reported, findings: Findings) -> list[Tile]:
@@ -135,18 +148,20 @@ def _of_owners(chances: people.Chances) -> list[Tile]:
             percent(chances.alone_share[0]),
             percent(chances.alone_share[1]),
             f"Nobody else matches them by {chances.known}: {alone}.",
+            chances.alone[1] > 0,
         ),
         Tile(
-            f"Highest risk of a {singular}",
+            f"Best guess at a {singular}",
             percent(chances.highest[0]),
             percent(chances.highest[1]),
-            f"The chance that a guess at a {singular} is right, for whoever is worst off.",
+            f"How often it is right, for whoever is worst off.{_USUAL}",
+            chances.highest[1] > ACCEPTED,
         ),
         Tile(
-            f"Average risk of a {singular}",
+            f"Average guess at a {singular}",
             percent(chances.average[0]),
             percent(chances.average[1]),
-            f"The same chance over all {chances.who}.",
+            f"The same over all {chances.who}.",
         ),
     ]
 
@@ -155,23 +170,25 @@ def _of_records(findings: Findings) -> list[Tile]:
     before, after = findings.before, findings.after
     return [
         Tile(
-            "Unique records",
+            "Records without a look-alike",
             percent(before.reidentification_risk),
             percent(after.reidentification_risk),
             "Nobody else matches them in what an intruder may know: "
             f"{before.uniques:,} before, {after.uniques:,} after.",
+            after.uniques > 0,
         ),
         Tile(
-            "Highest risk",
+            "Best guess",
             percent(before.classes.highest_risk),
             percent(after.classes.highest_risk),
-            "The chance that a guess at a person's record is right, for whoever is worst off.",
+            f"How often a guess at a person's record is right, for whoever is worst off.{_USUAL}",
+            after.classes.highest_risk > ACCEPTED,
         ),
         Tile(
-            "Average risk",
+            "Average guess",
             percent(before.classes.average_risk),
             percent(after.classes.average_risk),
-            "The same chance over all records: how many of them random guesses get right.",
+            "The same over all records: how many of them random guesses get right.",
         ),
     ]
 
@@ -188,14 +205,19 @@ class Promise:
     note: str
 
 
+def _called(model: PrivacyModel, label: Callable[[str], str]) -> PrivacyModel:
+    """The promise about a column as people call it."""
+    return model if model.attribute is None else model.of(label(model.attribute))
+
+
 def _promises(release: Reported) -> list[Promise]:
     return [
         Promise(
-            model.name + (f" of {verdict.attribute}" if verdict.attribute else ""),
+            model.name + (f" of {release.policy.label(verdict.attribute)}" if verdict.attribute else ""),
             model.asked_in_words,
             number(verdict.achieved),
             verdict.holds,
-            model.in_words,
+            _called(model, release.policy.label).in_words,
             verdict.note,
         )
         for model, verdict in zip(release.promises, release.verdicts, strict=True)

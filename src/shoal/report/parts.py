@@ -5,28 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shoal.measure import About
-from shoal.report.findings import MOST, SAMPLE, Findings
-
-ATTRIBUTES = 30  # whose distributions, losses and correlations are drawn
-
-Row = tuple[str, ...]
+from shoal.report.fact import Fact
+from shoal.report.findings import ATTRIBUTES, MOST, SAMPLE, Findings
 
 
 @dataclass(frozen=True)
 class Measures:
     """Every measure of `shoal compare`, one a row; `drawn` says on what they were taken, where that is not all."""
 
-    rows: list[Row]
+    facts: list[Fact]
     drawn: str
 
 
 def measures(findings: Findings, about: About) -> Measures:
     """The rows of every measure of risk, or of utility, and on which records they were taken."""
     measured = findings.measured[about]
-    rows: list[Row] = []
+    facts: list[Fact] = []
     for name, value in measured.values.items():
         measure = measured.measures[name]
-        rows.append((name.replace("_", " "), f"{value:.4g}", f"{measure.meaning} Higher is {measure.higher_is}."))
+        facts.append(Fact(measure.meaning, (f"{value:.4g}",), f"Higher is {measure.higher_is}.", name))
     drawn = ""
     some = findings.drawn not in (None, findings.before.records)
     if findings.after.records > SAMPLE:
@@ -37,7 +34,7 @@ def measures(findings: Findings, about: About) -> Measures:
         drawn += " Who is found again is not measured: among drawn records hardly anybody has their like."
     if len(findings.losses) > MOST:
         drawn += f" Only the first {MOST} attributes are compared; people are found again by all of them."
-    return Measures(rows, drawn)
+    return Measures(facts, drawn)
 
 
 def not_drawn(attributes: int) -> str:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from shoal.report.fact import Fact
 from shoal.report.findings import BeforeAndAfter, Findings
-from shoal.report.parts import Row
 from shoal.risk.classes import people_by_class_size
 from shoal.risk.owners import HOUSEHOLDS, SINGULAR, Owners
 from shoal.show import Bars
@@ -54,7 +54,7 @@ class Chances(NamedTuple):
         )
 
 
-def rows(findings: Findings) -> list[Row]:
+def rows(findings: Findings) -> list[Fact]:
     """Before and after, what is about those whom records belong to."""
     return [row for each in findings.owners for row in (*_rows(each), *_at_risk(each))]
 
@@ -70,7 +70,7 @@ def _known(owners: Owners) -> str:
     return "all records of a person" if owners.together else "the one record that tells most"
 
 
-def _rows(each: BeforeAndAfter) -> list[Row]:
+def _rows(each: BeforeAndAfter) -> list[Fact]:
     before, after = each.before, each.after
     who, title = after.who, after.who.title()
     members = "members" if who == HOUSEHOLDS else "records"
@@ -80,42 +80,31 @@ def _rows(each: BeforeAndAfter) -> list[Row]:
         if after.together
         else "By all records together. The file does not show which are of one person, so nobody can put them together."
     )
-    alone = (
-        "People alone in a class",
-        f"{before.alone:,}",
-        f"{after.risk.alone:,}",
+    alone = Fact(
+        "People without a look-alike",
+        (f"{before.alone:,}", f"{after.risk.alone:,}"),
         "By one of their records: nobody else has one that shows the same.",
+        over=after.risk.alone > 0,
     )
+    by_history = f"{after.risk.alone_by_history or 0:,}" if after.together else "-"
     return [
-        (
-            title,
-            f"{before.people:,}",
-            f"{after.shown:,}",
-            gone,
-        ),
-        (
-            f"Fewest {who} in a class",
-            f"{before.fewest:,}",
-            f"{after.risk.fewest:,}",
-            f"Every class holds records of so many different {who}, or more.",
+        Fact(title, (f"{before.people:,}", f"{after.shown:,}"), gone),
+        Fact(
+            f"Fewest {who} in a group",
+            (f"{before.fewest:,}", f"{after.risk.fewest:,}"),
+            f"Every group of look-alikes holds records of so many different {who}, or more.",
         ),
         *([] if who == HOUSEHOLDS else [alone]),
-        (
-            f"{title} alone by all {members}",
-            f"{before.alone_by_history or 0:,}",
-            f"{after.risk.alone_by_history or 0:,}" if after.together else "-",
-            together,
-        ),
+        Fact(f"{title} alone by all {members}", (f"{before.alone_by_history or 0:,}", by_history), together),
     ]
 
 
-def _at_risk(each: BeforeAndAfter) -> list[Row]:
+def _at_risk(each: BeforeAndAfter) -> list[Fact]:
     """Those whom a guess finds more often than is commonly accepted."""
     return [
-        (
+        Fact(
             f"{each.after.who.title()} at risk above {limit:.0%}",
-            f"{each.tally_before.above(limit):,}",
-            f"{each.after.tally.above(limit):,}",
+            (f"{each.tally_before.above(limit):,}", f"{each.after.tally.above(limit):,}"),
             f"A guess by {_known(each.after)} is right more often than that.",
         )
         for limit in each.before.people_at_risk
@@ -124,11 +113,11 @@ def _at_risk(each: BeforeAndAfter) -> list[Row]:
 
 def _figure(each: BeforeAndAfter) -> Bars:
     owners = each.after
-    shared = "show the same together" if owners.together else "share their smallest class"
+    shared = "show the same together" if owners.together else "share their smallest group"
     caption = (
         f"The more {owners.who} show the same in {_known(owners)}, the less a guess finds."
         if owners.together
-        else "Somebody with several records is as exposed as in the class that fewest people share."
+        else "Somebody with several records is as exposed as in the group that fewest people share."
     )
     labels, (before, after) = people_by_class_size(each.tally_before, owners.tally)
     return Bars(f"{owners.who.title()} by how many {shared}", labels, both(before, after), caption=caption)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from shoal.masking.publishing.confidential import LEAVES_OPEN
 from shoal.policy import Policy
 from shoal.privacy.model import PrivacyModel
 from shoal.report.reported import Reported
+from shoal.show.numbers import number
 
 if TYPE_CHECKING:
     from shoal.report.distributions import Precision
@@ -43,9 +44,9 @@ def shown(column: MaskedColumn, precision: Precision, level: int | None) -> str:
     elif precision.exact == 1:
         how = "Single values"
     elif kind is Kind.NOMINAL:
-        how = f"Values and sets of values, {precision.width:.3g} on average"
+        how = f"Values and sets of values, {number(precision.width)} on average"
     elif kind is Kind.NUMERIC:
-        how = f"Values and intervals, {precision.width:.3g} wide on average"
+        how = f"Values and intervals, {number(precision.width)} wide on average"
     else:
         how = "Values and intervals"
     hidden = f"; * in {precision.whole:.1%} of the records" if precision.whole else ""
@@ -81,10 +82,11 @@ def what_was_counted(columns: Collection[str], policy: Policy) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Limit:
-    """Something that the promises leave open, as a title and a paragraph."""
+    """Something that the promises leave open, as a title and a paragraph; `always`: of every release."""
 
     title: str
     text: str
+    always: bool = False
 
 
 def limits(release: Reported, most_learnt: Mapping[str, float]) -> list[Limit]:
@@ -93,7 +95,8 @@ def limits(release: Reported, most_learnt: Mapping[str, float]) -> list[Limit]:
     if not release.promises:
         left_open.append(Limit("Nothing was promised", "The policy names no model: all there is are the numbers."))
     shown = [*_shown_by(release), *_grouped_by_secrets(release), *_pseudonymous(release)]
-    return [*_homogeneous(release.promises, most_learnt), *left_open, *shown, _knowledge(release.schema), *_ALWAYS]
+    homogeneous = _homogeneous(release.promises, most_learnt, release.policy.label)
+    return [*homogeneous, *left_open, *shown, _knowledge(release.schema, release.policy.label), *_ALWAYS]
 
 
 def _shown_by(release: Reported) -> list[Limit]:
@@ -110,7 +113,7 @@ def _grouped_by_secrets(release: Reported) -> list[Limit]:
         return []
     return [
         Limit(
-            "The more attributes, the coarser the classes",
+            "The more columns, the coarser the groups",
             f"Classes were made by {', '.join(names)} too, which are confidential as well. With many attributes nobody "
             "is like anybody else, and classes must span much to hold k. A table for each confidential attribute over "
             "classes of the others (split) avoids it.",
@@ -138,39 +141,43 @@ def _pseudonymous(release: Reported) -> list[Limit]:
     return limits
 
 
-def _homogeneous(models: Sequence[PrivacyModel], most_learnt: Mapping[str, float]) -> list[Limit]:
+def _homogeneous(
+    models: Sequence[PrivacyModel], most_learnt: Mapping[str, float], label: Callable[[str], str]
+) -> list[Limit]:
     """The limit of k-anonymity, where no other model guards the attribute, with what was measured of it."""
     guarded = {model.attribute for model in models}
     bare = {name: risk for name, risk in most_learnt.items() if name not in guarded}
     if not bare:
         return []
     measured = " ".join(
-        f"Of {name}, this is so for {risk:.2%} of the records with the value that is learnt most."
+        f"Of {label(name)}, this is so for {risk:.2%} of the records with the value that is learnt most."
         for name, risk in list(bare.items())[:6]
         if risk
     )
-    measured = measured or "No class of this release is such."
+    measured = measured or "No group of this release is such."
     return [
         Limit(
-            "Everybody in a class may share a secret",
-            "k-anonymity hides which record is whose, not what the records of a class have in common: where all "
+            "Everybody in a group may share a secret",
+            "k-anonymity hides which record is whose, not what look-alikes have in common: where all "
             f"have the same confidential value, it is known without knowing the record. {measured} l-diversity "
             "and t-closeness are promises against it.",
         )
     ]
 
 
-def _knowledge(schema: Schema) -> Limit:
+def _knowledge(schema: Schema, label: Callable[[str], str]) -> Limit:
     quasi = schema.quasi_identifiers
     unmasked = [name for name in schema.confidential if name not in quasi]
     unmasked += schema.with_role(Role.INSENSITIVE)
     text = (
-        "The promises are about intruders who know some or all of the quasi-identifiers. One who knows more "
+        "The promises are about intruders who know some or all of the columns named for that. One who knows more "
         "can do more than the numbers say."
     )
     if unmasked:
         more = f" and {len(unmasked) - 12} more" if len(unmasked) > 12 else ""
-        text += f" Released as they are, so that they may single someone out: {', '.join(unmasked[:12])}{more}."
+        text += (
+            f" Released as they are, so that they may single someone out: {', '.join(map(label, unmasked[:12]))}{more}."
+        )
     return Limit("What else an intruder may know", text)
 
 
@@ -179,21 +186,25 @@ _ALWAYS = (
         "Several releases together",
         "Each promise is about this file alone. Two releases with some of the same people, or this one and a "
         "table published elsewhere, can be laid side by side, and what fits both may be fewer than k records.",
+        always=True,
     ),
     Limit(
         "A guess may be better than random",
-        "Average and highest risk suppose that all records of a class are equally likely to be the right one. "
+        "Average and highest risk suppose that all look-alikes are equally likely to be the right one. "
         "Who knows how attributes go together may find some likelier.",
+        always=True,
     ),
     Limit(
         "What a law asks",
         "No law names a k. HIPAA knows a list of what to remove (safe harbor) and the judgement of an expert; the GDPR "
         "asks whether a person can be identified by means reasonably likely to be used, and leaves open how to tell.",
+        always=True,
     ),
     Limit(
         "Being in the table at all",
         "Nothing hides that a person is among the records. Where that alone is sensitive these models are not "
         "enough, and differential privacy is the one to look at.",
+        always=True,
     ),
 )
 
