@@ -174,7 +174,7 @@ ONE_CALL: dict[str, tuple[str, Callable[[Asked], object]]] = {
     "splitting": ("shoal.split:dependence", lambda stop: shoal.split(TABLE, POLICY, stop=stop)),
     "profile": ("shoal.profile:encode", lambda stop: shoal.profile(TABLE, stop=stop)),
     "risk": ("shoal.risk.measure:learnt_of", lambda stop: shoal.risk(TABLE, POLICY, stop=stop)),
-    "utility": ("shoal.utility.measure:read_cells", lambda stop: shoal.utility(TABLE, TABLE, POLICY, stop=stop)),
+    "utility": ("shoal.utility.tables:read_cells", lambda stop: shoal.utility(TABLE, TABLE, POLICY, stop=stop)),
     "attack": ("shoal.assess:run_attacks", lambda stop: shoal.attack(TABLE, TABLE, POLICY, stop=stop)),
     "check": (
         "shoal.privacy.k_anonymity:KAnonymity.verdict",
@@ -193,7 +193,7 @@ def test_what_never_looks_is_no_reason_to_wait(name: str, monkeypatch: pytest.Mo
     looked_at_within(*ONE_CALL[name], monkeypatch)
 
 
-@pytest.mark.parametrize("call", ["shoal.data.files:made_anew", "shoal.data.files:checked"])
+@pytest.mark.parametrize("call", ["shoal.data.files:made_anew", "shoal.data.files:finite"])
 def test_a_file_being_read_or_written_is_no_reason_to_wait(
     call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,9 +64,9 @@ TABLES: dict[str, dict[Role, dict[str, list[object]]]] = {
     "census": {
         QUASI: {
             "class_of_worker": ["Private", "Local government"],
-            "instance_weight": [1700.09, 1053.55, 991.95],
             "marital": ["single", "married"],
         },
+        None: {"instance_weight": [1700.09, 1053.55, 991.95]},  # a weight of the survey's, which a policy names as that
         CONFIDENTIAL: {
             "wage_per_hour": [0, 1200, 876],
             "capital_gains": [0, 5178],

@@ -20,7 +20,7 @@ BUILT = [
     ("day", ["--dates", "month,year"], ["2024-01-08", "2024-01", "*"]),
     ("size", ["--order", "S,M,L,XL"], ["S", "S to M", "*"]),
     ("size", ["--tree", "pairs.csv"], ["S", "small", "any"]),
-    ("size", ["--auto"], ["L", "*"]),
+    ("size", ["--auto"], ["S", "S to M", "*"]),
 ]
 
 

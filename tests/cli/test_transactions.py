@@ -74,7 +74,11 @@ def test_the_risk_of_a_table(shoal: Shoal, original: Path) -> None:
     ("words", "sentence"),
     [
         (("--customer", "1", "--item", "7", "--no-header"), "the item is a column's number from 1 to 4. Got '7'"),
-        (("--customer", "id", "--item", "good"), "There is no column 'id' to be the customer"),
+        (("--customer", "id", "--item", "good"), "purchases are read without one by --no-header"),
+        (
+            ("--customer", "id", "--item", "good", "--read", "names=first-line"),
+            "There is no column 'id' to be the customer",
+        ),
         ((*COLUMNS, "--time", "4"), "'column_4' holds '2' in line 1"),
         ((*COLUMNS, "--time", "3", "--price", "2"), "'column_2'"),
         (("--customer", "1"), "--item"),

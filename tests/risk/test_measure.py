@@ -75,9 +75,10 @@ def test_a_release_measured_without_its_original_reads_intervals_as_numbers_or_d
     assert assess_risk(frame, schema_of({"age": kind})).uniques == 1
 
 
-def test_intervals_of_labels_stay_labels() -> None:
+def test_ranges_of_texts_without_an_order_are_refused() -> None:
     frame = pl.DataFrame({"size": ["[L;M]", "L", "L", "M", "M"]})
-    assert assess_risk(frame, schema_of({"size": Kind.NOMINAL})).uniques == 0
+    with pytest.raises(InputError, match="nothing says in which order its texts stand"):
+        assess_risk(frame, schema_of({"size": Kind.NOMINAL}))
 
 
 def test_worst_case_looks_into_ranges_where_equality_does_not() -> None:

@@ -6,7 +6,8 @@ import asyncio
 import hashlib
 import json
 import threading
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -139,10 +140,16 @@ class Client:
         return self.desk.project.history.text()
 
 
+def apart(told: Coroutine[Any, Any, T]) -> T:
+    """What a coroutine gives, run in a thread of its own: in that of the tests a browser's may be running already."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, told).result()
+
+
 def run(story: Callable[[], Awaitable[T]]) -> T:
     """A test that asks several times, in a loop of its own."""
 
     async def told() -> T:
         return await story()
 
-    return asyncio.run(told())
+    return apart(told())

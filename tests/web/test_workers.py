@@ -57,7 +57,9 @@ def process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def run(story: Callable[[], Any]) -> None:
-    asyncio.run(story())
+    from tests.web.client import apart
+
+    apart(story())
 
 
 async def until(condition: Callable[[], object]) -> None:

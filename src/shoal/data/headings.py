@@ -34,8 +34,8 @@ def refuse_record(names: Sequence[str], records: Iterable[Sequence[str]], label:
     if by_numbers or again == present >= _CATEGORIES:
         raise InputError(
             f"The first line of {label} looks like a record, not like names of columns: {alike} of its {len(shown)} "
-            "fields are numbers, dates or values of their own column. Write a line of names above it; if it is one, "
-            f"say --read names={FIRST_LINE}."
+            "fields are numbers, dates or values of their own column. Write a line of names above it (purchases are "
+            f"read without one by --no-header); if it is one, say --read names={FIRST_LINE}."
         )
 
 

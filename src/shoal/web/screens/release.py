@@ -20,7 +20,7 @@ QUESTIONS = {
 }
 MORE = {
     "title": ("What the table is", "such as: Discharges of 2025"),
-    "period": ("The time it is of", "such as: January to December 2025"),
+    "period": ("The time it is of", "such as: the year 2025"),
     "purpose": ("What it is for", "such as: a study of waiting times"),
 }
 LONGEST = 500
