@@ -60,7 +60,7 @@ def test_k_map_takes_its_people_from_the_weights(shoal: Shoal) -> None:
     assert json.loads(on_disk.out)["models"] == json.loads(made.out)["models"]
     assert json.loads(made.out)["models"][0]["name"] == "k-map-by-weights"
     assert "w" not in Path("r.csv").read_text().splitlines()[0].split(",")
-    assert "Expected re-identifications" in Path("r.html").read_text()
+    assert "expected re-identifications" in Path("r.html").read_text()
     assert json.loads(Path("c.json").read_text())["models"][0]["weights"] == "w"
 
 

@@ -517,6 +517,7 @@ def test_a_table_that_shows_plain_values_is_reported_with_every_measure(method: 
     assert said in shown
     assert "found_again ≤ 1" in shown
     assert "A measure is not a crowd" in shown
+    assert ("People found again" in shown) == (not grouped)  # records that stand apart have no look-alikes to count
     for name, measure in measures().items():
         assert name in shown
         assert escape(measure.meaning) in page

@@ -74,11 +74,11 @@ class _Shown(NamedTuple):
     """What is released of the masked columns as numbers, the same where the same is shown."""
 
     numbers: pl.DataFrame
-    counted: bool  # whether these are all records, so that look-alikes can be counted
+    counted: bool  # whether records have look-alikes, and these are all records
 
     @classmethod
     def of(cls, findings: Findings) -> _Shown:
-        return cls(findings.numbers, findings.drawn is None)
+        return cls(findings.numbers, findings.drawn is None and not findings.apart)
 
     def alike(self, row: int) -> int:
         """How many records show the same as this one."""
@@ -127,4 +127,5 @@ def _example(release: Reported, findings: Findings, shown: _Shown, row: int, why
 
 
 def _text(value: object) -> str:
-    return "(empty)" if value is None else str(value)
+    """As people read it: a number that was computed to six digits."""
+    return "(empty)" if value is None else f"{value:.6g}" if isinstance(value, float) else str(value)

@@ -79,6 +79,11 @@ class Findings:
         return self.release.drawn
 
     @property
+    def apart(self) -> bool:
+        """Whether values were changed and records hide in no group: what counts is who is found again."""
+        return self.release.policy.method.perturbs
+
+    @property
     def label(self) -> Callable[[str], str]:
         """What people call a column."""
         return self.release.policy.label

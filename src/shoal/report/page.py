@@ -16,6 +16,7 @@ from pathlib import Path
 
 import shoal
 from shoal import events
+from shoal.privacy import MeasuredRisk
 from shoal.privacy.model import PrivacyModel
 from shoal.report import people, words
 from shoal.report.about import About
@@ -93,8 +94,8 @@ def _lead(release: Reported) -> Lead:
         verdict if release.verdicts else "Nothing was promised",
         bool(holds and release.verdicts),
         f"{counted(release.records, 'record')}{_of_whom(release)} released",
-        f"{counted(len(quasi), 'column')} that an intruder may know masked, "
-        f"{len(confidential):,} that must not be learnt{suppressed}",
+        f"{counted(len(quasi), 'column')} that an intruder may know masked"
+        f"{f', {len(confidential):,} that must not be learnt' if confidential else ''}{suppressed}",
     )
 
 
@@ -136,7 +137,30 @@ def _tiles(release: Reported, findings: Findings) -> list[Tile]:
         "How far released values may lie from the original ones, in standard deviations. 0: no loss.",
     )
     chances = people.Chances.of(findings)
+    caught = findings.measured["risk"].values.get(MeasuredRisk.measure)
+    if findings.apart and caught is not None:
+        return [*_perturbed(findings, caught), lost]
     return [*(_of_records(findings) if chances is None else _of_owners(chances)), lost]
+
+
+def _perturbed(findings: Findings, caught: float) -> list[Tile]:
+    """Of records that hide in no group."""
+    after = findings.after
+    return [
+        Tile(
+            "People found again",
+            "",
+            percent(caught),
+            f"By the best of the attacks that are built in, who knows all that may be known of everybody.{_USUAL}",
+            caught > ACCEPTED,
+        ),
+        Tile(
+            "Records without a look-alike",
+            percent(findings.before.reidentification_risk),
+            percent(after.reidentification_risk),
+            f"Each was changed, and none hides among others: {after.uniques:,} after.",
+        ),
+    ]
 
 
 def _of_owners(chances: people.Chances) -> list[Tile]:

@@ -73,7 +73,7 @@ def _risk_rows(findings: Findings) -> list[Fact]:
             (f"{before.uniques:,}", f"{after.uniques:,}"),
             f"No other record shows the same in all that an intruder may know.{unproven}",
             "unique records; of masked values in the worst case, where a true one may be any that is admitted",
-            over=after.uniques > 0,
+            over=after.uniques > 0 and not findings.apart,
         ),
         Fact(
             "… among all records",
@@ -99,7 +99,7 @@ def _risk_rows(findings: Findings) -> list[Fact]:
                 (f"{records:,}", f"{after.records_at_risk[limit]:,}"),
                 f"In groups of fewer than {_least(limit)}: a guess is right more often than that."
                 + USUAL.get(limit, ""),
-                over=limit >= ACCEPTED and after.records_at_risk[limit] > 0,
+                over=limit >= ACCEPTED and after.records_at_risk[limit] > 0 and not findings.apart,
             )
             for limit, records in records_at_risk.items()
         ),
@@ -123,7 +123,7 @@ def _intruders(findings: Findings) -> list[Fact]:
             (percent(highest[0]), percent(highest[1])),
             f"Knows that a {SINGULAR.get(who, 'person')} is in the file, and guesses {where}.",
             "prosecutor",
-            over=highest[1] > ACCEPTED,
+            over=highest[1] > ACCEPTED and not findings.apart,
         ),
         Fact("… on average", (percent(average[0]), percent(average[1])), over, "prosecutor"),
         *_journalist(findings, who, highest),

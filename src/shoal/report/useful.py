@@ -22,6 +22,7 @@ class _Limits(NamedTuple):
     care: float
 
 
+ALL = 0.999  # of the cells
 _COUNTS, _PAIRS = _Limits(0.02, 0.1), _Limits(0.05, 0.2)
 _MEANS, _RELATIONS = _Limits(0.02, 0.1), _Limits(0.02, 0.1)
 
@@ -109,13 +110,19 @@ def _values(findings: Findings) -> list[Use]:
 
 
 def _why(findings: Findings) -> str:
-    """Why measures that sound alike differ, where they do."""
+    """What a single cell is worth, and why measures that sound alike differ, where they do."""
     shown = findings.precisions.values()
     exact = sum(each.exact for each in shown) / max(len(shown), 1)
-    text = f"A single value is shown exactly in {percent(exact)} of the cells: look nobody up in the release."
+    if findings.apart:
+        text, by = "The values of a single record were changed, and mean nothing: look nobody up.", "what was changed"
+    elif exact > ALL:
+        text, by = "Each cell shows one value, which stands for a group: look nobody up.", "values of groups"
+    else:
+        text = f"A single value is shown exactly in {percent(exact)} of the cells: look nobody up in the release."
+        by = "ranges where values were"
     if findings.measured["utility"].values.get("pmse_ratio", 0.0) > 10:
         text += (
-            " A model tells released records from original ones with ease, by ranges where values were: that says how "
-            "they are written, and the lines above what counts and averages lose."
+            f" A model tells released records from original ones with ease, by {by}: that says how they are written, "
+            "and the lines above what counts and averages lose."
         )
     return text
